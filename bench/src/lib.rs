@@ -46,12 +46,12 @@ async fn ruled(
     format!("{name} {age} {score}")
 }
 
-/// A server with two tools that differ in their rules only.
+/// A server with two tools that differ only in their rules.
 pub fn profiles() -> toolway::Result<Server> {
     Server::new("bench", "0.0.0").tools(tools![typed, ruled]).build()
 }
 
-/// One more tool in the list.
+/// A tool that only makes the list longer.
 struct Filler(usize);
 
 impl ToolHandler for Filler {
@@ -65,7 +65,7 @@ impl ToolHandler for Filler {
     }
 }
 
-/// A server with `tools` tools, of which three do something.
+/// A server with `tools` tools, of which only the first three do something.
 pub fn server(tools: usize) -> toolway::Result<Server> {
     let fillers = (3..tools).map(|number| ToolEntry::new(Filler(number)));
     Server::new("bench", "0.0.0").tools(tools![echo, add, blob]).tools(fillers).build()

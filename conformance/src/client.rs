@@ -10,7 +10,7 @@ use toolway::{Chain, RawJson};
 ///
 /// # Errors
 ///
-/// Whatever the client ran into, or that the scenario is not one this client knows.
+/// Returns the error of the client, or an error if this client does not know the scenario.
 pub async fn play(
     scenario: &str,
     version: ProtocolVersion,
@@ -58,7 +58,7 @@ async fn add_numbers(version: ProtocolVersion, url: &str) -> toolway::Result<()>
     client.call("add_numbers", json!({"a": 5, "b": 3})).await.map(drop)
 }
 
-/// Calls a tool whose connection is closed before its answer.
+/// Calls a tool whose connection is closed before its answer arrives.
 async fn reconnect(version: ProtocolVersion, url: &str) -> toolway::Result<()> {
     let client = connect(version, url).await?;
     client.tools().await?;
@@ -66,7 +66,7 @@ async fn reconnect(version: ProtocolVersion, url: &str) -> toolway::Result<()> {
     client.close().await
 }
 
-/// Sends a form back as it came.
+/// Returns an elicitation form with its default values.
 async fn accept_defaults(version: ProtocolVersion, url: &str) -> toolway::Result<()> {
     let client = connect(version, url).await?;
     client.tools().await?;
@@ -74,7 +74,7 @@ async fn accept_defaults(version: ProtocolVersion, url: &str) -> toolway::Result
     client.close().await
 }
 
-/// Calls tools of which some ask before they answer.
+/// Calls tools, some of which ask questions before they answer.
 async fn answer_rounds(version: ProtocolVersion, url: &str) -> toolway::Result<()> {
     let client = connect(version, url).await?;
     client.tools().await?;
@@ -86,7 +86,7 @@ async fn answer_rounds(version: ProtocolVersion, url: &str) -> toolway::Result<(
     Ok(())
 }
 
-/// Sends everything that has a name of its own in a header.
+/// Calls every tool, prompt and resource, each of which is named in a header.
 async fn name_everything(version: ProtocolVersion, url: &str) -> toolway::Result<()> {
     let client = connect(version, url).await?;
     for tool in client.tools().await? {
@@ -101,7 +101,7 @@ async fn name_everything(version: ProtocolVersion, url: &str) -> toolway::Result
     Ok(())
 }
 
-/// What the suite wants to be done.
+/// The calls that the suite asks for.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Context {
@@ -121,7 +121,7 @@ impl Context {
     }
 }
 
-/// Makes the calls that the suite wants, some of whose arguments travel in headers.
+/// Makes the calls that the suite asks for. Some of their arguments travel in headers.
 async fn call_as_told(version: ProtocolVersion, url: &str, context: &Context) -> toolway::Result<()> {
     let client = connect(version, url).await?;
     client.tools().await?;
@@ -131,7 +131,7 @@ async fn call_as_told(version: ProtocolVersion, url: &str, context: &Context) ->
     Ok(())
 }
 
-/// Calls every tool that the client did not leave out.
+/// Calls every tool that the client kept in the list.
 async fn call_what_is_left(version: ProtocolVersion, url: &str) -> toolway::Result<()> {
     let client = connect(version, url).await?;
     for tool in client.tools().await? {
@@ -140,7 +140,7 @@ async fn call_what_is_left(version: ProtocolVersion, url: &str) -> toolway::Resu
     Ok(())
 }
 
-/// Sends a schema back exactly as it came.
+/// Sends a schema back exactly as received.
 async fn echo_schema(version: ProtocolVersion, url: &str) -> toolway::Result<()> {
     let client = connect(version, url).await?;
     for tool in client.tools().await? {

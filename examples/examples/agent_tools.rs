@@ -1,12 +1,13 @@
-//! An agent: tools of servers and of this program, offered to any model that speaks OpenAI's chat completions, until it has an
-//! answer. `cargo run -p toolway-examples --example agent_tools -- "What is 2 + 3, and what is 1 divided by 0?"`
+//! An agent: offers the tools of servers and of this program to any model with OpenAI's chat completions API, and loops
+//! until the model has an answer. `cargo run -p toolway-examples --example agent_tools -- "What is 2 + 3, and what is 1
+//! divided by 0?"`
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `OPENAI_BASE_URL` | where the model is, such as `https://api.openai.com/v1` or `http://localhost:11434/v1`; without it, a small program plays the model |
+//! | `OPENAI_BASE_URL` | the URL of the model, such as `https://api.openai.com/v1` or `http://localhost:11434/v1`; without it, a small built-in server plays the model |
 //! | `OPENAI_API_KEY` | sent as a bearer token |
-//! | `OPENAI_MODEL` | which model |
-//! | `MCP_CONFIG` | an `mcp.json` whose servers it gets besides |
+//! | `OPENAI_MODEL` | the name of the model |
+//! | `MCP_CONFIG` | an `mcp.json` with more servers |
 
 use std::error::Error;
 use std::time::Duration;
@@ -30,7 +31,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let calculator = Server::new("calculator", "1.0.0").tools(tools![add, divide]).build()?;
     hub.connect("calc", &calculator).await?;
 
-    // Functions of this program stand in the same list.
+    // Functions of this program are in the same list.
     let today =
         agent::tool("today", "Which day it is.", json!({"type": "object"}), async |_: Value| "Monday");
     let answer = converse(&Model::from_env().await?, &hub.tools().with(today), &question).await?;
@@ -39,7 +40,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Asks the model, calls what it wants to be called, and tells it, until it wants nothing more.
+/// Asks the model, makes the calls it wants and returns the results to it, until it wants no more calls.
 async fn converse(model: &Model, tools: &ToolSet, question: &str) -> Result<String, Box<dyn Error>> {
     let offered = tools.for_openai();
     for loss in &offered.losses {
@@ -57,7 +58,7 @@ async fn converse(model: &Model, tools: &ToolSet, question: &str) -> Result<Stri
             return Ok(message["content"].as_str().ok_or("the model's reply has no message")?.to_owned());
         }
         messages.push(message.clone());
-        // All at the same time. Each call gets an answer, whatever happens: the model reads what went wrong and goes on.
+        // All at the same time. Each call gets an answer in any case: the model reads the error and continues.
         let answers = tools.call_all(calls).await;
         for answer in &answers {
             eprintln!("{}: {}", answer.name, answer.to_openai()["content"].as_str().unwrap_or_default());
@@ -67,13 +68,13 @@ async fn converse(model: &Model, tools: &ToolSet, question: &str) -> Result<Stri
     Err(format!("the model wanted tools {MAX_ROUNDS} times in a row: given up").into())
 }
 
-/// How often a model may ask for tools before somebody looks at what it does.
+/// How often a model may ask for tools before the program gives up.
 const MAX_ROUNDS: usize = 8;
 
-/// How long a model may think.
+/// The timeout for one reply of the model.
 const PATIENCE: Duration = Duration::from_secs(2 * 60);
 
-/// How many bytes of a reply are read.
+/// The maximum size of a reply, in bytes.
 const MAX_REPLY: usize = 8 << 20;
 
 /// A model behind a URL.
@@ -139,7 +140,7 @@ fn divide(a: f64, by: f64) -> Result<f64, ToolError> {
     if by == 0.0 { Err(ToolError::new("nothing can be divided by 0")) } else { Ok(a / by) }
 }
 
-/// Plays the model where there is none: it wants two sums, and repeats what it is told.
+/// Plays the model if no URL is set: it asks for two calls, and repeats their results.
 async fn pretend() -> Result<String, Box<dyn Error>> {
     async fn reply(axum::Json(request): axum::Json<Value>) -> axum::Json<Value> {
         let messages = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -1,8 +1,10 @@
-//! A tool that asks before it acts: `cargo run -p toolway-examples --example ask`, over stdio, or over HTTP with
-//! `--http ADDRESS`. It takes a snapshot, has the user type the name of the service, asks about each warning, and deploys.
+//! A tool that asks its user before it acts: `cargo run -p toolway-examples --example ask`, over stdio, or over HTTP
+//! with `--http ADDRESS`. It takes a snapshot, has the user type the name of the service, asks about each warning, and
+//! deploys.
 //!
-//! The function runs again from its beginning with every answer. So what must not be done again stands in `once`, and what is
-//! done at the end has a key by which the cluster recognises it: `docs/concepts/asking-and-replay.md` tells why.
+//! The function runs again from its beginning with every answer. So effects that must not be repeated are in `once`,
+//! and the effect at the end has a key by which the cluster recognises a repetition:
+//! `docs/concepts/asking-and-replay.md` explains why.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -29,7 +31,7 @@ struct Decision {
 /// Deploy a service to production. Asks the user first.
 #[tool(destructive)]
 async fn deploy(service: &str, cluster: State<Cluster>, ctx: Ctx) -> Result<String, ToolError> {
-    // The same in every round: a deployment that came twice is recognised by it.
+    // The same key in every round: the cluster uses it to recognise a repeated deployment.
     let key = ctx.remember("deployment", || format!("deployment-{:016x}", RandomState::new().hash_one(0)))?;
     let snapshot = ctx.once("snapshot", || cluster.snapshot(service)).await?;
     ctx.progress(1, 3, &format!("took {snapshot}")).await;
@@ -42,7 +44,7 @@ async fn deploy(service: &str, cluster: State<Cluster>, ctx: Ctx) -> Result<Stri
     }
     ctx.progress(2, 3, "confirmed").await;
 
-    // Each warning is a question, and each question has a key of its own.
+    // Each warning is a question, and each question has its own key.
     for (number, warning) in warnings(service).iter().enumerate() {
         let question = ctx.question(format!("warning-{number}"), *warning).ask::<Decision>();
         match question.answer().await? {
@@ -64,14 +66,14 @@ fn history(cluster: State<Cluster>) -> String {
     format!("{} snapshots; deployed: {}", done.snapshots, deployed.join(", "))
 }
 
-/// What stands for production.
+/// Stands in for production.
 #[derive(Default)]
 struct Cluster(Mutex<Done>);
 
 #[derive(Default)]
 struct Done {
     snapshots: u32,
-    /// By the key of the deployment, so that one that comes twice is done once.
+    /// By the key of the deployment, so that a repeated deployment is done only once.
     deployed: BTreeMap<String, String>,
 }
 
@@ -91,7 +93,7 @@ impl Cluster {
     }
 }
 
-/// What speaks against a deployment.
+/// The reasons against a deployment.
 fn warnings(service: &str) -> &'static [&'static str] {
     match service {
         "shop" => &["The last tests are two days old.", "It is Friday afternoon."],
@@ -106,7 +108,7 @@ async fn main() -> toolway::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
         [flag, address] if flag == "--http" => {
-            // Not `serve_http(address)`, so that port 0 can be any free one: which one is known only now.
+            // Not `serve_http(address)`: with port 0 the system picks a free port, which is known only after binding.
             let listener = tokio::net::TcpListener::bind(address).await?;
             eprintln!("listening on http://{}/mcp", listener.local_addr()?);
             server.http().serve(listener).await

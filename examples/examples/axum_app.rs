@@ -1,5 +1,5 @@
-//! A web application with an MCP server in it: people and models see the same notes.
-//! `cargo run -p toolway-examples --example axum_app -- 127.0.0.1:8000`.
+//! A web application that contains an MCP server: users and models see the same notes. `cargo run -p toolway-examples
+//! --example axum_app -- 127.0.0.1:8000`.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use toolway::prelude::*;
 use toolway::server::http::{Remote, told_to_stop};
 
-/// What the application is about. Clones are the same notes.
+/// The data of the application. Clones share the same notes.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<Vec<Note>>>);
 
@@ -30,7 +30,7 @@ impl Notes {
     }
 }
 
-// What people see.
+// The pages for users.
 
 async fn front_page(Shared(notes): Shared<Notes>) -> Html<String> {
     Html(format!("<h1>{} notes</h1>", notes.lock().len()))
@@ -40,7 +40,7 @@ async fn list_notes(Shared(notes): Shared<Notes>) -> axum::Json<Vec<Note>> {
     axum::Json(notes.lock().clone())
 }
 
-// What models see.
+// The tools and resources for models.
 
 #[service]
 impl Notes {
@@ -67,13 +67,13 @@ fn whoami(caller: Principal, address: Extension<SocketAddr>) -> String {
     format!("{caller} at {}", address.ip())
 }
 
-/// Asked for every request to `/mcp`: who is it?
+/// Authenticates every request to `/mcp`.
 async fn authenticate(connecting: Connecting) -> Result<Admit, Refuse> {
-    // A real application asks its database here.
+    // A real application would query its database here.
     let name = match connecting.bearer() {
         Some("token-of-ann") => "ann",
         Some("token-of-bob") => "bob",
-        // Clients find out at this address where to get a token.
+        // Clients learn at this address where to get a token.
         _ => {
             return Err(Refuse::unauthorized(
                 "https://notes.example/.well-known/oauth-protected-resource/mcp",
@@ -84,7 +84,7 @@ async fn authenticate(connecting: Connecting) -> Result<Admit, Refuse> {
     Ok(Admit::as_principal(name).with(address))
 }
 
-/// axum knows where a request comes from; this tells the MCP server, which counts sessions by it.
+/// Passes the client's address from axum to the MCP server, which counts sessions by address.
 async fn pass_on_address(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     mut request: Request,
@@ -102,7 +102,7 @@ async fn main() -> toolway::Result<()> {
         .tools(tools![whoami])
         .on_connect(authenticate)
         .http()?
-        // The name under which the application is reached, and the web pages that may talk to it.
+        // The host name of the application, and the origins of web pages that may call it.
         .hosts(["notes.example"])
         .origins(["https://notes.example"]);
     let app = Router::new()
@@ -118,7 +118,7 @@ async fn main() -> toolway::Result<()> {
     axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>())
         .with_graceful_shutdown(async move {
             told_to_stop().await;
-            // axum waits for every connection, and a stream of news would never end by itself.
+            // axum waits for every connection, and a stream of notifications would never end by itself.
             mcp.stop().await;
         })
         .await?;

@@ -1,8 +1,9 @@
-//! A client: it starts a server as a child process, lists and calls its tools, hears of progress, answers a question, gives a call
-//! up, hears of changes and closes. `cargo run -p toolway-examples --example client`; this program is its own server.
+//! A client that starts a server as a child process, lists and calls its tools, receives progress, answers a question,
+//! cancels a call, receives changes and closes. `cargo run -p toolway-examples --example client`; this program is its
+//! own server.
 //!
-//! With a server of yours, `cargo run -p toolway-examples --example client -- http://localhost:8000/mcp` or `-- "npx -y some-server"`,
-//! it says what is there.
+//! With a server of yours, `cargo run -p toolway-examples --example client -- http://localhost:8000/mcp` or `-- "npx -y
+//! some-server"`, it prints what the server offers.
 
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ struct Weather {
 
 #[expect(clippy::print_stdout, reason = "it is what this is for")]
 async fn play() -> toolway::Result<()> {
-    // A command line in one text would do, too. Here the path may have spaces.
+    // A command line as one text would also work. Here the path may contain spaces.
     let server = Command::new(std::env::current_exe()?).arg("--child");
     let client = Client::builder()
         .info("example", "1.0.0")
@@ -47,11 +48,11 @@ async fn play() -> toolway::Result<()> {
         .await?;
     show(&client).await?;
 
-    // The same result as a model reads it, and as a program does.
+    // The same result as text for a model, and as a type for a program.
     let result = client.call("weather", json!({"city": "Oslo"})).await?;
     println!("weather: {}; that is {} degrees", result.text()?, result.decode::<Weather>()?.celsius);
 
-    // A tool that failed has answered. A call that failed has not.
+    // A tool that failed has sent a result. A call that failed has not.
     let failed = client.call("weather", json!({"city": "Rome"})).await?;
     println!("failed: {}", failed.text().expect_err("there is no weather in Rome"));
     let unknown = client.call("wether", json!({})).await.expect_err("there is no such tool");
@@ -65,7 +66,7 @@ async fn play() -> toolway::Result<()> {
 
     println!("asked: {}", client.call("order", json!({})).await?.text()?);
 
-    // Nothing is heard of it for too long. Dropping the call would give it up as well.
+    // The server sends nothing until the timeout. Dropping the call would cancel it as well.
     let late = client.call("wait", json!({})).timeout(Duration::from_millis(50)).await;
     println!("late: {}", late.expect_err("it never ends"));
 
@@ -78,7 +79,7 @@ async fn play() -> toolway::Result<()> {
     client.close().await
 }
 
-/// What the user answers. A real program would show the form and wait for somebody.
+/// Answers for the user. A real program would show the form and wait for input.
 async fn answer(question: Elicitation) -> Answer {
     match question.form() {
         Some(form) if form.properties.0.iter().any(|(name, _)| name == "drink") => {
@@ -88,7 +89,7 @@ async fn answer(question: Elicitation) -> Answer {
     }
 }
 
-/// The other side.
+/// Runs the server in the child process.
 async fn serve() -> toolway::Result<()> {
     Server::new("café", "1.0.0").tools(tools![weather, brew, order, wait, learn]).serve_stdio().await
 }

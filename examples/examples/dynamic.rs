@@ -1,5 +1,5 @@
-//! Tools that are only known when the program runs: schemas from a file, handlers from a table, and changes while clients
-//! are connected. `cargo run -p toolway-examples --example dynamic`.
+//! Tools that are only known at run time: schemas from a file, handlers from a table, and changes while clients are
+//! connected. `cargo run -p toolway-examples --example dynamic`.
 
 use serde_json::{Value, json};
 use toolway::prelude::*;
@@ -12,7 +12,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What a configuration file or a database might hold.
+/// Rows that a configuration file or a database might contain.
 const TABLE: &str = r#"[
     {"name": "shout", "description": "Say it loudly.", "template": "{text}!"},
     {"name": "quote", "description": "Put it in quotes.", "template": "“{text}”"}
@@ -30,7 +30,7 @@ fn from_table(table: &str) -> serde_json::Result<Vec<ToolEntry>> {
     Ok(rows.into_iter().map(filled_in).collect())
 }
 
-/// A tool whose schema is written by hand and whose handler is a closure.
+/// Makes a tool whose schema is written by hand and whose handler is a closure.
 fn filled_in(Row { name, description, template }: Row) -> ToolEntry {
     let schema = json!({
         "type": "object",
@@ -41,14 +41,14 @@ fn filled_in(Row { name, description, template }: Row) -> ToolEntry {
     let definition = Tool::new(name, schema)
         .with_description(description)
         .with_annotations(ToolAnnotations::new().with_read_only_hint(true));
-    // The arguments were checked against the schema before they come here.
+    // The arguments were checked against the schema before this runs.
     ToolEntry::define(definition, move |arguments: Value| {
         let said = template.replace("{text}", arguments["text"].as_str().unwrap_or_default());
         async move { said }
     })
 }
 
-/// A tool that makes tools. Clients hear that the list has changed.
+/// A tool that adds tools. Clients are notified that the tool list changed.
 fn definer() -> ToolEntry {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Definition {
@@ -61,7 +61,7 @@ fn definer() -> ToolEntry {
         let Definition { name, template } = new;
         let description = format!("Made at run time: {template}");
         let tool = filled_in(Row { name: name.clone(), description, template });
-        // With `?` alone the model would not be told what is wrong: only what `ToolError::new` is given is for it.
+        // With `?` alone the model would not see what is wrong: it only sees the text given to `ToolError::new`.
         ctx.server().add_tool(tool).map_err(|error| ToolError::new(error.to_string()))?;
         Ok::<_, ToolError>(format!("{name} is there"))
     })

@@ -1,5 +1,5 @@
 //! Every feature of a server in one program: `cargo run -p toolway-examples --example everything`, over stdio, or over
-//! HTTP with `--http`, and on an address of your own with `--http ADDRESS`. Clients are tested against it.
+//! HTTP with `--http` or `--http ADDRESS`. Clients are tested against it.
 
 #[path = "everything/asking.rs"]
 mod asking;
@@ -21,7 +21,7 @@ async fn main() -> toolway::Result<()> {
     match arguments.as_slice() {
         [flag, address @ ..] if flag == "--http" => {
             let address = address.first().map_or("127.0.0.1:0", String::as_str);
-            // Not `serve_http(address)`, so that port 0 can be any free one: which one is known only now.
+            // Not `serve_http(address)`: with port 0 the system picks a free port, which is known only after binding.
             let listener = tokio::net::TcpListener::bind(address).await?;
             eprintln!("listening on http://{}/mcp", listener.local_addr()?);
             server.http().legacy_sse().serve(listener).await
@@ -204,7 +204,7 @@ impl Drop for Ended {
 /// How many calls are waiting now.
 #[tool(read_only)]
 fn waiting(waits: State<Waits>) -> u32 {
-    // In this order: what ends in between is still counted, never less than none.
+    // Read in this order, so that a call that ends in between cannot make the result negative.
     let ended = waits.ended.load(Ordering::SeqCst);
     waits.begun.load(Ordering::SeqCst) - ended
 }
@@ -393,12 +393,12 @@ struct Sum {
 
 const README: &str = "# Everything\n\nOne of each.\n";
 
-/// A red dot, one pixel wide.
+/// A red PNG image of one pixel.
 const DOT: &[u8] = &[
     137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 1, 0, 0, 0, 1, 8, 2, 0, 0, 0, 144,
     119, 83, 222, 0, 0, 0, 12, 73, 68, 65, 84, 8, 215, 99, 248, 207, 192, 0, 0, 3, 1, 1, 0, 24, 221, 141,
     176, 0, 0, 0, 0, 73, 69, 78, 68, 174, 66, 96, 130,
 ];
 
-/// No samples at all.
+/// A WAV file without samples.
 const SILENCE: &[u8] = b"RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data\x00\x00\x00\x00";

@@ -1,7 +1,8 @@
-//! A directory as resources, and nothing outside of it: `cargo run -p toolway-examples --example files -- DIRECTORY`.
+//! Serves the files of a directory as resources, and nothing outside of it: `cargo run -p toolway-examples --example
+//! files -- DIRECTORY`.
 //!
-//! Every path from a client is opened below the directory by `cap-std`. It refuses absolute paths, and every `..` and link
-//! that leads out, also when somebody moves things about meanwhile: a check before the reading could not promise that.
+//! Every path from a client is opened below the directory by `cap-std`. It refuses absolute paths, and every `..` and
+//! link that leads outside, even if files are moved at the same time. A check before reading could not guarantee that.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +12,10 @@ use toolway::prelude::*;
 use toolway::types::Resource;
 
 /// A file below the directory.
-// `{+path}` matches slashes, `{path}` would not; `blocking`, because reading files is.
+// `{+path}` matches slashes, `{path}` would not; `blocking`, because reading files blocks.
 #[resource(uri = "file:///{+path}", blocking)]
 fn file(path: PathBuf, directory: State<Dir>) -> Result<File, ResourceError> {
-    // Why it cannot be read is nobody's business: whoever is told "not allowed" knows that something is there.
+    // The reason must not be revealed: an error "not allowed" would tell the client that a file exists.
     let about = directory.metadata(&path).map_err(|_| ResourceError::not_found())?;
     if !about.is_file() {
         return Err(ResourceError::not_found());
@@ -23,14 +24,14 @@ fn file(path: PathBuf, directory: State<Dir>) -> Result<File, ResourceError> {
         return Err(ResourceError::new(format!("the file is longer than {LONGEST} bytes")));
     }
     let bytes = directory.read(&path).map_err(|_| ResourceError::not_found())?;
-    // Its name tells the media type; what is no text goes out as bytes.
+    // The file name determines the media type; content that is not text is sent as bytes.
     Ok(File::named(path, bytes))
 }
 
 const LONGEST: u64 = 1 << 20;
 
-/// Every file, a hundred a page. The cursor is the last path that was listed, so that a file that comes or goes meanwhile
-/// moves none of the others to another page.
+/// Lists every file, a hundred per page. The cursor is the last path listed, so that a file that is added or removed
+/// meanwhile does not move the others to another page.
 async fn list(Cursor(after): Cursor, directory: State<Dir>) -> Result<ResourcePage, ResourceError> {
     let mut paths = tokio::task::spawn_blocking(move || {
         let mut paths = Vec::new();
@@ -46,11 +47,11 @@ async fn list(Cursor(after): Cursor, directory: State<Dir>) -> Result<ResourcePa
 }
 
 fn listed(path: String) -> Resource {
-    // `{+path}` takes `%41` in a value for a letter that is encoded already; a `%` that is one has to be encoded before.
+    // `{+path}` takes `%41` in a value for an encoded letter, so a literal `%` must be encoded first.
     Resource::new(file::uri(path.replace('%', "%25")), path)
 }
 
-/// Links are not listed, and neither are names that are no text: no URI stands for them.
+/// Collects the paths of all files. Leaves out links, and names that are not UTF-8, because no URI can name them.
 fn walk(directory: &Dir, below: &Path, paths: &mut Vec<String>) -> std::io::Result<()> {
     for entry in directory.entries()? {
         let entry = entry?;

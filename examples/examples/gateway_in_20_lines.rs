@@ -1,6 +1,6 @@
-//! A gateway: the servers of an `mcp.json` as one server, on stdin and stdout or over HTTP.
-//! `cargo run -p toolway-examples --example gateway_in_20_lines -- mcp.json 127.0.0.1:8000`; without a file it joins two servers
-//! of its own, and without an address it talks on stdin and stdout.
+//! A gateway: the servers of an `mcp.json` as one server, on stdin and stdout or over HTTP. `cargo run -p
+//! toolway-examples --example gateway_in_20_lines -- mcp.json 127.0.0.1:8000`; without a file it joins two servers of
+//! its own, and without an address it serves stdin and stdout.
 
 use toolway::prelude::*;
 
@@ -21,7 +21,7 @@ async fn main() -> toolway::Result<()> {
     }
 }
 
-/// What is joined where nobody names a file.
+/// Connects the servers that are used when no file is given.
 async fn own_servers() -> toolway::Result<Hub> {
     let hub = Hub::new();
     hub.connect("calc", &Server::new("calculator", "1.0.0").tools(tools![add]).build()?).await?;

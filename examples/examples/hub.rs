@@ -1,8 +1,8 @@
-//! Many servers as one: a file that names a child process, a server in this process beside it, and what happens when the child
-//! dies while a model calls it. `cargo run -p toolway-examples --example hub`.
+//! Many servers as one: a configuration with a child process, a server in this process, and what happens when the child
+//! dies during a call. `cargo run -p toolway-examples --example hub`.
 //!
-//! With a file of your own, `cargo run -p toolway-examples --example hub -- mcp.json`, it says how the servers in it are and
-//! what they have.
+//! With a file of your own, `cargo run -p toolway-examples --example hub -- mcp.json`, it prints the status of the
+//! servers in it and what they offer.
 
 use serde_json::{Value, json};
 use toolway::agent::ToolCall;
@@ -51,7 +51,7 @@ fn show(hub: &Hub) {
 
 #[expect(clippy::print_stdout, reason = "it is what this is for")]
 async fn play() -> Result<(), Box<dyn std::error::Error>> {
-    // What stands in the `mcp.json` of Claude, Cursor or VS Code. This program is its own child.
+    // The content of an `mcp.json` of Claude, Cursor or VS Code. This program is its own child.
     let file = json!({"mcpServers": {
         "dice": {"command": std::env::current_exe()?, "args": ["--child"]},
     }});
@@ -61,7 +61,7 @@ async fn play() -> Result<(), Box<dyn std::error::Error>> {
     show(&hub);
     println!("once: {}", hub.call("dice__roll", json!({"number": 3})).await?.text()?);
 
-    // A model that was offered `hub.tools()` wants all of these.
+    // A model that was given `hub.tools()` asks for all of these.
     let reply = json!({"role": "assistant", "tool_calls": [
         wanted("1", "dice__crash", &json!({})),
         wanted("2", "calc__add", &json!({"numbers": [2, 3]})),
@@ -74,7 +74,7 @@ async fn play() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
 
-    // The hub starts the child again by itself.
+    // The hub restarts the child by itself.
     let mut changes = hub.watch();
     while !hub.status().iter().all(toolway::hub::ServerStatus::is_ready) {
         changes.next().await;
@@ -84,7 +84,7 @@ async fn play() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A call as OpenAI writes it.
+/// Writes a call as OpenAI does.
 fn wanted(id: &str, name: &str, arguments: &Value) -> Value {
     json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()}})
 }

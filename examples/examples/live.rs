@@ -1,6 +1,6 @@
-//! A server that changes while clients are connected: sensors are plugged in and out, each with a tool and a resource of its
-//! own, and what they measure changes all the time. `cargo run -p toolway-examples --example live` serves it on stdin and
-//! stdout; with `-- watch` a client of the same process shows what it hears.
+//! A server that changes while clients are connected: sensors are plugged in and out, each with its own tool and
+//! resource, and their values change all the time. `cargo run -p toolway-examples --example live` serves it on stdin
+//! and stdout; with `-- watch` a client in the same process prints the notifications it receives.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +27,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The sensors that are plugged in, and what each measures.
+/// The sensors that are plugged in, with their values.
 #[derive(Default)]
 struct Station(Mutex<BTreeMap<String, u64>>);
 
@@ -41,7 +41,8 @@ impl Station {
     }
 }
 
-/// Measures, and tells those who have subscribed. Those who do not read are told once, however often this happens.
+/// Updates the values and notifies subscribers. A client that does not read gets one notification, however often a
+/// value changes.
 async fn measure(station: Arc<Station>, server: Server) {
     let mut clock = tokio::time::interval(Duration::from_millis(20));
     loop {
@@ -68,7 +69,7 @@ fn index(station: State<Arc<Station>>) -> String {
     station.with(|sensors| sensors.keys().cloned().collect::<Vec<_>>().join("\n"))
 }
 
-/// What each client has plugged in itself.
+/// The sensors that each client has plugged in itself.
 #[derive(Default, serde::Serialize, serde::Deserialize)]
 struct Mine(Vec<String>);
 
@@ -87,7 +88,7 @@ async fn plug(
     if !new {
         return Err(ToolError::new(format!("{sensor} is plugged in already")));
     }
-    // Whoever listens is told of both by themselves.
+    // Both calls notify the clients that listen.
     let [by_tool, by_uri] = [station.clone(), station.clone()];
     let name = sensor.clone();
     ctx.server().add_tool(ToolEntry::from_fn(format!("read_{sensor}"), move || {
@@ -120,7 +121,8 @@ async fn mine(ctx: Ctx) -> Result<String, ToolError> {
     Ok(ctx.memory::<Mine>().await?.0.join(", "))
 }
 
-/// A client that shakes hands, so that it is told of changes unasked, and says what it hears.
+/// Runs a client of the handshake era, which gets change notifications without subscribing to lists, and prints what it
+/// receives.
 #[expect(clippy::print_stdout, reason = "it is what this is for")]
 async fn watch(server: &Server) -> Result<(), Box<dyn std::error::Error>> {
     let (near, far) = tokio::io::duplex(64 << 10);
@@ -139,7 +141,7 @@ async fn watch(server: &Server) -> Result<(), Box<dyn std::error::Error>> {
             "subscribe" => client.subscribe(uri("rain")).await?,
             tool => println!("{}", client.call(tool, sensor.clone()).await?.first_text().unwrap_or_default()),
         }
-        // Both lists change when a sensor comes or goes.
+        // Both lists change when a sensor is plugged in or out.
         let (mut tools, mut resources) = (step == "subscribe", step == "subscribe");
         while let Some(told) = news.next().await {
             match told {

@@ -1,5 +1,5 @@
-//! A service with state and all four kinds of element: tools, resources, a family of resources, a prompt.
-//! `cargo run -p toolway-examples --example notes`.
+//! A service with state and all four kinds of element: tools, resources, a resource template, a prompt. `cargo run -p
+//! toolway-examples --example notes`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use toolway::prelude::*;
 
-/// Notes in memory. Every call gets the same value, so it guards itself.
+/// Notes in memory. All calls share one value, so it needs a lock.
 #[derive(Default)]
 struct Notes {
     notes: Mutex<BTreeMap<u64, Note>>,
@@ -52,9 +52,9 @@ impl Notes {
         let id = notes.keys().last().map_or(1, |last| last + 1);
         notes.insert(id, Note { title, folder, body });
         drop(notes);
-        // Those who subscribed to the index are told.
+        // Notifies the clients that subscribed to the index.
         ctx.server().resource_updated("notes://index");
-        // `note_uri` is made by `#[resource]` for the method `note` below.
+        // `#[resource]` generates `note_uri` for the method `note` below.
         Ok(Json(Saved { id, uri: Self::note_uri(id, "body") }))
     }
 
@@ -103,7 +103,7 @@ impl Notes {
         Ok([assistant("You are an editor."), user(format!("Review this in a {style} style:\n\n{body}"))])
     }
 
-    /// Not marked, so it is an ordinary method: `complete = Self::titles` above is what calls it.
+    /// An ordinary method, because it is not marked. `complete = Self::titles` above calls it.
     async fn titles(&self, typed: Completing) -> Vec<String> {
         typed.filter(self.lock().values().map(|note| &note.title))
     }

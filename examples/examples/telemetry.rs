@@ -1,7 +1,7 @@
-//! A server that can be watched: spans as JSON on stderr, a layer that limits, a hook for errors and one that counts.
+//! A server with telemetry: spans as JSON on stderr, a layer that limits calls, a hook for errors and one that counts.
 //! `cargo run -p toolway-examples --example telemetry`.
 //!
-//! For OpenTelemetry, put `tracing_opentelemetry::layer()` beside the layer that prints, and switch on toolway's feature
+//! For OpenTelemetry, add `tracing_opentelemetry::layer()` beside the layer that prints, and enable toolway's feature
 //! `otel`: the spans are the same.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use tracing_subscriber::fmt::format::FmtSpan;
 
 #[tokio::main]
 async fn main() -> toolway::Result<()> {
-    // Stdout belongs to the protocol. A line a call, when it is over.
+    // Stdout belongs to the protocol. Prints a line for each call when it ends.
     tracing_subscriber::fmt()
         .json()
         .with_writer(std::io::stderr)
@@ -37,18 +37,18 @@ async fn main() -> toolway::Result<()> {
         .await
 }
 
-/// How often which tool ended how.
+/// Counts how each tool ended.
 #[derive(Default)]
 struct Counts(Mutex<BTreeMap<String, u64>>);
 
-/// Names that are in here come from the server only, so that nobody can fill the table with names of their own.
+/// Only names of the server's own tools appear here, so a client cannot fill the table with names of its own.
 async fn count(stats: RequestStats, counts: State<Counts>) {
     let tool = stats.tool.as_deref().unwrap_or("-");
     let label = format!("{} {tool} {}", stats.method, stats.error.unwrap_or("ok"));
     *counts.0.lock().expect("nobody panics here").entry(label).or_default() += 1;
 }
 
-/// Where a service that collects errors would be told.
+/// A real application would notify its error tracker here.
 async fn report(report: ErrorReport) {
     tracing::warn!(reference = report.reference(), panic = report.is_panic(), "an error was reported");
 }

@@ -1,5 +1,5 @@
-//! Callers with tokens and plans: who they are, what they see, and why they are refused.
-//! `cargo run -p toolway-examples --example users -- 127.0.0.1:8000`.
+//! Callers with tokens and plans: how they are authenticated, what they see, and when they are refused. `cargo run -p
+//! toolway-examples --example users -- 127.0.0.1:8000`.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::net::TcpListener;
 use toolway::prelude::*;
 
-/// What the application knows about somebody.
+/// The data of the application about a user.
 #[derive(Clone, Copy)]
 struct User {
     name: &'static str,
@@ -21,7 +21,7 @@ enum Plan {
     Blocked,
 }
 
-/// Who has which token. A real application keeps hashes of them in a database.
+/// Users by their tokens. A real application keeps hashes of the tokens in a database.
 struct Users(HashMap<&'static str, User>);
 
 impl Users {
@@ -34,10 +34,10 @@ impl Users {
     }
 }
 
-/// Where clients find out how to get a token.
+/// The address at which clients learn how to get a token.
 const METADATA: &str = "https://app.example/.well-known/oauth-protected-resource/mcp";
 
-/// Asked for every request, and once for a pipe.
+/// Authenticates every request over HTTP, and a pipe once.
 async fn authenticate(connecting: Connecting, users: State<Users>) -> Result<Admit, Refuse> {
     if connecting.is_pipe() {
         return Ok(Admit::as_principal("the owner of this machine"));

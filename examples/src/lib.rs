@@ -1,2 +1,2 @@
-//! Programs that show how `toolway` is used. Each stands in `examples/`, a file each; all of them run in the
-//! tests. Start one with `cargo run -p toolway-examples --example hello`.
+//! Programs that show how to use `toolway`. Each is a file in `examples/`; all of them run in the tests. Start one with
+//! `cargo run -p toolway-examples --example hello`.

@@ -1,4 +1,4 @@
-//! Every example runs, as its reader would run it: a process of its own, driven by a client.
+//! Runs every example as a reader would: as a process, driven by a client.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -6,7 +6,7 @@
 mod agent_tools;
 #[path = "run/ask.rs"]
 mod ask;
-// Told to stop by a signal, as Unix has them.
+// Stopped by a Unix signal.
 #[cfg(unix)]
 #[path = "run/axum_app.rs"]
 mod axum_app;
@@ -14,7 +14,7 @@ mod axum_app;
 mod client;
 #[path = "run/everything.rs"]
 mod everything;
-// Its secrets lie behind links, as Unix has them.
+// Uses symbolic links, which need Unix.
 #[cfg(unix)]
 #[path = "run/files.rs"]
 mod files;
@@ -26,7 +26,7 @@ mod hub;
 mod live;
 #[path = "run/telemetry.rs"]
 mod telemetry;
-// The commands are given to a shell.
+// Runs commands in a shell.
 #[cfg(unix)]
 #[path = "run/transcripts.rs"]
 mod transcripts;
@@ -49,7 +49,7 @@ async fn hello() {
     let (client, mut child) = start("hello").await;
     assert_eq!(client.tools().await.unwrap()[0].description(), "Add two numbers.");
     assert_eq!(call(&client, "add", json!({"a": 2, "b": 3})).await, "5");
-    // A client that goes away ends the server.
+    // The server ends when its client disconnects.
     drop(client);
     assert!(child.wait().await.unwrap().success());
 }
@@ -113,14 +113,14 @@ async fn dynamic_tools_come_from_a_table_and_from_other_tools() {
     assert!(twice.is_error() && twice.first_text().unwrap().contains("two tools have the name `whisper`"));
 }
 
-/// Starts an example and speaks the newest revision with it; it ends when the returned client and child are dropped.
+/// Starts an example and connects with the newest revision; it ends when the returned client and child are dropped.
 async fn start(example: &str) -> (Client, Child) {
     let mut child = spawn(example, [""; 0]);
     let client = Client::connect_io(child.stdout.take().unwrap(), child.stdin.take().unwrap()).await.unwrap();
     (client, child)
 }
 
-/// Starts an example and shakes hands with it: what a server tells unasked, it tells in such a conversation.
+/// Starts an example and connects with a handshake: in this era a server sends notifications without a subscription.
 async fn start_session(example: &str) -> (Client, Child) {
     let mut child = spawn(example, [""; 0]);
     let (stdout, stdin) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
@@ -128,13 +128,14 @@ async fn start_session(example: &str) -> (Client, Child) {
     (builder.connect_io(stdout, stdin).await.unwrap(), child)
 }
 
-/// Examples are built beside the tests: target/PROFILE/deps/run-… and target/PROFILE/examples/….
+/// Returns the path of an example. Examples are built beside the tests: target/PROFILE/deps/run-… and
+/// target/PROFILE/examples/….
 fn program(example: &str) -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     tests.ancestors().nth(2).unwrap().join("examples").join(example)
 }
 
-/// The address that an example tells on stderr when it serves over HTTP: `listening on http://ADDRESS/…`.
+/// Reads the address that an example prints on stderr when it serves over HTTP: `listening on http://ADDRESS/…`.
 async fn address_of(child: &mut Child) -> String {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.expect("the server tells its address");
@@ -155,19 +156,19 @@ fn spawn(example: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) 
     child.unwrap_or_else(|error| panic!("{}: {error}; build it with --examples", program.display()))
 }
 
-/// The text that a tool answers, which must not be an error.
+/// Calls a tool and returns its text; the result must not be an error.
 async fn call(client: &Client, tool: &str, arguments: Value) -> String {
     let result = client.call(tool, arguments).await.unwrap();
     assert!(!result.is_error(), "{tool}: {result:?}");
     result.first_text().unwrap_or_default().to_owned()
 }
 
-/// What the server tells next.
+/// Waits for the next notification of the server.
 async fn next(news: &mut News) -> Notification {
     tokio::time::timeout(PATIENCE, news.next()).await.expect("the server tells something").unwrap()
 }
 
-/// Long enough for a machine that does other things too; nothing waits this long unless it fails.
+/// Long enough for a busy machine; only a failing test waits this long.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// No arguments, for prompts and completions.

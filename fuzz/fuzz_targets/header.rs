@@ -1,4 +1,4 @@
-//! Does every text survive a header?
+//! Does every text survive being written to a header and read back?
 
 #![no_main]
 

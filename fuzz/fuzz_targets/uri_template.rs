@@ -1,4 +1,4 @@
-//! Do templates and URIs of any kind meet safely?
+//! Does matching any URI against any template work without a panic?
 
 #![no_main]
 

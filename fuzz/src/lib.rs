@@ -1,7 +1,8 @@
-//! What must hold for every input? The properties of the seeded tests, for libFuzzer to break.
+//! Which properties must hold for every input? These are the properties of the seeded tests, run by libFuzzer.
 //!
-//! Those of frames and headers are written down once, in `crates/toolway-protocol/tests/any_bytes.rs`; here that file is a
-//! module, and its own sources of inputs lie idle. A broken promise is a panic, which libFuzzer keeps as a file under `artifacts/`.
+//! The properties of frames and headers are defined once, in `crates/toolway-protocol/tests/any_bytes.rs`. That file is
+//! included here as a module; its own input generators are unused. A broken property is a panic, and libFuzzer keeps
+//! the input as a file under `artifacts/`.
 
 #[allow(dead_code, reason = "the sources of inputs serve the tests only")]
 #[path = "../../crates/toolway-protocol/tests/any_bytes.rs"]
@@ -11,8 +12,8 @@ use any_bytes::Reached;
 use toolway_protocol::http::header::{Mirrored, MirroredHeaders};
 use toolway_protocol::uri_template::{UriTemplate, Value};
 
-/// A frame, and three lines before it for the headers `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name`. Without
-/// three line ends all of it is the frame, and there are no headers.
+/// Checks a frame. The three lines before it are the headers `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name`. With
+/// fewer than three line ends, the whole input is the frame, without headers.
 pub fn frame(input: &[u8]) {
     let parts: Vec<_> = input.splitn(4, |byte| *byte == b'\n').collect();
     let (frame, [protocol_version, method, name]) = match parts[..] {
@@ -28,13 +29,13 @@ pub fn frame(input: &[u8]) {
     }
 }
 
-/// Any text, to be written as a header and to be read as one.
+/// Writes any text as a header, and reads any text as a header.
 pub fn header(input: &str) {
     any_bytes::a_header_brings_back_its_text(input);
 }
 
-/// Any document, at each place where a frame is walked in another way: alone, in a batch, and as a member that is
-/// skipped, looked into, or kept.
+/// Checks a document in every place where a frame is scanned differently: alone, in a batch, and as a member that is
+/// skipped, inspected or kept.
 pub fn json(input: &[u8]) {
     for [before, after] in [
         ["", ""],
@@ -48,7 +49,7 @@ pub fn json(input: &[u8]) {
     }
 }
 
-/// A template on the first line, and a URI to match after it.
+/// Parses the first line as a template and matches the rest as a URI.
 pub fn uri_template(input: &str) {
     let (template, uri) = input.split_once('\n').unwrap_or((input, input));
     let Ok(template) = UriTemplate::parse(template) else { return };

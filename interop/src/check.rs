@@ -1,22 +1,22 @@
-//! What came of a check, and how is it told?
+//! How does a check end, and how is the result printed?
 //!
-//! One line a check: `ok   ERA REVISION GROUP: WHAT`, or `FAIL` or `n/a ` with ` -- WHY` after it. What passed may have something
-//! to tell in the same place.
+//! Prints one line per check: `ok   ERA REVISION GROUP: WHAT`, or `FAIL` or `n/a ` with ` -- WHY` after it. A passed
+//! check may add a remark in the same place.
 
 use std::fmt::Debug;
 use std::time::Duration;
 
 use toolway::Chain;
 
-/// How a check ends.
+/// The result of a check.
 pub(crate) type Checked<T = ()> = Result<T, Unmet>;
 
-/// Why a check has not passed.
+/// The reason why a check did not pass.
 #[derive(Clone, Debug)]
 pub(crate) enum Unmet {
-    /// Something else came than what must come.
+    /// The result differs from the expected one.
     Failed(String),
-    /// The server cannot be asked this.
+    /// The check does not apply to this server.
     NotHere(String),
 }
 
@@ -50,12 +50,12 @@ impl From<std::io::Error> for Unmet {
     }
 }
 
-/// The server cannot be asked this, for a reason that a reader of the table must know.
+/// Reports that the check does not apply to this server, with the reason for the reader of the table.
 pub(crate) fn not_here<T>(why: &str) -> Checked<T> {
     Err(Unmet::NotHere(why.to_owned()))
 }
 
-/// Both must be equal.
+/// Checks that both are equal.
 pub(crate) fn same<T: PartialEq<U> + Debug + ?Sized, U: Debug + ?Sized>(got: &T, wanted: &U) -> Checked {
     if got == wanted {
         Ok(())
@@ -64,17 +64,17 @@ pub(crate) fn same<T: PartialEq<U> + Debug + ?Sized, U: Debug + ?Sized>(got: &T,
     }
 }
 
-/// The text must have this in it.
+/// Checks that the text contains `wanted`.
 pub(crate) fn says(text: &str, wanted: &str) -> Checked {
     if text.contains(wanted) { Ok(()) } else { Err(format!("no {wanted:?} in {}", shown(text)).into()) }
 }
 
-/// This must be so; `why` tells what is wrong otherwise.
+/// Checks a condition; `why` describes the failure.
 pub(crate) fn holds(so: bool, why: impl Into<String>) -> Checked {
     if so { Ok(()) } else { Err(Unmet::Failed(why.into())) }
 }
 
-/// A value on one line, and not a whole book of it.
+/// Formats a value on one line, cut to a maximum length.
 pub(crate) fn shown<T: Debug + ?Sized>(value: &T) -> String {
     let text = format!("{value:?}");
     match text.char_indices().nth(LONGEST) {
@@ -83,7 +83,7 @@ pub(crate) fn shown<T: Debug + ?Sized>(value: &T) -> String {
     }
 }
 
-/// Waits for a check, and not for ever.
+/// Waits for a check, with a time limit.
 pub(crate) async fn in_time<T>(work: impl Future<Output = Checked<T>>) -> Checked<T> {
     match tokio::time::timeout(LIMIT, work).await {
         Ok(outcome) => outcome,
@@ -108,13 +108,13 @@ impl Report {
         self.passed
     }
 
-    /// Does a check and tells what came of it.
+    /// Runs a check and prints its result.
     pub(crate) async fn check(&mut self, group: &str, what: &str, work: impl Future<Output = Checked>) {
         let outcome = in_time(Box::pin(work)).await;
         self.tell(group, what, outcome);
     }
 
-    /// Does a check that counts something, and tells that as well.
+    /// Runs a check that counts something, and prints the count as well.
     pub(crate) async fn check_told(
         &mut self,
         group: &str,
@@ -129,7 +129,7 @@ impl Report {
         self.tell_more(group, what, outcome.map(|()| String::new()));
     }
 
-    /// A check and, where it passed, what it has counted.
+    /// Prints the result of a check and, if it passed, what it counted.
     pub(crate) fn tell_more(&mut self, group: &str, what: &str, outcome: Checked<String>) {
         let (kind, why) = match outcome {
             Ok(told) if told.is_empty() => ("ok  ", told),
@@ -144,8 +144,9 @@ impl Report {
     }
 }
 
-/// Starting a server takes its time on a busy machine, and some checks start two.
+/// Starting a server takes time on a busy machine, and some checks start two.
 const LIMIT: Duration = PATIENCE.saturating_mul(2);
-/// How long one server may take to start or to answer. Nothing is meant to take so long; a machine may be slow.
+/// How long one server may take to start or to answer. No check should need this long; the value allows for a slow
+/// machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2 * 60);
 const LONGEST: usize = 300;

@@ -1,4 +1,4 @@
-//! Does the client go on when the server is killed, and is nothing left in the end?
+//! Does the client recover when the server is killed, and does no process remain at the end?
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::sdk::running::{until, waits};
 use crate::server::{Server, gone};
 use crate::talk::Talk;
 
-/// A server that is killed under two calls, of which one may be made again.
+/// Kills a server during two calls, of which one is safe to retry.
 pub(crate) async fn busy(talk: &Talk, server: &mut Server, report: &mut Report) {
     let client = &talk.client;
     let mut outcomes = None;
@@ -39,7 +39,7 @@ pub(crate) async fn busy(talk: &Talk, server: &mut Server, report: &mut Report) 
         .await;
 }
 
-/// A server that is killed while it has nothing to do.
+/// Kills an idle server.
 pub(crate) async fn idle(talk: &Talk, server: &mut Server, report: &mut Report) {
     let processes = server.processes();
     report
@@ -48,7 +48,7 @@ pub(crate) async fn idle(talk: &Talk, server: &mut Server, report: &mut Report) 
             let first = before.first().ok_or("there are no tools")?;
             gone(server.restart().await?).await?;
             let again = talk.client.list_tools().all().await?;
-            // What was added while it ran is not there again.
+            // Tools that were added at run time are lost, so only the first tool is compared.
             holds(
                 again.iter().any(|tool| tool.name == first.name),
                 format!("there is no {} any more", first.name),
@@ -62,7 +62,7 @@ pub(crate) async fn idle(talk: &Talk, server: &mut Server, report: &mut Report) 
         .await;
 }
 
-/// The last check of every server.
+/// Runs the last check of every server.
 pub(crate) async fn close(talk: Talk, server: &Server, report: &mut Report) {
     report
         .check("close", "the conversation ends, and no process is left", async {

@@ -1,4 +1,4 @@
-//! In which era is a server spoken to, and by whom?
+//! Which era is used with a server, and by which program?
 
 use std::fmt;
 
@@ -10,16 +10,16 @@ use toolway::client::ClientBuilder;
 pub(crate) struct Era {
     name: &'static str,
     by: By,
-    /// Whether the revision is found out, or said.
+    /// `true` if the revision is fixed, `false` if it is negotiated.
     is_pinned: bool,
     version: ProtocolVersion,
 }
 
-/// Who speaks with the server.
+/// The program that talks to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
     Client,
-    /// The command.
+    /// The `toolway` command.
     Toolway,
 }
 
@@ -36,12 +36,12 @@ impl Era {
         self.by
     }
 
-    /// The revision that must be spoken.
+    /// The revision that must be negotiated.
     pub(crate) fn version(self) -> ProtocolVersion {
         self.version
     }
 
-    /// The day of it, to compare.
+    /// The revision as text. Revisions are dates, so texts can be compared.
     pub(crate) fn revision(self) -> &'static str {
         self.version.as_str()
     }
@@ -50,7 +50,7 @@ impl Era {
         if self.is_pinned { client.protocol(self.version) } else { client }
     }
 
-    /// The same on a command line.
+    /// Returns the same choice as command-line options.
     pub(crate) fn options(self) -> Vec<&'static str> {
         if self.is_pinned { vec!["--protocol", self.revision()] } else { Vec::new() }
     }

@@ -1,7 +1,7 @@
-//! What must come of `@modelcontextprotocol/server-everything`?
+//! Does our client work with `@modelcontextprotocol/server-everything`?
 //!
-//! It is written with the TypeScript SDK 1 and speaks the revisions of the handshake. What it does not gate by revision is
-//! expected in all of them.
+//! The server uses the TypeScript SDK 1 and speaks the revisions of the handshake era. Features that it does not gate
+//! by revision are expected in all of them.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -162,7 +162,7 @@ async fn calls(talk: &Talk, report: &mut Report) {
         .await;
     report
         .check("calls", "a tool that is not there", async {
-            // This SDK answers it with a result; others with an error.
+            // This SDK answers with a result; others answer with an error.
             let result = client.call("no-such-tool", json!({})).await?;
             says(&result.text().err().ok_or("it worked")?.to_string(), "no-such-tool")
         })
@@ -250,7 +250,7 @@ async fn resources(talk: &Talk, report: &mut Report) {
         .check("resources", "bytes", async {
             let read = client.read_resource("demo://resource/dynamic/blob/3").await?;
             let blob = read.contents.first().and_then(|contents| contents.blob.as_deref());
-            // "Resource 3: This is a base64 blob" begins so.
+            // Base64 of "Resource 3: This is a base64 blob".
             says(blob.unwrap_or_default(), "UmVzb3VyY2UgMzogVGhpcyBpcyBhIGJhc2U2NCBibG9i")
         })
         .await;
@@ -282,7 +282,7 @@ async fn resources(talk: &Talk, report: &mut Report) {
             holds(listed, "it is not listed")?;
             let read = client.read_resource(&link.uri).await?;
             let blob = read.contents.first().and_then(|contents| contents.blob.as_deref());
-            // What every gzip file begins with.
+            // Every gzip file begins with these bytes.
             holds(blob.unwrap_or_default().starts_with("H4sI"), "that is no gzip file")
         })
         .await;
@@ -426,7 +426,7 @@ async fn questions(talk: &Talk, report: &mut Report) {
         .await;
 }
 
-/// What the tools that ask say at their end: the answer as it reached the server.
+/// Parses the answer as the server received it, from the last text of the tools that ask.
 fn raw_result(said: &str) -> Checked<Value> {
     let (_, result) = said.split_once("Raw result: ").ok_or("the answer is not told")?;
     Ok(serde_json::from_str(result)?)
@@ -434,7 +434,7 @@ fn raw_result(said: &str) -> Checked<Value> {
 
 const FORM: &str = "trigger-elicitation-request";
 const PAGE: &str = "trigger-url-elicitation";
-/// The revisions that brought forms, web pages, and completions that know other arguments.
+/// The revisions that added forms, URL elicitation, and completions that know other arguments.
 const FORMS: &str = "2025-06-18";
 const PAGES: &str = "2025-11-25";
 const CONTEXT: &str = "2025-06-18";

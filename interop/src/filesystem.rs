@@ -1,7 +1,7 @@
-//! What must come of `@modelcontextprotocol/server-filesystem`?
+//! Does our client work with `@modelcontextprotocol/server-filesystem`?
 //!
-//! It is written with the TypeScript SDK 1, has tools only, and works in the folders that it is told: on its command line, or
-//! by the client's roots.
+//! The server uses the TypeScript SDK 1 and has only tools. It works in the folders given on its command line or by the
+//! client's roots.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::check::{Report, holds, same, says};
 use crate::server::Server;
 use crate::talk::{Talk, patient};
 
-/// What most of its tools give back besides text.
+/// The structured content that most of its tools return besides text.
 #[derive(Debug, Deserialize)]
 struct Text {
     content: String,
@@ -68,7 +68,7 @@ pub(crate) async fn play(talk: &Talk, server: &Server, report: &mut Report) {
         .await;
     report
         .check("calls", "a picture of a megabyte", async {
-            // It goes by the name of the file, not by what is in it.
+            // The server looks at the name of the file, not at its content.
             fs::write(path("b.png"), vec![7; 1 << 20])?;
             let read = client.call("read_media_file", json!({"path": path("b.png")})).await?;
             let Some(Content::Image(image)) = read.content.first() else {
@@ -84,7 +84,8 @@ pub(crate) async fn play(talk: &Talk, server: &Server, report: &mut Report) {
         .check("calls", "a text of three megabytes, there and back", async {
             let lines = |count| "0123456789abcde\n".repeat(count);
             talk.text("write_file", json!({"path": path("c.txt"), "content": lines(3 << 16)})).await?;
-            // It says its content twice, as text and as JSON, so a part of it must do; what follows the last line counts as one.
+            // The server sends its content twice, as text and as JSON, so only a part of the file is requested. The
+            // empty text after the last line end counts as a line.
             let tail = talk.text("read_text_file", json!({"path": path("c.txt"), "tail": 65536})).await?;
             same(&tail, &lines(65535))
         })
@@ -109,7 +110,7 @@ pub(crate) async fn play(talk: &Talk, server: &Server, report: &mut Report) {
             fs::create_dir_all(&other)?;
             let root = Root::new(format!("file://{}", other.display().to_string().replace(' ', "%20")));
             let second = talk.era.dress(patient().roots([root])).connect(server.target()?).await?;
-            // It asks for them after the handshake, and does not say when it has them.
+            // The server requests the roots after the handshake, and does not report when it has them.
             loop {
                 let allowed = second.call("list_allowed_directories", json!({})).await?.text()?;
                 if is_only(&allowed, &other) {
@@ -122,7 +123,7 @@ pub(crate) async fn play(talk: &Talk, server: &Server, report: &mut Report) {
         .await;
 }
 
-/// Whether the list, which has a heading, holds this folder alone.
+/// Returns whether the list contains only this folder; its first line is a heading.
 fn is_only(allowed: &str, folder: &Path) -> bool {
     allowed.lines().skip(1).eq([folder.display().to_string()])
 }

@@ -1,7 +1,7 @@
 //! Do four real servers work as one, also while one of them is killed?
 //!
-//! The servers are `server-everything`, `server-filesystem`, and those on the Python SDK and on `fastmcp`. Half of the calls of
-//! the one that is killed can be sent again without harm, and half cannot.
+//! The servers are `server-everything`, `server-filesystem`, and one each on the Python SDK and on `fastmcp`. Half of
+//! the calls to the killed server are safe to retry, and half are not.
 
 use std::fs;
 use std::path::Path;
@@ -77,8 +77,8 @@ pub(crate) async fn play(mut servers: [Server; 4], report: &mut Report) {
         .await;
 }
 
-/// Kills a server when some of the calls are answered and one that is never answered has begun. The others must lose nothing;
-/// of its own calls each must be answered right, or say that the server is unavailable.
+/// Kills a server after some of the calls are answered and a call that never ends has begun. The other servers must not
+/// lose any call. Each call to the killed server must return the right answer or report that the server is unavailable.
 async fn kill_meanwhile(hub: &Hub, folder: &Path, killed: usize, server: &mut Server) -> Checked<String> {
     let endless = tokio::spawn({
         let call = ToolCall::new("endless", format!("{}__wait", NAMES[killed]), json!({}));
@@ -105,14 +105,14 @@ async fn kill_meanwhile(hub: &Hub, folder: &Path, killed: usize, server: &mut Se
     ))
 }
 
-/// Calls of all four servers at once, each with a value of its own.
+/// Concurrent calls to all four servers, each with a unique value.
 struct Calls {
-    /// Which server was called, and whether it was available; an error when something else came than what must come.
+    /// The server that was called, and whether it was available; an error if the answer was wrong.
     running: JoinSet<Result<(usize, bool), String>>,
     answered: Answered,
 }
 
-/// How many of the calls of each server.
+/// Counts of outcomes for each server.
 #[derive(Clone, Copy, Default)]
 struct Answered {
     right: [usize; NAMES.len()],
@@ -139,7 +139,7 @@ impl Calls {
         Self { running, answered: Answered::default() }
     }
 
-    /// Waits for so many answers, or for all there are.
+    /// Waits for `count` answers, or for all that remain.
     async fn some(&mut self, count: usize) -> Checked {
         for _ in 0..count {
             let Some(outcome) = self.running.join_next().await else { break };
@@ -161,7 +161,7 @@ fn is(output: &ToolOutput, wanted: &str) -> Result<(), String> {
     if text == wanted { Ok(()) } else { Err(format!("{text:?} came instead of {wanted:?}")) }
 }
 
-/// A tool of the server, arguments that no other call has, and the answer to them.
+/// Returns a tool of the server, arguments unique to this call, and the expected answer.
 fn call(server: &str, number: usize, folder: &Path) -> (&'static str, Value, String) {
     match server {
         "everything" => ("echo", json!({"message": format!("e {number}")}), format!("Echo: e {number}")),
@@ -169,7 +169,7 @@ fn call(server: &str, number: usize, folder: &Path) -> (&'static str, Value, Str
             let path = folder.join(format!("{number}.txt"));
             ("read_text_file", json!({"path": path}), format!("file {number}"))
         }
-        // Only the first says of itself that it does no harm to call it twice.
+        // Only the first tool is declared safe to call twice.
         _ if number.is_multiple_of(2) => {
             let text = format!("{server} {number}");
             ("echo", json!({"text": text}), text)
@@ -181,11 +181,11 @@ fn call(server: &str, number: usize, folder: &Path) -> (&'static str, Value, Str
     }
 }
 
-/// The four, in the order in which they are given.
+/// The four servers, in the order of the command line.
 const NAMES: [&str; 4] = ["everything", "files", "python", "fastmcp"];
-/// Where the second stands.
+/// The index of `files` in [`NAMES`].
 const FILES: usize = 1;
-/// How many calls each of them gets.
+/// The number of calls to each server.
 const EACH: usize = 250;
-/// How many answers are looked at before one is killed.
+/// The number of answers to wait for before a server is killed.
 const BEFORE: usize = 50;

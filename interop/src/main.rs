@@ -1,20 +1,20 @@
-//! Does our client work with the servers of others?
+//! Does our client work with servers on other SDKs?
 //!
-//! `interop SUITE TRANSPORT COLUMNS COMMAND…` starts a server, plays the checks of its suite for each of the columns and says
-//! one line a check on standard output, as `xtask/src/interop/table.rs` reads them. It leaves with 1 when a check failed. With
-//! the variable `INTEROP_LOG` it tells on standard error what the client does.
+//! `interop SUITE TRANSPORT COLUMNS COMMAND…` starts a server, runs the checks of its suite for each of the columns and
+//! prints one line per check on standard output, in the format that `xtask/src/interop/table.rs` reads. It exits with 1
+//! when a check failed. If the variable `INTEROP_LOG` is set, the client logs to standard error.
 //!
 //! | file | question |
 //! |---|---|
-//! | `check.rs` | What came of a check, and how is it told? |
-//! | `era.rs` | In which era is a server spoken to, and by whom? |
-//! | `server.rs` | How is a server started, killed and started again? |
-//! | `talk.rs` | What does the client do when it is asked, and what has it heard? |
-//! | `everything.rs` | What must come of `server-everything`? |
-//! | `filesystem.rs` | What must come of `server-filesystem`? |
-//! | `sdk/` | What must come of the servers that are written with the SDKs of others? |
-//! | `schemas.rs` | Can the tools of a server be given to a model, whoever makes it? |
-//! | `ending.rs` | Does the client go on when the server is killed, and is nothing left in the end? |
+//! | `check.rs` | How does a check end, and how is the result printed? |
+//! | `era.rs` | Which era is used with a server, and by which program? |
+//! | `server.rs` | How is a server started, killed and restarted? |
+//! | `talk.rs` | How does the client answer questions, and which messages has it received? |
+//! | `everything.rs` | Does our client work with `server-everything`? |
+//! | `filesystem.rs` | Does our client work with `server-filesystem`? |
+//! | `sdk/` | Does our client work with servers on other SDKs? |
+//! | `schemas.rs` | Can the tools of a server be given to a model of each provider? |
+//! | `ending.rs` | Does the client recover when the server is killed, and does no process remain at the end? |
 //! | `toolway.rs` | Does the command `toolway` work with real servers? |
 //! | `hub.rs` | Do four real servers work as one, also while one of them is killed? |
 
@@ -62,7 +62,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Whether every check of one server has passed.
+/// Runs the checks of one server. Returns whether all passed.
 async fn play(suite: &str, transport: &str, eras: &str, command: &[String]) -> Result<bool, String> {
     let suite = Suite::named(suite)?;
     let eras = eras.split(',').map(Era::read).collect::<Result<Vec<_>, _>>()?;
@@ -79,7 +79,7 @@ async fn play(suite: &str, transport: &str, eras: &str, command: &[String]) -> R
     Ok(passed)
 }
 
-/// Whether every check of four servers has passed.
+/// Runs the checks of a hub of four servers. Returns whether all passed.
 async fn play_hub(column: &str, words: &[String]) -> Result<bool, String> {
     let mut servers = Vec::new();
     for words in words.split(|word| word == "--").filter(|words| !words.is_empty()) {
@@ -126,7 +126,7 @@ impl Suite {
         };
         let outcome = check::in_time(connect).await;
         report.tell("info", "connects, and speaks the revision", outcome);
-        // Without a connection there is nothing to ask.
+        // Without a connection there is nothing to check.
         let Some(talk) = talk else { return };
         match self {
             Self::Everything => everything::play(&talk, report).await,

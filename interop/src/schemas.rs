@@ -1,13 +1,13 @@
-//! Can the tools of a server be given to a model, whoever makes it?
+//! Can the tools of a server be given to a model of each provider?
 //!
-//! Told is of how many schemas, and how much of what they say the provider does not take.
+//! Reports the number of schemas, and how many of their constraints the provider does not support.
 
 use serde_json::Value;
 use toolway::agent::{Provider, Rendered, ToolSet, schema};
 
 use crate::check::{Checked, Report, holds, same};
 
-/// Writes all tools for each provider, and holds each against the provider's rules.
+/// Renders all tools for each provider, and checks each against the provider's rules.
 pub(crate) fn play(tools: Checked<ToolSet>, report: &mut Report) {
     for (what, render, provider) in LISTS {
         let outcome = tools.clone().and_then(|tools| passes(&tools, &render(&tools), *provider));
@@ -26,7 +26,7 @@ fn passes(tools: &ToolSet, rendered: &Rendered, provider: Provider) -> Checked<S
         let function = if tool["function"].is_object() { &tool["function"] } else { &tool };
         let name = function["name"].as_str().ok_or("a tool has no name")?;
         holds(provider.accepts_name(name), format!("`{name}` is no name for {provider:?}"))?;
-        // One that cannot be strict is in the list without.
+        // A tool that cannot be strict is listed without `strict`.
         let rules = match (provider, &function["strict"]) {
             (Provider::OpenAiStrict, Value::Bool(true)) => Provider::OpenAiStrict,
             (Provider::OpenAiStrict, _) => Provider::OpenAi,

@@ -1,6 +1,7 @@
-//! How is a server started, killed and started again?
+//! How is a server started, killed and restarted?
 //!
-//! On stdio the client starts it, and it writes down its process id first; over HTTP this program does.
+//! On stdio the client starts the server, and the server first writes its process id to a file. Over HTTP this program
+//! starts it.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -16,7 +17,7 @@ use toolway::client::{self, Http, IntoTarget, Target};
 
 use crate::check::{Checked, in_time};
 
-/// What lies between the client and the server.
+/// The transport between the client and the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transport {
     Stdio,
@@ -36,11 +37,11 @@ impl Transport {
     }
 }
 
-/// A server that clients can be sent to.
+/// A server that clients can connect to.
 #[derive(Debug)]
 pub(crate) struct Server {
     command: Vec<String>,
-    /// A folder that is there for it alone.
+    /// A folder that only this server uses.
     folder: PathBuf,
     place: Place,
 }
@@ -51,7 +52,7 @@ enum Place {
     Http { ports: Ports, path: &'static str, process: Box<Child> },
 }
 
-/// Where a server listens, and where clients are sent: to itself, or to a proxy before it.
+/// The port that a server listens on, and the port that clients use: the same, or that of a proxy in front.
 #[derive(Clone, Copy, Debug)]
 struct Ports {
     server: u16,
@@ -59,7 +60,7 @@ struct Ports {
 }
 
 impl Ports {
-    /// Those of the environment, which are for one server; otherwise a free one.
+    /// Takes the ports from the environment, which is for a single server; otherwise picks a free one.
     async fn choose() -> Result<Self, String> {
         let named = |name: &str| std::env::var(name).ok().and_then(|port| port.parse().ok());
         match (named("INTEROP_PORT"), named("INTEROP_PROXY")) {
@@ -70,7 +71,7 @@ impl Ports {
 }
 
 impl Server {
-    /// A word `{folder}` of the command stands for a folder of its own.
+    /// Starts a server. The word `{folder}` in the command is replaced by a folder of its own.
     pub(crate) async fn start(transport: Transport, command: &[String]) -> Result<Self, String> {
         let folder =
             make_folder(free_port().await?).map_err(|error| format!("no folder could be made: {error}"))?;
@@ -92,12 +93,12 @@ impl Server {
         &self.folder
     }
 
-    /// Whether whoever talks with it starts it.
+    /// Returns whether the client starts the server.
     pub(crate) fn is_child(&self) -> bool {
         matches!(self.place, Place::Stdio)
     }
 
-    /// Where a client finds it.
+    /// Returns the target that a client connects to.
     pub(crate) fn target(&self) -> toolway::Result<Target> {
         match &self.place {
             Place::Stdio => {
@@ -108,7 +109,7 @@ impl Server {
         }
     }
 
-    /// The words by which a person would name it: a command line, or a URL.
+    /// Returns the command line or the URL of the server, as a user would write it.
     pub(crate) fn words(&self) -> Vec<String> {
         match &self.place {
             Place::Stdio => {
@@ -124,12 +125,12 @@ impl Server {
         }
     }
 
-    /// The file that each of its processes adds its id to.
+    /// The file to which each of its processes appends its id.
     fn pids(&self) -> PathBuf {
         self.folder.with_extension("pids")
     }
 
-    /// The process ids that it had so far, where a client has started it.
+    /// Returns the ids of all its processes so far, if clients start it.
     pub(crate) fn processes(&self) -> Vec<u32> {
         match &self.place {
             Place::Stdio => {
@@ -140,11 +141,11 @@ impl Server {
         }
     }
 
-    /// Kills it, and where nobody else does that, starts it again. Which process that was is returned.
+    /// Kills the server, and starts it again unless the client does that. Returns the id of the killed process.
     pub(crate) async fn restart(&mut self) -> Checked<u32> {
         match &mut self.place {
             Place::Stdio => {
-                // Later ones may have served other clients, and are gone.
+                // The newest processes may have served other clients and be gone already.
                 for process in self.processes().into_iter().rev() {
                     if signal("-KILL", process).await? {
                         return Ok(process);
@@ -164,13 +165,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Nothing depends on it, and the second is not there when no client came.
+        // Errors do not matter here. The pid file does not exist if no client connected.
         let _ = fs::remove_dir_all(&self.folder);
         let _ = fs::remove_file(self.pids());
     }
 }
 
-/// Waits until a process is gone.
+/// Waits until a process has ended.
 pub(crate) async fn gone(process: u32) -> Checked {
     in_time(async {
         while signal("-0", process).await? {
@@ -182,14 +183,14 @@ pub(crate) async fn gone(process: u32) -> Checked {
     .map_err(|_| format!("process {process} is still there").into())
 }
 
-/// Whether the process could be told.
+/// Sends a signal; returns whether the process exists.
 async fn signal(name: &str, process: u32) -> std::io::Result<bool> {
     let mut command = Command::new("kill");
     command.arg(name).arg(process.to_string()).stderr(Stdio::null());
     Ok(command.status().await?.success())
 }
 
-/// Starts a server on a port and waits until it is there.
+/// Starts a server on a port and waits until it listens.
 async fn listen(command: &[String], port: u16) -> Result<Child, String> {
     let (program, arguments) = command.split_first().ok_or("no command of a server was given")?;
     let failed = |error: std::io::Error| format!("`{program}` could not be started: {error}");
@@ -216,18 +217,18 @@ async fn listen(command: &[String], port: u16) -> Result<Child, String> {
     }
 }
 
-/// A folder under its real name, as servers that compare paths see it.
+/// Makes a folder under its canonical path, because some servers compare paths.
 fn make_folder(port: u16) -> std::io::Result<PathBuf> {
     let folder = std::env::temp_dir().canonicalize()?.join(format!("interop-{}-{port}", std::process::id()));
     fs::create_dir(&folder)?;
     Ok(folder)
 }
 
-/// A port that nothing listens on. It is below those that systems give to outgoing connections and to programs that ask for any port, so
-/// that none of these takes it before the server does, or while the server is started again.
+/// Finds a port that is not in use. It lies below the ephemeral ports, so that the system does not assign it to another
+/// program before the server binds it, or while the server restarts.
 async fn free_port() -> Result<u16, String> {
     static TRIED: AtomicU32 = AtomicU32::new(0);
-    // Processes that run side by side begin at places of their own.
+    // Concurrent processes start their search at different ports.
     let first = std::process::id().wrapping_mul(61);
     for _ in 0..PORTS {
         let next = first.wrapping_add(TRIED.fetch_add(1, Ordering::Relaxed)) % PORTS;

@@ -1,4 +1,4 @@
-//! What does the client do when it is asked, and what has it heard?
+//! How does the client answer questions, and which messages has it received?
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use crate::check::{Checked, PATIENCE, not_here};
 use crate::era::Era;
 use crate::server::Server;
 
-/// A client, its user and its model.
+/// A client with its user and its model.
 #[derive(Debug)]
 pub(crate) struct Talk {
     pub(crate) client: Client,
@@ -23,7 +23,7 @@ pub(crate) struct Talk {
     log: Turn<mpsc::UnboundedReceiver<LogMessage>>,
 }
 
-/// A client for a machine that is busy, on which a server may need longer to start than people wait.
+/// A client with long timeouts, for a busy machine on which servers start slowly.
 pub(crate) fn patient() -> ClientBuilder {
     Client::builder()
         .info("toolway-interop", "1.0.0")
@@ -33,7 +33,7 @@ pub(crate) fn patient() -> ClientBuilder {
         .retries(20)
 }
 
-/// What the user was asked and will answer.
+/// The questions that the user was asked, and the answers to give.
 #[derive(Debug, Default)]
 struct User {
     asked: Vec<Elicitation>,
@@ -51,14 +51,14 @@ impl Talk {
             .on_sample(move |ask| std::future::ready(Ok::<_, Unanswered>(answer_as_model(&asked, ask))))
             .roots(ROOTS.map(|(uri, name)| Root::new(uri).with_name(name)))
             .on_log(move |message| {
-                // Nobody listens any more when the talk is over.
+                // Sending fails after the talk is dropped, which is fine.
                 let _ = tell.send(message.clone());
             });
         let client = era.dress(builder).connect(server.target()?).await?;
         Ok(Self { client, era, user, model, log: Turn::new(log) })
     }
 
-    /// Goes on where the revision has something, and tells since when otherwise.
+    /// Returns `Ok` if the revision has the feature; otherwise reports since when it exists.
     pub(crate) fn since(&self, revision: &str, what: &str) -> Checked {
         if self.era.revision() < revision {
             return not_here(&format!("{what} came with {revision}"));
@@ -66,27 +66,27 @@ impl Talk {
         Ok(())
     }
 
-    /// The text that a tool gives back; an error when it failed.
+    /// Calls a tool and returns its text; an error if the tool failed.
     pub(crate) async fn text(&self, tool: &str, arguments: Value) -> Checked<String> {
         Ok(self.client.call(tool, arguments).await?.text()?)
     }
 
-    /// The user will answer the next question by this.
+    /// Queues the user's answer to the next question.
     pub(crate) fn will_answer(&self, answer: Answer) {
         lock(&self.user).answers.push_back(answer);
     }
 
-    /// What the user was asked since this was last asked.
+    /// Takes the questions to the user since the last call of this method.
     pub(crate) fn asked(&self) -> Vec<Elicitation> {
         std::mem::take(&mut lock(&self.user).asked)
     }
 
-    /// What the model was asked since this was last asked.
+    /// Takes the questions to the model since the last call of this method.
     pub(crate) fn asked_model(&self) -> Vec<CreateMessage> {
         std::mem::take(&mut lock(&self.model))
     }
 
-    /// Waits for a log message, and passes over those that are not meant.
+    /// Waits for a log message that `meant` accepts, and skips the others.
     pub(crate) async fn logged(&self, meant: impl Fn(&LogMessage) -> bool) -> Checked<LogMessage> {
         let mut log = self.log.lock().await;
         while let Some(message) = log.recv().await {
@@ -115,8 +115,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the model always says.
+/// The model's answer to every question.
 pub(crate) const MODEL_SAYS: &str = "forty-two, said the model";
-/// Where servers may work.
+/// The roots that the client offers.
 pub(crate) const ROOTS: [(&str, &str); 2] =
     [("file:///srv/one", "one"), ("file:///srv/two%20words", "two words")];

@@ -1,6 +1,6 @@
 //! Does the command `toolway` work with real servers?
 //!
-//! Each check is one command line: what it prints, and the code it leaves with.
+//! Each check runs one command line and checks its output and exit code.
 
 use std::fs;
 use std::path::PathBuf;
@@ -207,13 +207,13 @@ async fn filesystem(toolway: &Toolway<'_>, report: &mut Report) {
         .await;
 }
 
-/// The command, and the server that it is sent to.
+/// The command, and the server that it talks to.
 struct Toolway<'s> {
     server: &'s Server,
     era: Era,
 }
 
-/// What a command line came to.
+/// The exit code and the output of a command.
 struct Said {
     code: Option<i32>,
     out: String,
@@ -221,7 +221,7 @@ struct Said {
 }
 
 impl Toolway<'_> {
-    /// Runs a command with its words; where the server is comes from here.
+    /// Runs a command with these arguments; adds the server and the era.
     async fn run(&self, words: &[&str]) -> Checked<Said> {
         let (verb, words) = words.split_first().ok_or("no command")?;
         let mut command = Command::new(program()?);
@@ -242,7 +242,7 @@ impl Toolway<'_> {
         Ok(Said { code: output.status.code(), out: text(output.stdout)?, err: text(output.stderr)? })
     }
 
-    /// A command that prints exactly this.
+    /// Runs a command that must print exactly this.
     async fn prints(&self, words: &[&str], wanted: &str) -> Checked {
         let said = self.run(words).await?;
         said.left_with(0)?;
@@ -264,7 +264,7 @@ impl Said {
     }
 }
 
-/// It is built beside this program.
+/// The path of the command, which is built beside this program.
 fn program() -> std::io::Result<PathBuf> {
     Ok(std::env::current_exe()?.with_file_name(format!("toolway{}", std::env::consts::EXE_SUFFIX)))
 }

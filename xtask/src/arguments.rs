@@ -1,12 +1,13 @@
-//! What was asked for on the command line?
+//! What does the command line ask for?
 //!
-//! Ten commands with at most six options each: too few to make every `cargo xtask` wait for an argument parser to compile.
+//! Ten commands with at most six options each: too few to justify compiling an argument parser before every `cargo
+//! xtask`.
 
 use std::env;
 
 use crate::run::Result;
 
-/// The options that were given and not yet asked for.
+/// The options that were given and not yet read.
 #[derive(Debug)]
 pub(crate) struct Arguments(Vec<String>);
 
@@ -18,19 +19,19 @@ impl Arguments {
         (command, Self(words.collect()))
     }
 
-    /// Options that another command asks for.
+    /// Options that another command passes.
     pub(crate) fn from_words(words: &[&str]) -> Self {
         Self(words.iter().map(ToString::to_string).collect())
     }
 
-    /// Takes `name` out and says whether it was there.
+    /// Removes `name` and returns whether it was there.
     pub(crate) fn flag(&mut self, name: &str) -> bool {
         let before = self.0.len();
         self.0.retain(|word| word != name);
         self.0.len() < before
     }
 
-    /// Takes `name VALUE` or `name=VALUE` out.
+    /// Removes `name VALUE` or `name=VALUE` and returns the value.
     pub(crate) fn value(&mut self, name: &str) -> Result<Option<String>> {
         let with_equals = format!("{name}=");
         let Some(at) = self.0.iter().position(|word| word == name || word.starts_with(&with_equals)) else {
@@ -47,7 +48,7 @@ impl Arguments {
         }
     }
 
-    /// Takes `name NUMBER` out, how often something is done; once when it is not there.
+    /// Removes `name NUMBER`, a number of repetitions, and returns the number; 1 when it is missing.
     pub(crate) fn times(&mut self, name: &str) -> Result<usize> {
         let Some(value) = self.value(name)? else { return Ok(1) };
         value.parse().ok().filter(|times| *times > 0).ok_or_else(|| {
@@ -57,7 +58,7 @@ impl Arguments {
         })
     }
 
-    /// Takes the first word that is not an option out; `what` names it when it is missing.
+    /// Removes the first word that is not an option; `what` names it in the error when it is missing.
     pub(crate) fn word(&mut self, what: &str) -> Result<String> {
         match self.0.iter().position(|word| !word.starts_with('-')) {
             Some(at) => Ok(self.0.remove(at)),
@@ -65,7 +66,7 @@ impl Arguments {
         }
     }
 
-    /// Refuses what was not asked for, so that a mistyped option does not silently run something else.
+    /// Refuses options that no command has read, so that a mistyped option does not silently run something else.
     pub(crate) fn finish(self) -> Result {
         match self.0.first() {
             None => Ok(()),

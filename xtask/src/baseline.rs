@@ -1,8 +1,8 @@
-//! Which conformance failures do we know about, who removes them, and did somebody add one?
+//! Which conformance failures are known, which piece of work removes them, and was one added?
 //!
-//! `conformance/baseline.toml` lists what fails today. The list is exact in both directions: a failure that is not in it
-//! fails the run, and so does an entry that has come to pass. Against every committed version of the file it may only
-//! shrink, as long as the suite is the same.
+//! `conformance/baseline.toml` lists what fails today. The list is exact in both directions: a failure that is not in
+//! it fails the run, and so does an entry whose check passes. Compared with every committed version of the file it may
+//! only shrink, as long as the version of the suite is the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,24 +12,23 @@ use toml::{Table, Value};
 use crate::run::Result;
 use crate::suite::{Failing, Scenario, Side};
 
-/// The parsed file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Baseline {
-    /// The suite's version that the entries belong to.
+    /// The version of the suite that the entries belong to.
     pub(crate) suite: String,
     groups: BTreeMap<(Side, String), Entries>,
 }
 
-/// `scenario` or `scenario:check` → who removes it.
+/// `scenario` or `scenario:check` → the work that removes the failure.
 type Entries = BTreeMap<String, String>;
 
-/// What the baseline says about a scenario's result.
+/// The result of a scenario compared with the baseline.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Passed,
-    /// Fails exactly as listed; each entry with who removes it.
+    /// Fails exactly as listed; each entry with the work that removes it.
     Known(Vec<(String, String)>),
-    /// One line for each thing that is not as listed.
+    /// Differs from the list; one line for each difference.
     Failed(Vec<String>),
 }
 
@@ -59,7 +58,7 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// Judges one result.
+    /// Compares one result with the list.
     pub(crate) fn judge(&self, scenario: &Scenario, failing: &Failing) -> Verdict {
         let listed = self.entries_of(scenario);
         let whole = listed.contains_key(&scenario.name);
@@ -82,7 +81,7 @@ impl Baseline {
         }
     }
 
-    /// Entries whose scenario the suite does not have (any more).
+    /// Returns the entries whose scenario the suite does not have (any more).
     pub(crate) fn unknown(&self, all: &[Scenario]) -> Vec<String> {
         let exists = |side: Side, revision: &str, entry: &str| {
             all.iter().any(|known| {
@@ -95,8 +94,8 @@ impl Baseline {
             .collect()
     }
 
-    /// Entries that an older version of the file did not cover. A check of a scenario that was listed whole is covered:
-    /// naming it is narrower.
+    /// Returns the entries that an older version of the file did not cover. A check of a scenario that was listed as a
+    /// whole is covered, because naming the check is narrower.
     pub(crate) fn grown_since(&self, older: &Self) -> Vec<String> {
         if older.suite != self.suite {
             return Vec::new();
@@ -111,9 +110,9 @@ impl Baseline {
             .collect()
     }
 
-    /// The baseline these results call for. Scenarios that did not run keep their entries, known failures keep their reason
-    /// and stay as coarse or fine as they are; a new one is listed whole, because mending its first check often brings the
-    /// next one to light, which could not be added then.
+    /// Returns the baseline that matches these results. Scenarios that did not run keep their entries. Known failures
+    /// keep their reason and their granularity. A new failure is listed as a whole scenario: fixing its first check
+    /// often reveals the next one, which could not be added then.
     pub(crate) fn blessed(&self, suite: &str, all: &[Scenario], results: &[(Scenario, Failing)]) -> Self {
         let mut blessed = Self { suite: suite.to_owned(), groups: BTreeMap::new() };
         for scenario in all {
@@ -139,7 +138,7 @@ impl Baseline {
         blessed
     }
 
-    /// The file's text.
+    /// Returns the text of the file.
     pub(crate) fn render(&self) -> String {
         let mut text = format!("{HEAD}\nsuite = {}\n", quoted(&self.suite));
         for ((side, revision), entries) in &self.groups {

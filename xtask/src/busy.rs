@@ -1,13 +1,14 @@
-//! How is a busy machine made?
+//! How is a busy machine simulated?
 //!
-//! Races hide on a quiet one. Threads that do nothing but count take the cores away from what is tested, until this is dropped.
+//! Many races do not occur on an idle machine. Threads that only count take CPU time away from the tests, until this is
+//! dropped.
 
 use std::hint;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-/// Busy loops, ended by dropping this.
+/// Busy loops, which end when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Busy {
     is_over: Arc<AtomicBool>,
@@ -15,7 +16,7 @@ pub(crate) struct Busy {
 }
 
 impl Busy {
-    /// Starts `count` loops, each of which keeps one core.
+    /// Starts `count` loops, each of which occupies one core.
     pub(crate) fn start(count: usize) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let loops = (0..count)

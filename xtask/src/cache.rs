@@ -1,8 +1,9 @@
-//! Where do installed packages stay, so that the next clone need not install them again?
+//! Where are installed packages kept, so that the next clone can reuse them?
 //!
-//! In one folder for all clones: `TOOLWAY_CACHE` when it is set, otherwise the user's own cache. Each list of packages has a
-//! folder there, named after its first package and a hash of the list. A lock makes two runs at once safe: the second waits
-//! until the first has installed everything, and then uses it. Deleting the whole cache is always safe between runs.
+//! In one folder for all clones: `TOOLWAY_CACHE` when it is set, otherwise the user's own cache. Each list of packages
+//! has a folder there, named after its first package and a hash of the list. A lock makes concurrent runs safe: the
+//! second waits until the first has installed everything, and then uses it. Deleting the whole cache is always safe
+//! between runs.
 
 use std::env;
 use std::fs::{self, File};
@@ -16,13 +17,13 @@ use crate::run::Result;
 pub(crate) struct Tree<'a> {
     /// The kind of packages, which begins the folder's name.
     pub(crate) kind: &'a str,
-    /// Everything that decides what is installed: the packages with their versions, and what they run on.
+    /// Everything that determines what is installed: the packages with their versions, and the platform.
     pub(crate) wanted: &'a str,
 }
 
 impl Tree<'_> {
-    /// The folder, filled by `install` unless it is complete and `works` already. `otherwise` is the folder to use where
-    /// there is no cache.
+    /// Returns the folder, filled by `install` unless it is complete and `works` already. Without a cache, `otherwise`
+    /// is used.
     pub(crate) fn folder(
         &self,
         otherwise: &Path,
@@ -46,7 +47,7 @@ impl Tree<'_> {
     ) -> Result<PathBuf> {
         let folder = root.join(self.name());
         let lock = folder.with_extension("lock");
-        // Dropping the file, also by the end of this process, gives the lock back.
+        // The lock is released when the file is dropped or the process ends.
         let _locked = fs::create_dir_all(root)
             .and_then(|()| File::create(&lock))
             .and_then(|file| file.lock().map(|()| file))
@@ -95,7 +96,7 @@ impl Tree<'_> {
     }
 }
 
-/// The cache's folder; `None` when the environment names neither it nor a home.
+/// Returns the folder of the cache; `None` when the environment names neither the cache nor a home.
 pub(crate) fn root() -> Option<PathBuf> {
     root_by(|name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
 }
@@ -114,7 +115,7 @@ fn root_by(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     caches.map(|caches| caches.join("toolway-xtask"))
 }
 
-/// Written last: a folder without it was left half-way and is filled again.
+/// Written last: a folder without this file is incomplete and is filled again.
 const MARKER: &str = "installed.txt";
 
 #[cfg(test)]
@@ -125,7 +126,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
 
-    /// A folder of this test's own, deleted at its end.
+    /// A folder for one test, deleted at its end.
     struct Scratch(PathBuf);
 
     impl Scratch {

@@ -1,7 +1,7 @@
 //! What does CI run?
 //!
-//! Everything here, in one process on one machine, so that "it passed on mine" and "it passed in CI" are the same sentence.
-//! It takes the time of `cargo xtask test` and at most ten minutes more; what takes longer belongs to `cargo xtask deep`.
+//! Everything here, in one process on one machine, so that a local run and a CI run check the same things. It takes the
+//! time of `cargo xtask test` and at most ten minutes more; longer checks belong to `cargo xtask deep`.
 
 use std::process::{Command, ExitCode};
 
@@ -53,7 +53,7 @@ const PLAN: Plan<'_> = Plan {
     ],
 };
 
-/// What takes seconds and fails often comes first.
+/// Steps that take seconds and fail often come first.
 const QUICK: [Stage<'_>; 4] = [
     &[Step {
         name: "format",
@@ -88,7 +88,8 @@ const QUICK: [Stage<'_>; 4] = [
     }],
 ];
 
-/// One after the other, because they share a folder with all other builds: most dependencies are built only once.
+/// These run one after the other, because they share a target folder with all other builds: most dependencies are built
+/// only once.
 const OTHER_BUILDS: [Stage<'_>; 3] = [
     &[Step {
         name: "cross",
@@ -170,11 +171,11 @@ fn typos(workspace: &Workspace) -> Result {
     })
 }
 
-/// Seconds on two cores, busy or not. A step that does not fit goes to `cargo xtask deep`.
+/// Seconds on two cores, busy or idle. A step that does not fit goes to `cargo xtask deep`.
 const PLANNED_REST: u32 = 600;
-/// The official schemas are not part of the repository; a machine that has them keeps them beside it.
+/// The official schemas are not part of the repository; this folder is used where it exists.
 const SCHEMAS: &str = "../shared/spec";
-/// Pinned: a newer word list finds new words in old text.
+/// Pinned, because a newer word list finds new words in old text.
 const TYPOS: &str = "typos==1.51.1";
 const LEFT_TO_OTHERS: &str = "\
 check: not part of this: what takes longer (`cargo xtask deep`, by hand), and what the release does: the advisory database and

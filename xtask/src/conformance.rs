@@ -1,7 +1,7 @@
-//! Do our server and client conform, and is every failure one we know about?
+//! Do our server and client conform, and is every failure a known one?
 //!
 //! Runs the official suite (`suite.rs`) scenario by scenario against the two programs of the crate `conformance`, and
-//! compares with the baseline (`baseline.rs`).
+//! compares the results with the baseline (`baseline.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,7 +20,7 @@ use crate::suite::{Failing, REVISIONS, Scenario, Side, Suite, VERSION, Weight};
 use crate::test;
 use crate::workspace::Workspace;
 
-/// Which scenarios to run, and whether to compare or to rewrite the baseline.
+/// The scenarios to run, and whether to compare with the baseline or to rewrite it.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
     only: Option<String>,
@@ -70,7 +70,6 @@ impl Options {
     }
 }
 
-/// Sets up, runs and reports.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
     let path = workspace.root.join(BASELINE);
     let text = fs::read_to_string(&path).map_err(|error| format!("could not read {BASELINE}: {error}"))?;
@@ -133,8 +132,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
     }
 }
 
-/// `cargo xtask conformance-client MS PROGRAM URL`, which the suite starts in place of our client: runs it with a proxy in front
-/// of the URL.
+/// `cargo xtask conformance-client MS PROGRAM URL`, which the suite starts in place of our client: runs the client with
+/// a proxy in front of the URL.
 pub(crate) fn through_latency(mut arguments: Arguments) -> Result {
     let delay = milliseconds(&arguments.word("the delay")?)?;
     let program = arguments.word("the client program")?;
@@ -148,14 +147,14 @@ pub(crate) fn through_latency(mut arguments: Arguments) -> Result {
     if status.success() { Ok(()) } else { Err(format!("`{program}` failed with {}", run::ending(status))) }
 }
 
-/// Puts a proxy in front of the server at `url`, and returns the URL that goes through it.
+/// Starts a proxy in front of the server at `url`, and returns the URL of the proxy.
 fn delayed(url: &str, delay: Duration) -> Result<(Latency, String)> {
     let unusable =
         || format!("`{url}` does not name a host and a port, so no proxy can stand in front of it");
     let authority = url.strip_prefix("http://").and_then(|rest| rest.split(['/', '?']).next());
     let authority = authority.ok_or_else(unusable)?;
     let mut addresses = authority.to_socket_addrs().map_err(|_| unusable())?;
-    // The suite's servers may listen on one of the two families only.
+    // The suite's servers may listen on only one of IPv4 and IPv6.
     let reachable = addresses
         .find(|address| TcpStream::connect_timeout(address, Duration::from_secs(5)).is_ok())
         .ok_or_else(|| format!("no server accepts connections at {authority}"))?;
@@ -170,14 +169,15 @@ fn milliseconds(text: &str) -> Result<Duration> {
     })
 }
 
-/// Two at a time; each lane has a server of its own, so that no scenario sees what another one does to the server.
+/// Runs two scenarios at a time. Each lane has its own server, so that a scenario does not see what another one does to
+/// the server.
 fn run_all(
     workspace: &Workspace,
     suite: &Suite,
     chosen: &[Scenario],
     latency: Option<Duration>,
 ) -> Result<Vec<(Scenario, Failing)>> {
-    // It measures when the client reconnects, to a few milliseconds.
+    // This scenario measures when the client reconnects, to within a few milliseconds.
     let (alone, together): (Vec<_>, Vec<_>) =
         chosen.iter().partition(|scenario| scenario.name == "sse-retry");
     let next = AtomicUsize::new(0);
@@ -203,7 +203,7 @@ fn run_all(
     for scenario in alone {
         results.push((scenario.clone(), last_lane.run(scenario)?));
     }
-    // The lanes finish as they like; the report is in the suite's order.
+    // The lanes finish in any order; the report follows the suite's order.
     results.sort_by_key(|(ran, _)| chosen.iter().position(|scenario| scenario == ran));
     Ok(results)
 }
@@ -216,7 +216,7 @@ struct Lane<'a> {
     server: Option<Target>,
 }
 
-/// A server, and the URL by which the suite reaches it.
+/// A server, and the URL that the suite uses.
 struct Target {
     server: Listening,
     url: String,
@@ -235,7 +235,7 @@ impl Lane<'_> {
         let mut failing = self.suite.run(scenario, &target.url)?;
         match target.server.ended()? {
             None => self.server = Some(target),
-            // The next scenario gets a new one: a crash is the failure of this scenario only.
+            // The next scenario gets a new server: a crash fails this scenario only.
             Some(how) => {
                 failing.insert("server-ended".to_owned(), format!("the server ended with {how}"));
             }
@@ -260,7 +260,7 @@ impl Lane<'_> {
     }
 }
 
-/// The rules about the file itself.
+/// Checks the rules about the baseline file itself.
 fn rules(workspace: &Workspace, baseline: &Baseline, all: &[Scenario]) -> Vec<String> {
     let mut broken = Vec::new();
     if baseline.suite != VERSION {
@@ -276,7 +276,7 @@ fn rules(workspace: &Workspace, baseline: &Baseline, all: &[Scenario]) -> Vec<St
     }
     match earlier_versions(workspace) {
         Ok(versions) => {
-            // An entry may be missing from many commits; one is enough to name.
+            // An entry may be missing from many commits; naming one is enough.
             let grown: BTreeMap<String, String> = versions
                 .into_iter()
                 .flat_map(|(commit, older)| {
@@ -300,14 +300,14 @@ fn earlier_versions(workspace: &Workspace) -> Result<Vec<(String, Baseline)>> {
         println!("note: no git history here, so whether {BASELINE} has grown is not checked");
         return Ok(Vec::new());
     }
-    // The first question fails when git refuses to work here, the second when the branch has no commit yet.
+    // The first command fails when git refuses to work here, the second when the branch has no commit yet.
     git(&["rev-parse", "--git-dir"])?;
     if git(&["rev-parse", "--verify", "--quiet", "HEAD"]).is_err() {
         return Ok(Vec::new());
     }
     let mut versions = Vec::new();
     for commit in git(&["rev-list", "HEAD", "--", BASELINE])?.lines() {
-        // A commit that deleted the file, or one from before today's format, has nothing to compare with.
+        // A commit that deleted the file, or that has an older format, is skipped.
         let Ok(text) = git(&["show", &format!("{commit}:./{BASELINE}")]) else { continue };
         match Baseline::parse(&text) {
             Ok(older) => versions.push((commit.chars().take(10).collect(), older)),
@@ -317,7 +317,7 @@ fn earlier_versions(workspace: &Workspace) -> Result<Vec<(String, Baseline)>> {
     Ok(versions)
 }
 
-/// Prints the tables and says how many scenarios are not as the baseline says.
+/// Prints the tables and returns how many scenarios differ from the baseline.
 fn report(suite: &Suite, baseline: &Baseline, results: &[(Scenario, Failing)]) -> usize {
     let mut rows: BTreeMap<(Side, &str), Row> = BTreeMap::new();
     let mut details = Vec::new();
@@ -392,7 +392,7 @@ impl Tally {
 }
 
 const BASELINE: &str = "conformance/baseline.toml";
-/// The suite's runner is a Node process each time, and the timing in a few scenarios suffers when there are many.
+/// The suite starts a Node process for each scenario, and a few scenarios depend on timing, so the number is small.
 const LANES: usize = 2;
 
 #[cfg(test)]
@@ -429,7 +429,7 @@ mod tests {
         let url = format!("http://localhost:{port}/mcp?x=1");
         let (latency, url) = delayed(&url, Duration::from_millis(1)).unwrap();
         assert_eq!(url, format!("http://{}/mcp?x=1", latency.address()));
-        // The first connection only asked whether the port is open.
+        // The first connection only tests whether the port is open.
         drop(listener.accept().unwrap());
         TcpStream::connect(latency.address()).unwrap().write_all(b"hello").unwrap();
         let mut heard = String::new();

@@ -1,7 +1,7 @@
-//! How many instructions does an operation cost, and is that within its budget?
+//! How many instructions does an operation take, and is that within its budget?
 //!
-//! Callgrind counts instructions, which a busy machine does not change as it changes seconds. Each case runs twice with
-//! different numbers of operations; the difference leaves out start and end of the process.
+//! Callgrind counts instructions, which do not depend on the load of the machine as time does. Each case runs twice
+//! with different numbers of operations; the difference leaves out the start and the end of the process.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +14,6 @@ use toml::Table;
 use crate::run::{self, Result};
 use crate::workspace::Workspace;
 
-/// What to do with the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Compare,
@@ -72,7 +71,7 @@ pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result {
     Ok(())
 }
 
-/// The table for people, and the number of rows that fail.
+/// Returns the table to print, and the number of rows that fail.
 fn compare(counts: &Counts, budget: &Counts) -> (String, usize) {
     let names: std::collections::BTreeSet<&String> = counts.keys().chain(budget.keys()).collect();
     let width = names.iter().map(|name| name.len()).max().unwrap_or_default().max("case".len());
@@ -112,7 +111,7 @@ fn instructions(program: &Path, case: &str, operations: u64) -> Result<u64> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).arg(case);
     command.arg(operations.to_string());
-    // Valgrind tells the count on standard error, so this is not `run::output`.
+    // Valgrind prints the count on standard error, so this does not use `run::output`.
     let output = command.output().map_err(|error| format!("could not start valgrind: {error}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
@@ -149,13 +148,13 @@ fn render(counts: &Counts) -> String {
 }
 
 const BUDGET: &str = "bench/budget.toml";
-/// As `release`, but without optimization across crates, and with symbols.
+/// Like `release`, but without optimization across crates, and with symbols.
 const PROFILE: &str = "counts";
 const FEW: u64 = 200;
 const MANY: u64 = 1200;
-/// Per cent by which a count may miss its budget; other compilers and hash seeds move it by one or two.
+/// Per cent by which a count may differ from its budget; other compilers and hash seeds change it by one or two.
 const TOLERANCE: u64 = 5;
-/// How much more a message of 64 KiB may cost than one of 32 KiB, in tenths: linear, with some room.
+/// How much more a message of 64 KiB may cost than one of 32 KiB, in tenths: linear, with some margin.
 const GROWTH_TENTHS: u64 = 22;
 const HEAD: &str = "\
 # Instructions per operation, as callgrind counts them in the release build; `cargo xtask counts` compares and fails

@@ -1,8 +1,9 @@
 //! Does the library compile for Windows and macOS?
 //!
-//! Checked on any machine: `cargo check` needs the target's standard library, which `rustup` adds, but neither its linker nor
-//! its system. Only C code needs a compiler for the target: the feature `tls` brings some. For Windows that compiler is a Debian
-//! package; for macOS it is Apple's, so `tls` and the command, which needs it, are not checked there.
+//! This works on any machine: `cargo check` needs the target's standard library, which `rustup` adds, but neither its
+//! linker nor the system itself. Only C code needs a compiler for the target, and the feature `tls` contains some. For
+//! Windows that compiler is a Debian package; for macOS it is Apple's, so `tls` and the command, which needs it, are
+//! not checked there.
 
 use std::path::Path;
 use std::process::Command;
@@ -21,7 +22,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Done> {
     }
     run::ensure_program(MINGW.0, MINGW.1, "tls and the command for Windows have C code")?;
     let features = workspace.features(CRATE)?;
-    // In the folder of all other builds, which has the macros and build scripts already.
+    // Uses the target folder of all other builds, which has the macros and build scripts already.
     let cases: Vec<Case> = TARGETS.iter().flat_map(|target| target.cases(&features)).collect();
     features::check(workspace, &cases)?;
     Ok(Done::Passed)
@@ -69,7 +70,8 @@ impl Target {
     }
 }
 
-/// Asks rustup for the target's standard library, unless it is there. The error is one line: what is missing and how to get it.
+/// Installs the target's standard library with rustup, unless it is installed. The error is one line: what is missing
+/// and how to get it.
 fn add_target(workspace: &Workspace, target: &str) -> Result {
     let mut rustc = Command::new("rustc");
     let sysroot = run::output(rustc.current_dir(&workspace.root).args(["--print", "sysroot"]))?;
@@ -88,9 +90,9 @@ const TARGETS: [Target; 2] = [
     Target { name: "x86_64-pc-windows-gnu", c_compiler: CCompiler::Here },
     Target { name: "aarch64-apple-darwin", c_compiler: CCompiler::Missing },
 ];
-/// Features with C code below them.
+/// Features whose dependencies contain C code.
 const NEEDS_C: [&str; 1] = ["tls"];
-/// The C compiler for Windows, and the package it is in.
+/// The C compiler for Windows, and its package.
 const MINGW: (&str, &str) = ("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64");
 
 #[cfg(test)]
@@ -108,7 +110,7 @@ mod tests {
             assert!(alone("http") && alone(""), "{}", target.name);
             assert_eq!(alone("tls"), target.c_compiler == CCompiler::Here, "{}", target.name);
             for case in &cases {
-                // Anything but a library or a program would bring the dev-dependencies.
+                // Any other kind of target would need the dev-dependencies.
                 assert!(case.arguments.iter().any(|word| word == "--lib" || word == "--bins"), "{case:?}");
                 assert!(case.arguments.windows(2).any(|pair| pair == ["--target", target.name]), "{case:?}");
             }

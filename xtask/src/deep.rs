@@ -1,7 +1,7 @@
-//! What is too long for CI, and is run by hand before a piece of work is called done?
+//! What is too long for CI, and is run by hand before a piece of work is done?
 //!
-//! Each part takes at most an hour on two cores. Two busy loops beside a part make the machine slow and its order of events
-//! unusual, which is how races show.
+//! Each part takes at most an hour on two cores. Two busy loops beside a part make the machine slow and change the
+//! order of events, which reveals races.
 
 use std::process::ExitCode;
 
@@ -82,7 +82,7 @@ fn with_options(words: &[&str], work: impl FnOnce(Arguments) -> Result) -> Resul
     work(Arguments::from_words(words))
 }
 
-/// Runs `work` so often, also after a failure, and tells how often it failed.
+/// Runs `work` `times` times, also after a failure, and reports how often it failed.
 fn repeated(times: usize, work: impl Fn() -> Result) -> Result {
     let mut failures = Vec::new();
     for round in 1..=times {
@@ -96,12 +96,12 @@ fn repeated(times: usize, work: impl Fn() -> Result) -> Result {
     }
 }
 
-/// As many as the cores of a small machine.
+/// The number of cores of a small machine.
 const LOOPS: usize = 2;
 /// Milliseconds in each direction.
 const LATENCY: &str = "20";
 const FUZZ_SECONDS: u64 = 600;
-/// The tests in which the order of events is most of the matter, as nextest chooses them.
+/// The tests that depend most on the order of events, as a nextest filter.
 const RACES: &str = "binary(process) or binary(kills) or binary(resume) or binary(hostile_http) or binary(gateway) \
                      or (binary(it) and (test(client) or test(http) or test(hub) or test(sessions) or test(watching)))";
 

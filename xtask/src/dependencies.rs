@@ -1,6 +1,7 @@
 //! Do the crates that users of `toolway` have to build stay few, single and freely licensed?
 //!
-//! Counted are normal dependencies on this platform, the workspace's own crates among them: what a user waits for.
+//! Counts the normal dependencies on this platform, including the workspace's own crates: those that a user has to
+//! compile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +50,7 @@ struct Crate {
     licence: String,
 }
 
-/// The crates below `toolway`, without itself.
+/// Returns the crates that `toolway` depends on, without `toolway` itself.
 fn tree(workspace: &Workspace, features: &[&str]) -> Result<BTreeSet<Crate>> {
     let mut command =
         workspace.cargo(&["tree", "-p", "toolway", "-e", "normal", "--prefix=none", "--format={p}|{l}"]);
@@ -58,7 +59,7 @@ fn tree(workspace: &Workspace, features: &[&str]) -> Result<BTreeSet<Crate>> {
     Ok(crates)
 }
 
-/// A line is `name vVERSION (a note) …|LICENCE`, followed by ` (*)` when the crate was shown before.
+/// Parses lines of the form `name vVERSION (a note) …|LICENCE`, followed by ` (*)` when the crate was listed before.
 fn parse_tree(text: &str) -> Result<BTreeSet<Crate>> {
     let parse_line = |line: &str| {
         let (package, licence) = line.split_once('|')?;
@@ -101,8 +102,9 @@ fn duplicates(crates: &BTreeSet<Crate>) -> Vec<String> {
     broken
 }
 
-// Fourteen to sixteen of each are for sealing what a client carries: XChaCha20-Poly1305, the traits and arrays of its family, which come as a
-// crate each, and the system's randomness. Encryption is nothing to write oneself, and `ring` or `aws-lc-rs` would need a C compiler.
+// Fourteen to sixteen of each are for sealing the state that a client carries: XChaCha20-Poly1305, the traits and
+// arrays of its family, which are a crate each, and the system's randomness. Encryption should not be written by hand,
+// and `ring` or `aws-lc-rs` would need a C compiler.
 const BUDGETS: [Budget; 5] = [
     Budget { title: "its default features", features: &[], limit: 65 },
     Budget {
@@ -110,26 +112,26 @@ const BUDGETS: [Budget; 5] = [
         features: &["--no-default-features", "--features=server,client,stdio,http,macros"],
         limit: 80,
     },
-    // HTTP/2 itself, and the maps that it keeps its streams in.
+    // HTTP/2 itself, and the maps that hold its streams.
     Budget {
         title: "these and h2c",
         features: &["--no-default-features", "--features=server,client,stdio,http,macros,h2c"],
         limit: 86,
     },
-    // OpenTelemetry's interface, and what makes its spans of those of `tracing`; no exporter.
+    // OpenTelemetry's API, and the bridge from `tracing` spans; no exporter.
     Budget {
         title: "these without h2c, and otel",
         features: &["--no-default-features", "--features=server,client,stdio,http,macros,otel"],
         limit: 88,
     },
-    // rustls with ring, and where trusted certificates are found; regular expressions come with `toolway-schema`.
+    // rustls with ring, and the lookup of trusted certificates; regular expressions come with `toolway-schema`.
     Budget {
         title: "client and tls",
         features: &["--no-default-features", "--features=client,tls"],
         limit: 64,
     },
 ];
-/// Crates that may come in two versions, each with the reason.
+/// Crates that may occur in two versions, each with the reason.
 const TWO_VERSIONS: [(&str, &str); 2] = [
     ("getrandom", "`tls` brings ring, which still asks for getrandom 0.2; nothing else does"),
     ("syn", "`full-schema` brings jsonschema, whose strum still asks for syn 2; nothing else does"),
@@ -176,7 +178,7 @@ serde v1.0.229|MIT OR Apache-2.0 (*)
     #[test]
     fn two_versions_of_a_crate_are_named() {
         let mut broken = duplicates(&parse_tree(TREE).unwrap());
-        // Those of `syn` are allowed, with a reason, and the others that are allowed do not stand there.
+        // Two versions of `syn` are allowed, with a reason; the other allowed crates are not in this tree.
         broken.retain(|found| found.starts_with("toolway brings"));
         assert_eq!(broken.len(), 1, "{broken:?}");
         assert!(

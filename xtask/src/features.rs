@@ -1,7 +1,8 @@
 //! Does the library compile with each feature alone, as most users build it?
 //!
-//! Features only add, and each must stand on its own: no feature may rely on another one being on by accident. The library is
-//! checked without its dev-dependencies, whose features cargo would add to those of the library's own dependencies.
+//! Features only add, and each must work alone: a feature must not depend on another one that happens to be on. The
+//! library is checked without its dev-dependencies, whose features cargo would add to those of the library's own
+//! dependencies.
 
 use std::time::Instant;
 
@@ -9,7 +10,6 @@ use crate::run::{self, Result};
 use crate::steps::Done;
 use crate::workspace::Workspace;
 
-/// One way to check a crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Case {
     pub(crate) name: String,
@@ -37,7 +37,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Done> {
     check(workspace, &cases).map(|()| Done::Passed)
 }
 
-/// Checks every case, also after one that failed. A warning fails, too: users are not to read ours.
+/// Checks every case, also after a failure. A warning is a failure too: users should not see our warnings.
 pub(crate) fn check(workspace: &Workspace, cases: &[Case]) -> Result {
     let mut broken = Vec::new();
     for Case { name, arguments } in cases {

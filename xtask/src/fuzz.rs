@@ -1,9 +1,9 @@
-//! Does any input break a promise, when a machine looks for one?
+//! Can a fuzzer find an input that breaks a property?
 //!
-//! libFuzzer runs each target of `fuzz/` for so many seconds, by way of `cargo fuzz`. That program is installed once, in the
-//! cache that all clones share (`cache.rs`); libFuzzer itself is compiled from the crate `libfuzzer-sys`, which takes a C++
-//! compiler. What a run has learnt stays under `target/` for the next one. Only an input that breaks something is put beside
-//! the sources, where `cargo fuzz` finds it again.
+//! `cargo fuzz` runs each target of `fuzz/` with libFuzzer for the given number of seconds. That program is installed
+//! once, in the cache that all clones share (`cache.rs`); libFuzzer itself is compiled from the crate `libfuzzer-sys`,
+//! which needs a C++ compiler. The corpus of a run stays under `target/` for the next one. Only an input that breaks
+//! something is stored beside the sources, where `cargo fuzz` finds it again.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,10 +14,10 @@ use crate::cache::Tree;
 use crate::run::{self, Result};
 use crate::workspace::Workspace;
 
-/// How long each target runs when the command line does not tell.
+/// Seconds for each target when the command line does not set them.
 pub(crate) const SECONDS: u64 = 60;
 
-/// Runs every target, also after one that failed.
+/// Runs every target, also after a failure.
 pub(crate) fn run(workspace: &Workspace, seconds: u64) -> Result {
     run::ensure_program("c++", "g++", "libFuzzer is C++")?;
     let program = install(workspace)?;
@@ -49,7 +49,7 @@ fn run_target(workspace: &Workspace, program: &Path, target: &str, seconds: u64)
     command.arg("run").arg("--target-dir").arg(workspace.target.join("fuzz")).arg(target).arg(learnt);
     command.arg(format!("fuzz/corpus/{target}")).arg("--").arg(format!("-max_total_time={seconds}"));
     command.args(["-timeout=10", "-print_final_stats=1"]);
-    // A line for each thing learnt: too much for a terminal.
+    // libFuzzer prints a line for each new input: too much for a terminal.
     command.stdout(file.try_clone().map_err(not_written)?).stderr(file);
     let outcome = run::passes(&mut command);
     let said = fs::read(&log).map_err(|error| format!("could not read {}: {error}", log.display()))?;
@@ -76,12 +76,12 @@ fn run_target(workspace: &Workspace, program: &Path, target: &str, seconds: u64)
     }
 }
 
-/// What stands after `words`, up to the end of the line.
+/// Returns the text after `words`, up to the end of the line.
 fn after<'a>(words: &str, said: &'a str) -> Option<&'a str> {
     said.lines().find_map(|line| line.split_once(words)).map(|(_, rest)| rest.trim())
 }
 
-/// The program, but not among the user's own.
+/// Installs the program, but not among the user's own programs.
 fn install(workspace: &Workspace) -> Result<PathBuf> {
     let wanted = format!("cargo-fuzz {VERSION}\n");
     let tree = Tree { kind: "cargo", wanted: &wanted };
@@ -92,7 +92,7 @@ fn install(workspace: &Workspace) -> Result<PathBuf> {
     let root = tree.folder(&workspace.target.join("tools"), works, |root| {
         let mut command =
             workspace.cargo(&["install", "--quiet", "--locked", "--version", VERSION, "cargo-fuzz", "--root"]);
-        // It only starts other programs: optimizing it takes longer than it saves.
+        // The program only starts other programs: optimizing it takes longer than it saves.
         run::passes(command.arg(root).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")).map_err(|error| {
             format!("cargo-fuzz is missing and could not be installed from the registry, which must be reachable once: {error}")
         })
@@ -102,12 +102,12 @@ fn install(workspace: &Workspace) -> Result<PathBuf> {
 
 fn cargo_fuzz(workspace: &Workspace, program: &Path) -> Command {
     let mut command = Command::new(program);
-    // Sanitizers and coverage are still behind nightly's door, and the key to it fits the stable compiler.
+    // Sanitizers and coverage are nightly features; this variable enables them in the stable compiler.
     command.current_dir(&workspace.root).env("RUSTC_BOOTSTRAP", "1");
     command
 }
 
-/// Pinned: a newer one may ask for a newer compiler.
+/// Pinned, because a newer version may need a newer compiler.
 const VERSION: &str = "0.13.2";
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! How do a client and a server behave that are far from each other?
+//! How do a client and a server behave when the network between them is slow?
 //!
-//! On loopback a message arrives before its sender does anything else, which hides races. This proxy stands in front of a server
-//! and delays each direction; it does not limit how much is on the way.
+//! On loopback a message arrives before its sender does anything else, which hides races. This proxy stands in front of
+//! a server and delays each direction; it does not limit the amount of data in transit.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use socket2::SockRef;
 
 use crate::run::Result;
 
-/// A proxy on a port of its own. Dropping it ends it and every connection through it.
+/// A proxy on its own port. Dropping it ends the proxy and every connection through it.
 #[derive(Debug)]
 pub(crate) struct Latency {
     address: SocketAddr,
@@ -23,8 +23,8 @@ pub(crate) struct Latency {
 }
 
 impl Latency {
-    /// Listens on a free port of 127.0.0.1 and passes each connection on to `target`, every byte `delay` after it came. The
-    /// target need not listen yet: until it does, connections are reset.
+    /// Listens on a free port of 127.0.0.1 and forwards each connection to `target`, every byte `delay` after it
+    /// arrived. The target need not listen yet: until it does, connections are reset.
     pub(crate) fn in_front_of(target: SocketAddr, delay: Duration) -> Result<Self> {
         let failed = |error: std::io::Error| format!("could not listen on 127.0.0.1 to add latency: {error}");
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
@@ -33,7 +33,7 @@ impl Latency {
         let accepting = thread::spawn({
             let shared = shared.clone();
             move || {
-                // An error is about one connection that was gone too soon.
+                // An error concerns a single connection that was closed too early.
                 for client in listener.incoming() {
                     if shared.is_over() {
                         return;
@@ -56,7 +56,7 @@ impl Latency {
 impl Drop for Latency {
     fn drop(&mut self) {
         self.shared.end();
-        // The accepting thread looks up when a connection comes.
+        // The accepting thread checks for the end when a connection arrives.
         let woken = TcpStream::connect(self.address).is_ok();
         if let Some(accepting) = self.accepting.take().filter(|_| woken) {
             let _ = accepting.join();
@@ -64,11 +64,11 @@ impl Drop for Latency {
     }
 }
 
-/// The connections, and whether there may be more.
+/// The connections, and whether the proxy has ended.
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Wakes the threads that wait until something is due.
+    /// Wakes the threads that wait until a piece is due.
     ended: Condvar,
 }
 
@@ -88,7 +88,7 @@ impl Shared {
         state.is_over = true;
         for connection in state.connections.drain(..).filter_map(|connection| connection.upgrade()) {
             for stream in [&connection.client, &connection.server] {
-                // It fails when the other side is gone, which is what is wanted.
+                // This fails when the other side has closed the connection, which is the goal.
                 let _ = stream.shutdown(Shutdown::Both);
             }
         }
@@ -99,7 +99,7 @@ impl Shared {
     fn pass_on(self: &Arc<Self>, client: TcpStream, target: SocketAddr, delay: Duration) {
         let Ok(server) = TcpStream::connect(target) else { return reset(&client) };
         for stream in [&client, &server] {
-            // Waiting for more bytes would be a latency of its own. It fails for a connection that is gone.
+            // Waiting for more bytes would add latency. This fails for a connection that is closed already.
             let _ = stream.set_nodelay(true);
         }
         let connection = Arc::new(Connection { client, server });
@@ -120,7 +120,7 @@ impl Shared {
         }
     }
 
-    /// Waits until something is due; `false` when the proxy has ended meanwhile.
+    /// Waits until `due`; returns `false` if the proxy ended meanwhile.
     fn wait_until(&self, due: Instant) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         while !state.is_over {
@@ -134,7 +134,7 @@ impl Shared {
     }
 }
 
-/// Both halves of the way. They close when the last of the four threads is done, which is what sends a reset.
+/// Both sockets of a forwarded connection. They close when the last of the four threads is done, which sends a reset.
 #[derive(Debug)]
 struct Connection {
     client: TcpStream,
@@ -147,10 +147,10 @@ enum Direction {
     ToClient,
 }
 
-/// A piece of a stream that is passed on when it is due.
+/// A piece of a stream that is forwarded when it is due.
 enum Arrived {
     Bytes(Vec<u8>),
-    /// The sender has said all it had to say, and may still listen.
+    /// The sender has closed its writing half, and may still read.
     End,
     Reset,
 }
@@ -193,7 +193,7 @@ impl Connection {
                 Arrived::End => drop(to.shutdown(Shutdown::Write)),
                 Arrived::Reset => {
                     reset(to);
-                    // Nothing can be passed on either way: this ends the reader of the other direction.
+                    // Nothing can be forwarded in either direction: this ends the reader of the other direction.
                     drop(to.shutdown(Shutdown::Read));
                 }
             }
@@ -201,15 +201,16 @@ impl Connection {
     }
 }
 
-/// Makes closing the stream a reset.
+/// Makes closing the stream send a reset.
 fn reset(stream: &TcpStream) {
-    // It fails for a connection that is gone, which needs no reset.
+    // This fails for a connection that is closed already, which needs no reset.
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
 }
 
-/// How much is read at once.
+/// The number of bytes in one read.
 const CHUNK: usize = 64 << 10;
-/// How many pieces may be on the way in one direction: enough for any delay, while a receiver that takes nothing stops its sender.
+/// The number of pieces in transit in one direction: enough for any delay, but a receiver that does not read stops its
+/// sender.
 const MAX_CHUNKS: usize = 1024;
 
 #[cfg(test)]
@@ -232,7 +233,7 @@ mod tests {
         (latency, client, server)
     }
 
-    /// Only the least time is checked: a busy machine takes longer.
+    /// Only the minimum is checked: a busy machine takes longer.
     #[test]
     fn each_direction_takes_at_least_its_delay() {
         let (_latency, mut client, mut server) = connected(DELAY);
@@ -269,7 +270,7 @@ mod tests {
         assert_eq!(answer, "all of it");
     }
 
-    /// The delay is an hour: whatever waited for it would never be done.
+    /// The delay is an hour, so a test that waited for it would never end.
     #[test]
     fn a_delay_does_not_stop_the_sender_and_a_drop_ends_it() {
         let (latency, mut client, mut server) = connected(Duration::from_secs(3600));
@@ -277,7 +278,7 @@ mod tests {
         drop(latency);
         let mut heard = Vec::new();
         for end in [&mut client, &mut server] {
-            // An end or a reset, depending on what was on the way.
+            // The read ends with EOF or a reset, depending on what was in transit.
             let _ = end.read_to_end(&mut heard);
         }
         assert!(heard.is_empty(), "nothing was due");

@@ -1,9 +1,10 @@
 //! May we depend on a crate under this licence expression?
 //!
-//! An SPDX expression in the form that crates use: names joined by `OR`, `AND` and `WITH`, parentheses, and the slash of
-//! older manifests, which registries read as `OR`.
+//! An SPDX expression in the form that crates use: names joined by `OR`, `AND` and `WITH`, parentheses, and the slash
+//! of older manifests, which crates.io reads as `OR`.
 
-/// Whether the expression can be satisfied with allowed licences only; an error when it is no such expression.
+/// Returns whether the expression can be satisfied with allowed licences only; an error if it is not a valid
+/// expression.
 pub(crate) fn is_allowed(expression: &str) -> Result<bool, String> {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
@@ -24,7 +25,7 @@ impl<'a> Parser<'a> {
     fn either(&mut self) -> Result<bool, String> {
         let mut allowed = self.both()?;
         while self.take("OR") {
-            // Not `||`: the right side has to be read in any case.
+            // Not `||`: the right side must be parsed in any case.
             allowed |= self.both()?;
         }
         Ok(allowed)
@@ -75,7 +76,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Licences that ask no more of a program's author than to name whose work it is.
+/// Licences that only require naming the authors.
 const ALLOWED: [&str; 13] = [
     "0BSD",
     "Apache-2.0",
@@ -83,7 +84,7 @@ const ALLOWED: [&str; 13] = [
     "BSD-3-Clause",
     "BSL-1.0",
     "CC0-1.0",
-    // A list of certificates, which is data and no program.
+    // For a list of certificates, which is data rather than a program.
     "CDLA-Permissive-2.0",
     "ISC",
     "MIT",

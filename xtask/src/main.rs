@@ -1,8 +1,9 @@
 //! Which commands does the project have besides cargo's own?
 //!
-//! `cargo xtask COMMAND` runs everything that needs more than one cargo call: the whole test run, the check that CI runs, the
-//! official conformance suite, interop with the other SDKs, the instruction counts and the official schemas. Each command
-//! sets up what it needs under `target/` or in a cache, and has its own file or folder; this one only chooses between them.
+//! `cargo xtask COMMAND` runs everything that needs more than one cargo call: the whole test run, the check that CI
+//! runs, the official conformance suite, interop with the other SDKs, the instruction counts and the official schemas.
+//! Each command sets up what it needs under `target/` or in a cache, and has its own file or folder; this one only
+//! chooses between them.
 
 #![expect(
     clippy::print_stdout,

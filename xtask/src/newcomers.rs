@@ -1,7 +1,7 @@
-//! Do small programs work that a new user writes by the guides?
+//! Do the small programs work that a new user writes by following the guides?
 //!
-//! They stand in `newcomers/`, a workspace of its own. Each is built alone, so that it has exactly the features that it names,
-//! and then run: the two servers answer, the client and the hub talk with them.
+//! They are in `newcomers/`, a separate workspace. Each is built alone, so that it has exactly the features that it
+//! names, and then run: the two servers answer requests, the client and the hub connect to them.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -18,7 +18,7 @@ use crate::workspace::Workspace;
 
 /// `cargo xtask newcomers`.
 pub(crate) fn run(workspace: &Workspace) -> Result {
-    // The folder of all other builds: what a dependency has in common with them is not built again.
+    // The target folder of all other builds: shared dependencies are not built again.
     let folder = workspace.target.clone();
     for project in PROJECTS {
         cargo(workspace, &folder, &["build", "--quiet", "-p", project])?;
@@ -50,7 +50,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result {
         expect("the hub", &hub, wanted)?;
     }
 
-    // With the dev-dependency that the guide on testing names.
+    // Tests with the dev-dependency that the testing guide names.
     cargo(workspace, &folder, &["test", "--quiet", "-p", MACROS])?;
     println!("newcomers: {} programs built and run", PROJECTS.len());
     Ok(())
@@ -62,7 +62,7 @@ fn cargo(workspace: &Workspace, folder: &Path, arguments: &[&str]) -> Result {
     run::passes(command.arg("--target-dir").arg(folder))
 }
 
-/// Runs a program with `input` on standard input, and returns what it has written until its end.
+/// Runs a program with `input` on standard input, and returns its whole output.
 fn said(command: &mut Command, input: &str) -> Result<String> {
     println!("   $ {}", run::shown(command));
     let failed = |error: std::io::Error| format!("`{}` failed: {error}", run::shown(command));
@@ -116,7 +116,7 @@ const MACROS: &str = "newcomer-macros";
 const PROJECTS: [&str; 5] = [STDIO, HTTP, CLIENT, HUB, MACROS];
 const CALL: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"add\",\"arguments\":{\"a\":2,\"b\":3}}}\n";
 const LIST: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n";
-/// None of them takes a second; a busy machine may take its time.
+/// Each of them takes less than a second; the limit allows for a busy machine.
 const LIMIT: Duration = Duration::from_secs(2 * 60);
 
 #[cfg(all(test, unix))]

@@ -1,9 +1,9 @@
-//! How do we get Node 22 and npm packages without touching the machine?
+//! How are Node 22 and npm packages installed without changing the system?
 //!
-//! Each list of packages is installed once, in the cache that all clones share (`cache.rs`). The interpreter comes as a package
-//! as well: the conformance suite wants Node 22, and the one on the machine may be older. Each user of the packages has a
-//! directory of its own under `target/`, with a link to them: scripts in it find the packages, and two clones do not overwrite
-//! each other's scripts.
+//! Each list of packages is installed once, in the cache that all clones share (`cache.rs`). The interpreter is a
+//! package as well: the conformance suite needs Node 22, and the one on the machine may be older. Each user of the
+//! packages has its own directory under `target/`, with a link to them: scripts in it find the packages, and two clones
+//! do not overwrite each other's scripts.
 
 use std::fs;
 use std::io;
@@ -23,8 +23,8 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Makes `packages` (each `name@version`) and Node 22 available in `prefix`; installs them unless exactly these are in the
-    /// cache already.
+    /// Makes `packages` (each `name@version`) and Node 22 available in `prefix`; installs them unless exactly these are
+    /// in the cache already.
     pub(crate) fn install(prefix: PathBuf, packages: &[&str]) -> Result<Self> {
         let wanted = format!("{}\n{NODE}\n", packages.join("\n"));
         let tree = Tree { kind: "node", wanted: &wanted };
@@ -47,7 +47,7 @@ impl Node {
 }
 
 fn npm_install(folder: &Path, packages: &[&str]) -> Result {
-    // Without a package.json in the folder npm would walk up and install into another one.
+    // Without a package.json in the folder, npm would look in parent folders and install there.
     fs::write(folder.join("package.json"), PACKAGE_JSON)
         .map_err(|error| format!("could not prepare {}: {error}", folder.display()))?;
     let mut npm = Command::new(if cfg!(windows) { "npm.cmd" } else { "npm" });
@@ -62,11 +62,11 @@ fn npm_install(folder: &Path, packages: &[&str]) -> Result {
     run::passes(npm.args(packages)).map_err(|error| {
         format!("{error}\nnpm has to reach its registry the first time; later runs use {}", folder.display())
     })?;
-    // Tells more than "it does not run".
+    // Returns a more detailed error than "it does not run".
     find_program(folder).map(drop)
 }
 
-/// Makes `prefix/node_modules` a link to the installed ones. Two runs of one clone may do so at the same time.
+/// Makes `prefix/node_modules` a link to the installed packages. Two runs of one clone may do so at the same time.
 fn link_modules(installed: &Path, prefix: &Path) -> io::Result<()> {
     let (modules, link) = (installed.join("node_modules"), prefix.join("node_modules"));
     fs::create_dir_all(prefix)?;
@@ -95,7 +95,8 @@ fn link_directory(modules: &Path, link: &Path) -> io::Result<()> {
     std::os::windows::fs::symlink_dir(modules, link)
 }
 
-/// The package `node` puts the binary in place by an install script, and where depends on the platform and on npm.
+/// Finds the binary of the package `node`. Its install script puts it in a place that depends on the platform and on
+/// npm.
 fn find_program(prefix: &Path) -> Result<PathBuf> {
     let modules = prefix.join("node_modules");
     let mut places =

@@ -1,6 +1,6 @@
-//! How do we get Python packages without touching the machine?
+//! How are Python packages installed without changing the system?
 //!
-//! Each list of packages has a virtual environment of its own, in the cache that all clones share (`cache.rs`).
+//! Each list of packages has its own virtual environment, in the cache that all clones share (`cache.rs`).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,10 +15,10 @@ pub(crate) struct Python {
 }
 
 impl Python {
-    /// Makes the environment and installs `packages` (each `name==version`), unless exactly these are in the cache already.
-    /// `prefix` is where it goes when there is no cache.
+    /// Creates the environment and installs `packages` (each `name==version`), unless exactly these are in the cache
+    /// already. Without a cache, the environment is created at `prefix`.
     pub(crate) fn install(prefix: &Path, packages: &[&str]) -> Result<Self> {
-        // An environment works only with the Python that has made it.
+        // An environment works only with the Python that created it.
         let version = run::output(Command::new(SYSTEM).args(["-c", WHICH])).map_err(needs_python)?;
         let wanted = format!("{}\n{version}", packages.join("\n"));
         let tree = Tree { kind: "python", wanted: &wanted };
@@ -42,7 +42,7 @@ impl Python {
         Self { programs: folder.join(if cfg!(windows) { "Scripts" } else { "bin" }) }
     }
 
-    /// A program of the environment: `python` itself, or one that a package brought.
+    /// A program of the environment: `python` itself, or one that a package installed.
     pub(crate) fn command(&self, program: &str) -> Command {
         Command::new(self.programs.join(program))
     }

@@ -1,7 +1,7 @@
-//! How is a command run, and how is its failure told?
+//! How is a command run, and how is its failure reported?
 //!
-//! Everything the other files start goes through here, so that no child outlives its owner, no child waits for a keyboard,
-//! and every failure names the command to repeat by hand.
+//! The other files start all commands through this one, so that a child never outlives its owner, a child never waits
+//! for a keyboard, and every failure names the command to repeat by hand.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, BufReader};
@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The error is one message for the person at the terminal: what happened, why, what to do next.
+/// The error is one message for the user at the terminal: what happened, why, what to do next.
 pub(crate) type Result<T = ()> = std::result::Result<T, String>;
 
 /// Runs a command with its output on the terminal; anything but exit code 0 is an error.
@@ -64,7 +64,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         .map_err(|_| format!("`{}` wrote something that is not UTF-8", shown(command)))
 }
 
-/// Runs a command, output wherever the caller sends it, and kills it when the time is up; `None` means it was.
+/// Runs a command, with output where the caller sends it. Kills it when the time is up and returns `None` then.
 pub(crate) fn within(limit: Duration, command: &mut Command) -> Result<Option<ExitStatus>> {
     let mut child = KilledOnDrop::spawn(command)?;
     let deadline = Instant::now() + limit;
@@ -79,7 +79,7 @@ pub(crate) fn within(limit: Duration, command: &mut Command) -> Result<Option<Ex
     }
 }
 
-/// A child process that ends with its owner. It stays in our process group, so that Ctrl-C reaches it too.
+/// A child process that is killed when this is dropped. It stays in our process group, so that Ctrl-C reaches it too.
 #[derive(Debug)]
 pub(crate) struct KilledOnDrop {
     child: Child,
@@ -93,7 +93,7 @@ impl KilledOnDrop {
         Ok(Self { child, shown: shown(command) })
     }
 
-    /// Says how the child ended, if it has.
+    /// Returns how the child ended, if it has ended.
     pub(crate) fn try_wait(&mut self) -> Result<Option<ExitStatus>> {
         self.child.try_wait().map_err(|error| format!("lost track of `{}`: {error}", self.shown))
     }
@@ -101,14 +101,14 @@ impl KilledOnDrop {
 
 impl Drop for KilledOnDrop {
     fn drop(&mut self) {
-        // Both fail only when the child is already gone, which is what is wanted.
+        // Both fail only when the child has already ended, which is the goal.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Makes sure that `program` is on the machine: where this is root on Debian it is installed from `package`. The error is one
-/// line; it begins with what the program is for.
+/// Makes sure that `program` is installed. As root on Debian it installs `package` if needed. The error is one line,
+/// which begins with what the program is for.
 pub(crate) fn ensure_program(program: &str, package: &str, what_for: &str) -> Result {
     let works = || output(Command::new(program).arg("--version")).is_ok();
     if works() {
@@ -133,10 +133,10 @@ pub(crate) fn ensure_program(program: &str, package: &str, what_for: &str) -> Re
     }
 }
 
-/// The command as a person would type it, near enough to copy.
+/// Writes the command roughly as a user would type it.
 pub(crate) fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
-    // Cargo tells us where it is by its whole path, which is not what is typed.
+    // Cargo passes its own location as an absolute path, which users do not type.
     let is_cargo = program.file_stem().is_some_and(|name| name == "cargo");
     let mut text = if is_cargo { "cargo".to_owned() } else { program.display().to_string() };
     for argument in command.get_args() {
@@ -147,9 +147,9 @@ pub(crate) fn shown(command: &Command) -> String {
     text
 }
 
-/// How a process ended, in words that fit after "failed with".
+/// Describes how a process ended, in words that fit after "failed with".
 pub(crate) fn ending(status: ExitStatus) -> String {
-    // Without a code it was a signal, and `Display` says which.
+    // Without a code it was a signal, which `Display` names.
     status.code().map_or_else(|| status.to_string(), |code| format!("exit code {code}"))
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::run::{self, KilledOnDrop, Result};
 
-/// A server on a port of its own, ended when this is dropped.
+/// A server on its own port, ended when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Listening {
     process: KilledOnDrop,
@@ -19,7 +19,7 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    /// Starts `program` with the arguments made from a free port and waits until the port accepts connections.
+    /// Starts `program` with arguments made from a free port and waits until the port accepts connections.
     pub(crate) fn start(
         program: &Path,
         arguments: impl FnOnce(u16) -> Vec<String>,
@@ -55,12 +55,12 @@ impl Listening {
         format!("http://{}/mcp", self.address())
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     pub(crate) fn address(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
     }
 
-    /// How it ended and its last words, if it has ended.
+    /// Returns how it ended and its last output, if it has ended.
     pub(crate) fn ended(&mut self) -> Result<Option<String>> {
         Ok(self.process.try_wait()?.map(|status| {
             let text = fs::read_to_string(&self.log).unwrap_or_default();
@@ -71,11 +71,11 @@ impl Listening {
     }
 }
 
-/// A port that nothing listens on. It is below those that systems give to outgoing connections and to programs that ask for any port, so
-/// that none of these takes it before the server does.
+/// Finds a port that is not in use. It lies below the ephemeral ports, so that the system does not assign it to another
+/// program before the server binds it.
 pub(crate) fn free_port() -> Result<u16> {
     static TRIED: AtomicU32 = AtomicU32::new(0);
-    // Processes that run side by side begin at places of their own.
+    // Concurrent processes start their search at different ports.
     let first = process::id().wrapping_mul(61);
     (0..PORTS)
         .filter_map(|_| {
@@ -93,7 +93,7 @@ fn log_files(log: &Path) -> std::io::Result<(File, File)> {
     if let Some(parent) = log.parent() {
         fs::create_dir_all(parent)?;
     }
-    // Appending keeps the last words of the server that this one replaces.
+    // Appending keeps the last output of the server that this one replaces.
     let file = File::options().create(true).append(true).open(log)?;
     Ok((file.try_clone()?, file))
 }

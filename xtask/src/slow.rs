@@ -1,6 +1,6 @@
 //! Which tests are the slowest, and how many passed?
 //!
-//! Nextest writes what it has run as XML, in `junit.xml`. Of that only one element is looked at, so a parser for all of XML is not
+//! Nextest writes its results as XML, in `junit.xml`. Only one element of it is read, so a full XML parser is not
 //! needed.
 
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ pub(crate) fn parse(report: &str) -> Vec<Case> {
     cases
         .filter_map(|text| {
             let attributes = text.split_once('>')?.0;
-            // The elements inside, up to the end of this test; one without any ends in `/>`.
+            // The elements inside, up to the end of this test; a test without any ends in `/>`.
             let inside = if attributes.ends_with('/') { "" } else { text.split("</testcase>").next()? };
             let program = attribute(attributes, "classname")?;
             Some(Case {
@@ -32,7 +32,7 @@ pub(crate) fn parse(report: &str) -> Vec<Case> {
         .collect()
 }
 
-/// The table of the slowest, the slowest first.
+/// Writes a table of the slowest tests, the slowest first.
 pub(crate) fn table(mut cases: Vec<Case>) -> String {
     let shown = SHOWN.min(cases.len());
     cases.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
@@ -47,7 +47,7 @@ pub(crate) fn table(mut cases: Vec<Case>) -> String {
 }
 
 fn attribute(attributes: &str, name: &str) -> Option<String> {
-    // The space keeps `name` from being found in `classname`.
+    // The space prevents a match of `name` in `classname`.
     let attributes = format!(" {attributes}");
     let (_, rest) = attributes.split_once(&format!(" {name}=\""))?;
     let (value, _) = rest.split_once('"')?;

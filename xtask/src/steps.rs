@@ -1,9 +1,9 @@
-//! How does a long run go through its steps, and what does it tell?
+//! How does a long run go through its steps, and what does it print?
 //!
-//! A run is a list of stages. A stage with one step runs on the terminal. The steps of a larger stage run side by side, each as
-//! a process of its own (`cargo xtask COMMAND --step NAME`): what each of them writes is kept together in a file and shown when
-//! it is done. A failed step does not stop the ones after it, except those that need a build when there is none, and it tells
-//! the command that repeats just this step.
+//! A run is a list of stages. A stage with one step runs on the terminal. The steps of a larger stage run concurrently,
+//! each in its own process (`cargo xtask COMMAND --step NAME`); the output of each goes to a file and is shown when the
+//! step is done. A failed step does not stop the steps after it, except those that need a build when the build failed.
+//! A failure names the command that repeats just this step.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -24,11 +24,11 @@ pub(crate) struct Step {
     pub(crate) repeat: &'static str,
     pub(crate) needs: Needs,
     pub(crate) work: fn(&Workspace) -> Result<Done>,
-    /// What is counted in the file that the step has written, if anything.
+    /// How to count the checks in the file that the step has written, if at all.
     pub(crate) counted: Option<Counted>,
 }
 
-/// What a step cannot run without.
+/// The precondition of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needs {
     Nothing,
@@ -40,7 +40,7 @@ pub(crate) enum Needs {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Done {
     Passed,
-    /// It cannot run here, with the reason.
+    /// The step cannot run here, for this reason.
     LeftOut(String),
 }
 
@@ -64,12 +64,12 @@ pub(crate) struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// Runs every stage `rounds` times, tells what ran, and for how long. An error when a step failed.
+    /// Runs every stage `rounds` times, prints what ran and for how long. An error if a step failed.
     pub(crate) fn run(&self, workspace: &Workspace, rounds: usize) -> Result {
         self.run_timed(workspace, rounds).1
     }
 
-    /// As [`run`](Self::run), and returns the seconds of each stage, too.
+    /// Like [`run`](Self::run), and also returns the seconds of each stage.
     pub(crate) fn run_timed(&self, workspace: &Workspace, rounds: usize) -> (Vec<f64>, Result) {
         let mut report = Report::new(self.command, rounds);
         for round in 1..=rounds {
@@ -83,7 +83,7 @@ impl Plan<'_> {
         (report.stages, verdict)
     }
 
-    /// Runs the one step of this name.
+    /// Runs the step with this name.
     pub(crate) fn run_step(&self, workspace: &Workspace, name: &str) -> Result<ExitCode> {
         let step = self.steps().find(|step| step.name == name).ok_or_else(|| {
             let names: Vec<&str> = self.steps().map(|step| step.name).collect();
@@ -188,17 +188,17 @@ impl Step {
     }
 }
 
-/// The file that holds what a step has written, or what it wants to be counted.
+/// The file that holds the output of a step, or what it wants to be counted.
 pub(crate) fn log_of(workspace: &Workspace, step: &Step) -> PathBuf {
     log_named(workspace, step.name)
 }
 
-/// The same by the step's name.
+/// The same file, by the step's name.
 pub(crate) fn log_named(workspace: &Workspace, name: &str) -> PathBuf {
     workspace.target.join("xtask").join(format!("{}.log", name.replace(' ', "-")))
 }
 
-/// A step in a process of its own.
+/// A step in its own process.
 struct Running<'a> {
     step: &'a Step,
     process: KilledOnDrop,
@@ -264,13 +264,13 @@ impl Outcome {
     }
 }
 
-/// What every step of every round came to.
+/// The results of every step in every round.
 #[derive(Debug)]
 struct Report {
     command: &'static str,
     rounds: usize,
     start: Instant,
-    /// The seconds of each stage, in all rounds.
+    /// The seconds of each stage, summed over all rounds.
     stages: Vec<f64>,
     rows: Vec<Row>,
 }
@@ -295,7 +295,7 @@ impl Report {
         Self { command, rounds, start: Instant::now(), stages: Vec::new(), rows: Vec::new() }
     }
 
-    /// Notes one end of a step and tells it.
+    /// Records the end of a step and prints it.
     fn add(&mut self, step: &Step, round: usize, seconds: f64, outcome: Outcome, counted: u64) {
         let Step { name, repeat, .. } = *step;
         let row = match self.rows.iter_mut().position(|row| row.name == name) {
@@ -403,14 +403,15 @@ fn last_line(text: &str) -> &str {
     text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default()
 }
 
-/// The step whose failure keeps those that need a build from running.
+/// If this step fails, the steps that need a build do not run.
 pub(crate) const BUILD: &str = "build";
 const NOT_BUILT: &str = "the workspace does not build";
 /// The exit code of `--step` when the step cannot run here.
 const LEFT_OUT: u8 = 77;
-/// How many steps run side by side: as many as a small machine has cores. Those that wait leave theirs to the other one.
+/// The number of steps that run concurrently: the number of cores of a small machine. A step that waits leaves its core
+/// to the other one.
 const AT_ONCE: usize = 2;
-/// How often the steps that run side by side are told about.
+/// The interval between progress lines while steps run concurrently.
 const PROGRESS: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
@@ -448,10 +449,11 @@ mod tests {
 
         let folder = std::env::temp_dir().join(format!("xtask-steps-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        // In place of this program: it is called with the command, `--step` and the step's name.
+        // Stands in for this program: it is called with the command, `--step` and the step's name.
         let script = folder.join("fake");
         let text = "#!/bin/sh\necho \"$1 $3 has 3 passed\"\ncase $3 in bad) echo 'xtask: it broke' >&2; exit 1;; off) echo 'no network'; exit 77;; esac";
-        // Another process writes it: one that this process writes may be open in a child of another test, and cannot be run then.
+        // Another process writes the script: a file that this process has written may still be open in a child of
+        // another test, and could not be run then.
         let write = Command::new("sh")
             .args(["-c", "echo \"$1\" > \"$0\" && chmod +x \"$0\""])
             .arg(&script)

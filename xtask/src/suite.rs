@@ -1,8 +1,8 @@
-//! What is in the official suite, and what does one scenario say about us?
+//! What is in the official suite, and what does one scenario report?
 //!
-//! One scenario at a time, because the suite's own whole-set mode forgives too much: it ignores a client's exit code and
-//! every warning, so a client that breaks right after its handshake still "passes". Here a scenario passes when something
-//! succeeded, nothing failed or warned, and the runner left with exit code 0.
+//! Runs one scenario at a time, because the suite's mode for whole sets is too lenient: it ignores a client's exit code
+//! and every warning, so a client that breaks right after its handshake still "passes". Here a scenario passes if
+//! something succeeded, nothing failed or warned, and the runner exited with code 0.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,14 +21,15 @@ use crate::workspace::Workspace;
 pub(crate) struct Suite {
     node: Node,
     script: PathBuf,
-    /// Where everything that one run writes goes; emptied by the next.
+    /// The folder for everything that one run writes; emptied by the next run.
     pub(crate) results: PathBuf,
     client: PathBuf,
-    /// What our client is started by, if not by the shell: this program and its arguments, in the client's directory.
+    /// The command that starts our client if the shell does not: this program and its arguments, in the client's
+    /// directory.
     client_starter: Option<String>,
 }
 
-/// Which of our programs a scenario tries.
+/// The program that a scenario tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
     Server,
@@ -44,7 +45,7 @@ pub(crate) struct Scenario {
     pub(crate) weight: Weight,
 }
 
-/// Whether the suite counts the scenario when it scores an SDK. To us both matter.
+/// The role of a scenario when the suite scores an SDK. We run both kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
     Scored,
@@ -55,7 +56,7 @@ pub(crate) enum Weight {
 pub(crate) type Failing = BTreeMap<String, String>;
 
 impl Suite {
-    /// Installs the pinned version and empties the results of the last run.
+    /// Installs the pinned version and deletes the results of the last run.
     pub(crate) fn install(workspace: &Workspace) -> Result<Self> {
         let prefix = workspace.target.join("conformance");
         let node = Node::install(prefix, &[&format!("{PACKAGE}@{VERSION}")])?;
@@ -69,12 +70,13 @@ impl Suite {
         Ok(Self { node, script, results, client, client_starter: None })
     }
 
-    /// Lets the following scenarios write into a folder of their own.
+    /// Makes the following scenarios write into a folder of their own.
     pub(crate) fn begin_round(&mut self, round: usize) {
         self.results = self.node.prefix.join("results").join(format!("round-{round}"));
     }
 
-    /// Starts our client by `cargo xtask conformance-client`, which delays what the client sends and hears.
+    /// Starts our client through `cargo xtask conformance-client`, which delays all messages of the client in both
+    /// directions.
     pub(crate) fn delay_client(&mut self, workspace: &Workspace, delay: Duration) -> Result {
         // The suite splits the command at spaces, so only a program in the client's own directory has a safe name.
         let name = workspace.xtask.file_name().filter(|_| workspace.xtask.parent() == self.client.parent());
@@ -92,7 +94,7 @@ impl Suite {
             .map_err(|why| format!("the suite's list for {revision} is not as expected: {why}"))
     }
 
-    /// Runs one scenario; `url` is the server's address and unused for clients, which are given the suite's own.
+    /// Runs one scenario. `url` is the server's address; it is unused for clients, which get an address from the suite.
     pub(crate) fn run(&self, scenario: &Scenario, url: &str) -> Result<Failing> {
         let directory =
             self.results.join(format!("{}-{}", scenario.side, scenario.revision)).join(&scenario.name);
@@ -105,8 +107,9 @@ impl Suite {
         match scenario.side {
             Side::Server => command.args(["server", "--url", url]),
             Side::Client => {
-                // The suite splits the command at spaces; a path relative to the program's directory has none. It runs
-                // the command in a shell; without `exec` its time limit would end the shell and leave our program.
+                // The suite splits the command at spaces; a path relative to the program's directory has none. The
+                // suite runs the command in a shell; without `exec` its time limit would end the shell and leave our
+                // program running.
                 let (parent, name) = (self.client.parent(), self.client.file_name());
                 let (parent, name) = parent.zip(name).ok_or("the client program has no directory")?;
                 command.current_dir(parent).args(["client", "--timeout", CLIENT_LIMIT, "--command"]);
@@ -130,8 +133,8 @@ impl Suite {
     }
 }
 
-/// Reads what `list --requirements REVISION` prints: scored scenarios under a heading per side, then the unscored ones with
-/// the side in brackets. The count in the first line guards against a layout we misread.
+/// Reads what `list --requirements REVISION` prints: scored scenarios under a heading per side, then the unscored ones
+/// with the side in brackets. The count in the first line is checked, in case the layout changes.
 fn parse_list(list: &str, revision: &str) -> Result<Vec<Scenario>> {
     let mut scenarios = Vec::new();
     let mut promised = None;
@@ -169,7 +172,8 @@ fn parse_list(list: &str, revision: &str) -> Result<Vec<Scenario>> {
     }
 }
 
-/// The strict verdict. The three names that are not the suite's own stand for "no check says so".
+/// Applies the strict rules. `check-without-id`, `no-success` and `exit-code` are our own names, for failures that the
+/// suite does not name.
 fn failing(checks: &[Value], exit_code_is_zero: bool, exit_message: impl FnOnce() -> String) -> Failing {
     let mut failing = Failing::new();
     for check in checks {
@@ -191,7 +195,8 @@ fn failing(checks: &[Value], exit_code_is_zero: bool, exit_message: impl FnOnce(
     failing
 }
 
-/// The suite writes into a directory named after the scenario and the time; a name with a slash makes one more level.
+/// Reads all checks. The suite writes into a directory named after the scenario and the time; a name with a slash adds
+/// a level.
 fn read_checks(directory: &Path) -> Result<Vec<Value>> {
     let mut checks = Vec::new();
     let mut open = vec![directory.to_owned()];
@@ -221,12 +226,12 @@ impl fmt::Display for Side {
     }
 }
 
-/// The suite's version, pinned: a newer one may bring new checks, and the baseline belongs to exactly one.
+/// The suite's version, pinned because a newer one may add checks, and the baseline belongs to exactly one version.
 pub(crate) const VERSION: &str = "0.2.0-alpha.12";
-/// The requirement sets we run.
+/// The requirement sets to run.
 pub(crate) const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 const PACKAGE: &str = "@modelcontextprotocol/conformance";
-/// Milliseconds after which the suite ends a client that does not end by itself.
+/// Milliseconds after which the suite kills a client that does not end.
 const CLIENT_LIMIT: &str = "20000";
 /// The suite limits a scenario to 20 or 30 s, but its mock servers may wait for a connection that stays open.
 const RUNNER_LIMIT: Duration = Duration::from_secs(60);

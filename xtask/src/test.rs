@@ -1,8 +1,9 @@
 //! How are all tests run, from a fresh checkout to the last scenario?
 //!
-//! Every cargo call names the whole workspace with all features and a target that needs the dev-dependencies, even where one
-//! program would do: cargo then chooses the same features for every dependency each time, and nothing is built twice. That
-//! takes equal debug information, too; see the profiles in the workspace's `Cargo.toml`.
+//! Every cargo call names the whole workspace with all features and a target that needs the dev-dependencies, even
+//! where one program would be enough: cargo then chooses the same features for every dependency each time, and nothing
+//! is built twice. This also needs the same debug information everywhere; see the profiles in the workspace's
+//! `Cargo.toml`.
 
 use std::fs;
 use std::process::ExitCode;
@@ -15,7 +16,7 @@ use crate::slow;
 use crate::steps::{self, BUILD, Counted, Done, Needs, Plan, Stage, Step};
 use crate::workspace::Workspace;
 
-/// What of the tests to run, and how often.
+/// Which tests to run, and how often.
 #[derive(Debug)]
 pub(crate) struct Options {
     step: Option<String>,
@@ -56,15 +57,15 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> 
     }
 }
 
-/// All tests, `rounds` times.
+/// Runs all tests `rounds` times.
 pub(crate) fn run_all(workspace: &Workspace, rounds: usize) -> Result {
     PLAN.run(workspace, rounds)
 }
 
 const PLAN: Plan<'_> = Plan { command: "test", stages: &STAGES };
 
-/// Conformance and interop wait more than they work. The doctests, which only work, begin when one of the two is done: a few
-/// scenarios of the suite look at the time.
+/// Conformance and interop mostly wait. The doctests, which mostly use the CPU, begin when one of the two is done,
+/// because a few scenarios of the suite depend on timing.
 pub(crate) const STAGES: [Stage<'_>; 3] = [
     &[Step {
         name: BUILD,
@@ -107,7 +108,7 @@ pub(crate) const STAGES: [Stage<'_>; 3] = [
     ],
 ];
 
-/// A step that always runs.
+/// The result of a step that always runs.
 pub(crate) fn done(outcome: Result) -> Result<Done> {
     outcome.map(|()| Done::Passed)
 }
@@ -137,16 +138,16 @@ pub(crate) fn build_programs(workspace: &Workspace) -> Result {
     ]))
 }
 
-/// How many rounds the tests do that repeat something many times.
+/// How many rounds the repeating tests run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rounds {
     /// Enough for every change.
     Few,
-    /// All of them; the variable `TOOLWAY_ROUNDS` tells the tests.
+    /// All of them; set with the variable `TOOLWAY_ROUNDS`.
     Full,
 }
 
-/// Runs the unit and integration tests, or those that nextest's `filter` chooses, and tells the slowest.
+/// Runs the unit and integration tests, or those that nextest's `filter` selects, and prints the slowest.
 pub(crate) fn tests(workspace: &Workspace, rounds: Rounds, filter: Option<&str>) -> Result {
     let has_nextest = run::output(&mut workspace.cargo(&["nextest", "--version"])).is_ok();
     let mut command = workspace.cargo(match (has_nextest, filter) {
@@ -173,7 +174,7 @@ pub(crate) fn tests(workspace: &Workspace, rounds: Rounds, filter: Option<&str>)
         return outcome;
     }
     let report = workspace.target.join("nextest/default/junit.xml");
-    // A run that does not come as far as writing one must not show the last one's.
+    // A run that fails before it writes a report must not show the report of the last run.
     let _ = fs::remove_file(&report);
     let outcome = run::passes(&mut command);
     let cases = slow::parse(&fs::read_to_string(&report).unwrap_or_default());
@@ -185,10 +186,10 @@ pub(crate) fn tests(workspace: &Workspace, rounds: Rounds, filter: Option<&str>)
     outcome
 }
 
-/// Leaves for the last line of the run what this step has to count.
+/// Records what the last line of the run should count for this step.
 fn note(workspace: &Workspace, text: &str) {
     let log = steps::log_named(workspace, TESTS);
-    // A missing count is no reason to fail.
+    // A missing count should not fail the step.
     let _ = log.parent().map(fs::create_dir_all);
     let _ = fs::write(log, text);
 }

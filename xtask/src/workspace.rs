@@ -1,6 +1,6 @@
 //! Where are the sources, where does cargo build, and which features does a crate have?
 //!
-//! Cargo is asked rather than guessed: `CARGO_TARGET_DIR` and `.cargo/config.toml` may move the target directory.
+//! These come from `cargo metadata`, because `CARGO_TARGET_DIR` and `.cargo/config.toml` may move the target directory.
 
 use std::env;
 use std::path::PathBuf;
@@ -15,15 +15,16 @@ use crate::run::{self, Result};
 pub(crate) struct Workspace {
     /// The directory with the workspace's `Cargo.toml`.
     pub(crate) root: PathBuf,
-    /// Where cargo puts what it builds.
+    /// The target directory.
     pub(crate) target: PathBuf,
-    /// This program. Looked up at the start: a build puts a new one in its place, and then the system no longer knows.
+    /// The path of this program. Read at the start, because a build replaces the file, and then the system no longer
+    /// knows its path.
     pub(crate) xtask: PathBuf,
     metadata: Value,
 }
 
 impl Workspace {
-    /// Asks cargo, from this crate's directory when `cargo run` tells it and from the current one otherwise.
+    /// Runs `cargo metadata`, from this crate's directory if `cargo run` names it and from the current one otherwise.
     pub(crate) fn find() -> Result<Self> {
         let mut command = Command::new(cargo_program());
         command.args(["metadata", "--no-deps", "--format-version", "1"]);
@@ -42,7 +43,7 @@ impl Workspace {
         Ok(Self { root: path("workspace_root")?, target: path("target_directory")?, xtask, metadata })
     }
 
-    /// A workspace in a folder of a test, with another program in place of this one.
+    /// A workspace in the folder of a test, with another program in place of this one.
     #[cfg(test)]
     pub(crate) fn in_folder(folder: &std::path::Path, xtask: PathBuf) -> Self {
         Self { root: folder.to_owned(), target: folder.join("target"), xtask, metadata: Value::Null }

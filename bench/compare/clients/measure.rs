@@ -1,9 +1,10 @@
-//! What a client costs: the same loop around every one of them.
+//! Measures the cost of a client, with the same loop for all clients.
 //!
 //!   CLIENT stdio|http REVISION IN_FLIGHT SECONDS TARGET...
 //!
-//! TARGET is the server's command line or its URL. Calls `echo` for SECONDS, after a fifth of that to warm up, with IN_FLIGHT
-//! callers on one client; checks every answer; prints one JSON object. CPU time is that of this process alone.
+//! TARGET is the server's command line or its URL. Calls `echo` for SECONDS, after a fifth of that to warm up, with
+//! IN_FLIGHT callers on one client; checks every answer; prints one JSON object. CPU time is that of this process
+//! alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +31,7 @@ impl Task {
     }
 }
 
-/// A client that is connected.
+/// A connected client.
 pub trait Echo: Send + Sync + 'static {
     fn echo(&self, text: String) -> impl Future<Output = Result<String>> + Send;
 }
@@ -73,7 +74,7 @@ pub async fn run(client: impl Echo, task: &Task) -> Result<()> {
     Ok(())
 }
 
-/// On a core, all threads of this process.
+/// Returns the CPU time of all threads of this process, in microseconds.
 fn cpu_us() -> Result<f64> {
     let mut nanos = 0.0;
     for task in std::fs::read_dir("/proc/self/task")? {

@@ -1,4 +1,4 @@
-//! Clients side by side, against one and the same server: this checkout's, which both understand in every mode.
+//! Compares clients against the same server: the one of this checkout, which both clients understand in every mode.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ pub struct Client {
     pub name: &'static str,
     program: &'static str,
     environment: &'static [(&'static str, &'static str)],
-    /// whether it differs from the others over stdio
+    /// `true` if its stdio transport differs from the others and is measured too.
     stdio: bool,
 }
 
@@ -44,7 +44,7 @@ pub const SERVER: &str = "toolway";
 const STDIO_IN_FLIGHT: usize = 64;
 const HTTP_IN_FLIGHT: usize = 32;
 
-/// Calls one after the other, then with many in flight, each by a fresh client.
+/// Measures sequential calls, then calls with many in flight, each with a new client.
 fn both(
     client: &Client,
     wire: &str,
@@ -94,7 +94,7 @@ fn run(
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// Over a pipe: each client starts the server, on the core of servers.
+/// Measures a client over stdio. Each client starts its own server, pinned to the servers' core.
 pub fn stdio(client: &Client, peer: &Peer, seconds: f64) -> Option<Result<Value>> {
     client.stdio.then(|| {
         let mut target: Vec<String> = Vec::new();
@@ -116,7 +116,7 @@ pub fn stdio(client: &Client, peer: &Peer, seconds: f64) -> Option<Result<Value>
     })
 }
 
-/// Over HTTP: one server for all clients of a mode.
+/// Measures all clients over HTTP, with one server for all clients of a mode.
 pub async fn http(target: &Target<'_>, seconds: f64) -> Result<Vec<(&'static str, Result<Value>)>> {
     let _server = http::start(target, &[]).await?;
     let revision = target.mode.revision.as_str();

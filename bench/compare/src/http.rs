@@ -51,7 +51,7 @@ fn insert(headers: &mut HeaderMap, name: &'static str, value: &str) -> Result<()
 }
 
 impl Client {
-    /// Connect, and open a session where the revision has them.
+    /// Connects, and opens a session if the revision has sessions.
     pub async fn open(target: &Target<'_>, first_id: u64) -> Result<Client> {
         let socket = TcpStream::connect(("127.0.0.1", target.port)).await?;
         socket.set_nodelay(true)?;
@@ -115,7 +115,7 @@ impl Client {
             .context("POST")
     }
 
-    /// Later requests name this method (and tool, or resource) in their headers.
+    /// Makes later requests name this method (and tool or resource) in their headers.
     pub fn aim(&mut self, method: &str, name: &str) -> Result<()> {
         if self.revision == Revision::V2026 {
             insert(&mut self.headers, "mcp-method", method)?;
@@ -137,7 +137,7 @@ impl Client {
         read(response, id).await
     }
 
-    /// The standalone event stream of a session; it stays open as long as the body lives.
+    /// Opens the standalone event stream of a session. It stays open as long as the body lives.
     pub async fn listen(&mut self) -> Result<Incoming> {
         let mut request = Request::get(&self.path).body(Full::default())?;
         *request.headers_mut() = self.headers.clone();
@@ -167,7 +167,7 @@ async fn read(response: Response<Incoming>, id: u64) -> Result<Reply> {
     Ok(Reply { body, sse, id })
 }
 
-/// Start the peer for HTTP and wait until it answers.
+/// Starts the peer for HTTP and waits until it answers.
 pub async fn start(target: &Target<'_>, extra: &[&str]) -> Result<Server> {
     let mut args = vec!["--http".to_string(), target.port.to_string()];
     args.extend(target.mode.args.iter().cloned());
@@ -186,7 +186,7 @@ pub async fn start(target: &Target<'_>, extra: &[&str]) -> Result<Server> {
     }
 }
 
-/// Every tool and the resource once, fully checked. Says whether answers come as event streams.
+/// Calls every tool and reads the resource once, and checks the answers. Returns whether answers come as event streams.
 pub async fn check(target: &Target<'_>) -> Result<bool> {
     let mut client = Client::open(target, 0).await?;
     let revision = target.mode.revision;
@@ -225,7 +225,7 @@ pub async fn check(target: &Target<'_>) -> Result<bool> {
     Ok(sse)
 }
 
-/// What the clients of one load run ask for.
+/// The request that the clients of one load run repeat.
 #[derive(Clone, Copy)]
 pub enum Load {
     Echo,
@@ -242,7 +242,7 @@ impl Load {
     }
 }
 
-/// Bring a fresh server to its steady state (a JIT needs thousands of calls): `calls` calls or 8 s.
+/// Brings a new server to its steady state (a JIT needs thousands of calls): makes `calls` calls, for at most 8 s.
 pub async fn warm(target: &Target<'_>, load: Load, calls: usize) -> Result<()> {
     let mut client = Client::open(target, 0).await?;
     let large = load.text();
@@ -256,7 +256,7 @@ pub async fn warm(target: &Target<'_>, load: Load, calls: usize) -> Result<()> {
     Ok(())
 }
 
-/// `connections` clients in closed loops for `seconds` after a warm-up of a fifth of that.
+/// Runs `connections` clients in closed loops for `seconds`, after a warm-up of a fifth of that time.
 pub async fn load(
     target: &Target<'_>,
     server: &Server,
@@ -315,7 +315,7 @@ async fn drive(
     }
 }
 
-/// One request and its checked answer: the time it took and the size of the answer.
+/// Sends one request and checks the answer. Returns the time it took and the size of the answer.
 async fn exchange(client: &mut Client, load: Load, large: &str) -> Result<(Duration, usize)> {
     let (revision, id) = (client.revision, client.id());
     let small = small_text(id);
@@ -344,7 +344,7 @@ async fn exchange(client: &mut Client, load: Load, large: &str) -> Result<(Durat
     Ok((took, reply.body.len()))
 }
 
-/// Memory per idle session with its open event stream.
+/// Measures the memory of an idle session with an open event stream.
 pub async fn sessions(target: &Target<'_>, server: &Server, count: usize) -> Result<Value> {
     let mut held = Vec::new();
     let mut before = 0.0;

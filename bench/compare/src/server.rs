@@ -1,4 +1,4 @@
-//! One server process: start, /proc figures, stop.
+//! Starts and stops one server process, and reads its figures from /proc.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -12,15 +12,15 @@ use crate::proto::Revision;
 pub struct Peer {
     pub name: String,
     pub version: String,
-    /// program and first arguments; `$NAME` is taken from the environment
+    /// The program and its first arguments; `$NAME` is read from the environment.
     pub cmd: Vec<String>,
     #[serde(default = "default_path")]
     pub path: String,
-    /// the revision spoken over stdio
+    /// The revision used over stdio.
     pub stdio: Revision,
     #[serde(default)]
     pub native: bool,
-    /// whether it offers `bench://static` (checked before measuring, not measured)
+    /// `true` if it offers `bench://static` (checked before measuring, not measured).
     #[serde(default = "yes")]
     pub resource: bool,
     pub modes: Vec<Mode>,
@@ -34,7 +34,7 @@ fn default_path() -> String {
     "/mcp".into()
 }
 
-/// One way of serving HTTP; `name` is the key under which peers are compared.
+/// A way of serving HTTP. Peers are compared by `name`.
 #[derive(Deserialize)]
 pub struct Mode {
     pub name: String,
@@ -56,7 +56,8 @@ pub fn expand(word: &str) -> Result<String> {
     Ok(out)
 }
 
-/// Servers run on the first core, the generator on the second (`BENCH_PIN=0`: nobody is pinned).
+/// Pins the process to a core. Servers run on the first core, the load generator on the second;
+/// `BENCH_PIN=0` turns pinning off.
 pub fn pin(cpu: usize) {
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
@@ -73,12 +74,13 @@ pub struct Server {
     pub child: Child,
 }
 
-/// CPU time spent by a process so far.
+/// The CPU time that a process has used so far.
 #[derive(Clone, Copy)]
 pub struct Usage {
-    /// on a core, all threads: to the nanosecond, but without threads that have ended
+    /// Time on a core for all threads, in microseconds. It has nanosecond precision, but leaves out
+    /// threads that have ended.
     pub cpu_us: f64,
-    /// the part in the kernel, in clock ticks
+    /// Time in the kernel, in microseconds, measured in clock ticks.
     pub sys_us: f64,
 }
 
@@ -114,8 +116,8 @@ impl Server {
         ))?)
     }
 
-    /// /proc/PID/stat counts in ticks of 10 ms, too coarse on a busy machine; the
-    /// scheduler's own figure per thread is exact.
+    /// Reads the CPU time of the process. /proc/PID/stat counts in ticks of 10 ms, which is too
+    /// coarse on a busy machine; the scheduler's figure per thread is exact.
     pub fn usage(&self) -> Result<Usage> {
         let stat = self.proc("stat")?;
         let fields: Vec<&str> = stat[stat.rfind(')').context("stat")? + 2..]
@@ -138,7 +140,7 @@ impl Server {
         })
     }
 
-    /// `VmRSS` (now) or `VmHWM` (peak), in KiB.
+    /// Reads `VmRSS` (now) or `VmHWM` (peak), in KiB.
     pub fn memory_kib(&self, field: &str) -> Result<f64> {
         let status = self.proc("status")?;
         let line = status

@@ -1,4 +1,4 @@
-//! A server to put under load: `--stdio`, or `--http PORT`, and `--tools N`.
+//! A server for load tests: `--stdio`, or `--http PORT`, and `--tools N`.
 
 use clap::Parser;
 use toolway::server::http::told_to_stop;
@@ -24,7 +24,7 @@ async fn main() -> toolway::Result<()> {
     match http {
         Some(port) => {
             let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.expect("a free port");
-            // All of the load comes from one address.
+            // The whole load comes from one address, so the limit per address equals the total.
             server.http().max_sessions(10_000, 10_000).serve_until(listener, told_to_stop()).await
         }
         None => server.serve_stdio().await,

@@ -1,6 +1,6 @@
 //! Runs one case many times, for callgrind to count: `count CASE N`, or `count --list`.
 //!
-//! Counting two values of N and dividing the difference leaves the cost of one operation, without start-up.
+//! Counting two values of N and dividing the difference gives the cost of one operation, without start-up.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -21,7 +21,7 @@ use toolway_protocol::{Message, Request};
 /// A call as a client of the stateless era sends it: 299 bytes.
 const CALL: &str = r#"{"jsonrpc":"2.0","id":12345,"method":"tools/call","params":{"name":"add","arguments":{"a":17,"b":25},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"bench-client","version":"10.20.30"}}}}"#;
 
-/// A case runs this often.
+/// Runs a case the given number of times.
 type Run = fn(&Runtime, usize);
 
 const CASES: [(&str, Run); 17] = [
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// From bytes to a claim, without a server.
+/// Measures the path from bytes to a claim, without a server.
 fn parse_and_classify(_: &Runtime, times: usize) {
     let frame = Bytes::from_static(CALL.as_bytes());
     for _ in 0..times {
@@ -79,7 +79,7 @@ fn parse_and_classify(_: &Runtime, times: usize) {
     }
 }
 
-/// From bytes to the arguments in their own type.
+/// Measures the path from bytes to typed arguments.
 fn parse_to_arguments(_: &Runtime, times: usize) {
     #[derive(serde::Deserialize)]
     struct Arguments {
@@ -97,7 +97,8 @@ fn parse_to_arguments(_: &Runtime, times: usize) {
     }
 }
 
-/// Messages that are made to be slow, read once for every hundred times: their numbers are hundredths.
+/// Reads a message that was built to be slow. It is read once per hundred `times`, so the reported numbers are
+/// hundredths.
 fn hostile(times: usize, message: &str) {
     let frame = Bytes::copy_from_slice(message.as_bytes());
     for _ in 0..times / 100 {
@@ -108,20 +109,20 @@ fn hostile(times: usize, message: &str) {
     }
 }
 
-/// Towers of brackets, each as high as is allowed.
+/// Brackets nested as deep as the limit allows, repeated up to `length` bytes.
 fn nesting(length: usize) -> String {
     let tower = format!("{}{}", "[".repeat(120), "]".repeat(120));
     let towers = vec![tower.as_str(); length / (tower.len() + 1)].join(",");
     framed(&format!(r#""name":"a","arguments":{{"a":[{towers}]}}"#))
 }
 
-/// Short keys without end, all in the object that must not have any twice.
+/// As many short keys as fit, all in `_meta`, the object that must not contain duplicate keys.
 fn keys(length: usize) -> String {
     let keys: Vec<_> = (0..length / 11).map(|number| format!(r#""{number:06x}":0"#)).collect();
     framed(&format!(r#""name":"a","_meta":{{{}}}"#, keys.join(",")))
 }
 
-/// A name of nothing but escapes.
+/// A name that consists only of escapes.
 fn escapes(length: usize) -> String {
     framed(&format!(r#""name":"{}""#, r"\u0061".repeat(length / 6)))
 }
@@ -130,7 +131,7 @@ fn framed(params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{{params}}}}}"#)
 }
 
-/// A server that gives every call the same answer, at once.
+/// A transport that gives every call the same answer immediately.
 struct Canned;
 
 const OPENED: &str = r#""result":{"resultType":"complete","supportedVersions":["2026-07-28"],"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"canned","version":"1"}}"#;
@@ -162,7 +163,7 @@ async fn add(client: &Client) {
     assert_eq!(result.decode::<Sum>().expect("a sum").sum, 42);
 }
 
-/// What a client does for a call, from its arguments to its result in its own type, without what carries it.
+/// Measures a client call from its arguments to its typed result, without a real transport.
 fn client_call(runtime: &Runtime, times: usize, version: ProtocolVersion) {
     runtime.block_on(async {
         let client = Client::builder().protocol(version).connect(Canned).await.expect("a client");
@@ -172,14 +173,14 @@ fn client_call(runtime: &Runtime, times: usize, version: ProtocolVersion) {
     });
 }
 
-/// The same over a pipe, whose other end answers by hand.
+/// Measures a client call over a pipe whose other end answers by hand.
 fn client_pipe_call(runtime: &Runtime, times: usize) {
     let (near, far) = tokio::io::duplex(64 << 10);
     runtime.spawn(async move {
         let (reader, mut writer) = tokio::io::split(far);
         let mut lines = tokio::io::BufReader::new(reader).lines();
         while let Ok(Some(line)) = lines.next_line().await {
-            // Every frame of a client begins with its id.
+            // Every frame that a client sends begins with its id.
             let id = line.strip_prefix(r#"{"jsonrpc":"2.0","id":"#).and_then(|rest| rest.split(',').next());
             let result = if line.contains("tools/call") { ADDED } else { OPENED };
             let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},{result}}}\n", id.expect("an id"));
@@ -195,7 +196,7 @@ fn client_pipe_call(runtime: &Runtime, times: usize) {
     });
 }
 
-/// From an HTTP request to an HTTP response: everything but the socket.
+/// Measures the path from an HTTP request to an HTTP response: everything but the socket.
 fn stateless_http_call(runtime: &Runtime, times: usize) {
     let service = bench::server(3).expect("a server").http();
     runtime.block_on(async {
@@ -207,7 +208,7 @@ fn stateless_http_call(runtime: &Runtime, times: usize) {
     });
 }
 
-/// The same in a session of the handshake era.
+/// Measures an HTTP call in a session of the handshake era.
 fn session_http_call(runtime: &Runtime, times: usize) {
     const OPEN: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench-client","version":"10.20.30"}}}"#;
     const CALL: &str = r#"{"jsonrpc":"2.0","id":12345,"method":"tools/call","params":{"name":"add","arguments":{"a":17,"b":25}}}"#;
@@ -234,7 +235,7 @@ fn of_session(session: Option<&http::HeaderValue>, body: &'static str) -> HttpRe
     request.body(Full::new(Bytes::from_static(body.as_bytes()))).expect("a request")
 }
 
-/// From text to text in one process: dispatch, decode, check, encode, and no transport.
+/// Measures text to text in one process: dispatch, decode, check and encode, without a transport.
 fn in_process(runtime: &Runtime, times: usize, tool: &str) {
     let server = bench::profiles().expect("a server");
     let call = format!(
@@ -249,7 +250,7 @@ fn in_process(runtime: &Runtime, times: usize, tool: &str) {
     });
 }
 
-/// A list of a hundred tools.
+/// Measures listing a hundred tools.
 fn tools_list(runtime: &Runtime, times: usize) {
     let list = CALL.replace(
         r#""tools/call","params":{"name":"add","arguments":{"a":17,"b":25},"#,
@@ -278,7 +279,7 @@ fn request(method: &str, name: Option<&str>, body: &str) -> HttpRequest<Full<Byt
     request.body(Full::new(Bytes::copy_from_slice(body.as_bytes()))).expect("a request")
 }
 
-/// A call of the handshake era over a pipe in memory, lines already waiting.
+/// Measures a call of the handshake era over an in-memory pipe, with all lines already waiting.
 fn stdio_call(runtime: &Runtime, times: usize) {
     let server = bench::server(3).expect("a server");
     let line = b"{\"jsonrpc\":\"2.0\",\"id\":12345,\"method\":\"tools/call\",\"params\":{\"name\":\"add\",\"arguments\":{\"a\":17,\"b\":25}}}\n";

@@ -21,7 +21,7 @@ struct Arguments {
     url: String,
 }
 
-/// Shorter than the suite's patience, so that a hang is reported as ours.
+/// Shorter than the suite's timeout, so that a hang is reported as an error of this client.
 const LIMIT: Duration = Duration::from_secs(15);
 
 #[tokio::main]

@@ -2,8 +2,8 @@
 //!
 //! | file | what is there |
 //! |---|---|
-//! | `tools.rs` | one tool for each kind of result and for what a call may say meanwhile |
-//! | `resources.rs` | text, bytes, one to watch, a family |
+//! | `tools.rs` | one tool for each kind of result and for each kind of message a call may send before its result |
+//! | `resources.rs` | text, bytes, one to subscribe to, a template |
 //! | `prompts.rs` | one prompt for each kind of content |
 //! | `questions.rs` | tools and a prompt that ask the client |
 
@@ -14,7 +14,7 @@ mod tools;
 
 use toolway::prelude::*;
 
-/// The server with every fixture that exists so far.
+/// Builds the server with every fixture.
 pub fn server() -> toolway::Result<Server> {
     Server::new("toolway-conformance", env!("CARGO_PKG_VERSION"))
         .tools(tools::all())
@@ -25,7 +25,7 @@ pub fn server() -> toolway::Result<Server> {
         .build()
 }
 
-/// A red dot, one pixel wide.
+/// A red PNG image of one pixel.
 const DOT: &[u8] = &[
     137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 1, 0, 0, 0, 1, 8, 2, 0, 0, 0, 144,
     119, 83, 222, 0, 0, 0, 12, 73, 68, 65, 84, 8, 215, 99, 248, 207, 192, 0, 0, 3, 1, 1, 0, 24, 221, 141,

@@ -1,4 +1,4 @@
-//! What does the suite want to be asked?
+//! Which questions does the suite want to be asked?
 
 use toolway::prelude::*;
 use toolway::types::{
@@ -6,7 +6,7 @@ use toolway::types::{
     SamplingMessage,
 };
 
-/// Every tool that asks.
+/// Every tool that asks a question.
 pub(super) fn tools() -> Vec<ToolEntry> {
     tools![
         test_sampling,
@@ -26,12 +26,12 @@ pub(super) fn tools() -> Vec<ToolEntry> {
     ]
 }
 
-/// Every prompt that asks.
+/// Every prompt that asks a question.
 pub(super) fn prompts() -> Vec<PromptEntry> {
     prompts![test_input_required_result_prompt]
 }
 
-/// A question to the model with a short answer.
+/// A sampling request with a short answer.
 fn short(text: &str) -> CreateMessage {
     CreateMessage::new(vec![SamplingMessage::new(Role::User, Content::text(text))], 100)
 }
@@ -101,7 +101,7 @@ async fn test_elicitation_sep1034_defaults(ctx: Ctx) -> Result<String, ToolError
 /// Asks for every kind of choice.
 #[tool]
 async fn test_elicitation_sep1330_enums(ctx: Ctx) -> Result<String, ToolError> {
-    // The suite answers with values of its own, so the choices are those.
+    // The suite answers with values of its own, so the choices must be the same values.
     let words = |stem: &str| -> Vec<String> { (1..=3).map(|number| format!("{stem}{number}")).collect() };
     let names = || ["First Option", "Second Option", "Third Option"].map(str::to_owned).to_vec();
     let titled = || -> Vec<Choice> {

@@ -9,7 +9,7 @@ use toolway::types::Tool;
 
 use super::DOT;
 
-/// Every tool. The suite calls the first one without arguments when it tries the headers.
+/// Every tool. The suite calls the first one without arguments when it tests the headers.
 pub(super) fn all() -> Vec<ToolEntry> {
     let mut all = tools![
         test_simple_text,
@@ -108,7 +108,7 @@ async fn test_logging_tool(ctx: Ctx) -> &'static str {
     "Tool with a log message executed successfully"
 }
 
-/// The schema is the suite's own, to the letter: no Rust type says as much.
+/// A tool with the suite's own schema, copied exactly, because a Rust type cannot express it.
 fn json_schema_2020_12_tool() -> ToolEntry {
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -138,10 +138,10 @@ fn json_schema_2020_12_tool() -> ToolEntry {
     ToolEntry::define(definition, |arguments: Value| async move { format!("These fit: {arguments}") })
 }
 
-/// Between two things that a tool says.
+/// The time between two messages of a tool.
 const STEP: Duration = Duration::from_millis(50);
 
-/// No samples at all.
+/// A WAV file without samples.
 const SILENCE: &[u8] = b"RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data\x00\x00\x00\x00";
 
 /// Changes the list of tools: adds one, or removes it again.

@@ -1,4 +1,5 @@
-//! What `#[derive(Form)]` makes of structs and enums: what a client is told, and what is read back.
+//! What `#[derive(Form)]` makes of structs and enums: the schema that a client gets, and the values read from its
+//! answer.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -8,7 +9,7 @@ use toolway::prelude::*;
 use toolway::server::FormChoice;
 use toolway_protocol::json::{Encode, Encoder};
 
-/// The fields in order, each as the newest revision is told of it.
+/// Returns the fields in order, each as it is written for the newest revision.
 fn told<F: Form>() -> Vec<String> {
     let fields = F::schema().properties.0;
     let text = |(name, field)| {
@@ -315,7 +316,7 @@ fn any_value(random: &mut Random, name: &str) -> Value {
     if random.below(4) > 0 { good } else { strange[random.below(strange.len())].clone() }
 }
 
-/// A source of numbers that repeats (xorshift64*).
+/// A repeatable source of random numbers (xorshift64*).
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,5 @@
-//! What `macro_rules!` writes can be marked: names, types, texts and whole items may come from its caller.
+//! Items that `macro_rules!` generates can be marked: names, types, texts and whole items may come from the macro's
+//! caller.
 
 mod support;
 
@@ -100,7 +101,7 @@ macro_rules! serves {
 }
 serves!(Served { echo, said: &str => String, said.to_owned() });
 
-/// The items themselves come from outside, the marks from here.
+/// The items come from the caller, the attributes from the macro.
 macro_rules! marked {
     ($($item:item)*) => { $(#[tool] $item)* };
 }
@@ -111,7 +112,7 @@ marked! {
     }
 }
 
-/// And the other way round: a block is the caller's, the names in it are ours.
+/// The other way round: the block comes from the caller, the names in it from the macro.
 macro_rules! constants {
     ($($name:ident = $value:literal;)*) => {$(
         #[doc = concat!("Gives ", stringify!($name))]

@@ -1,4 +1,4 @@
-//! What `#[prompt]` makes of functions and structs, seen through the door of a server.
+//! What `#[prompt]` makes of functions and structs, tested through a server.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! What `#[resource]` makes of functions and structs, seen through the door of a server.
+//! What `#[resource]` makes of functions and structs, tested through a server.
 
 mod support;
 

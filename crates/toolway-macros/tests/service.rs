@@ -1,4 +1,4 @@
-//! What `#[service]` makes of an `impl` block, seen through the door of a server.
+//! What `#[service]` makes of an `impl` block, tested through a server.
 
 mod support;
 

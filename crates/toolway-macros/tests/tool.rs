@@ -1,4 +1,4 @@
-//! What `#[tool]` makes of functions and structs, seen through the door of a server.
+//! What `#[tool]` makes of functions and structs, tested through a server.
 
 mod support;
 
@@ -197,12 +197,12 @@ async fn marked_items_are_found() {
     let tools = listed(&server).await;
     let names: Vec<_> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["two", "one"]);
-    // `wrong_default` is of this package too.
+    // `wrong_default` is in this package too, so it is discovered.
     let error = Server::new("t", "1").state(7_u8).discover().build().unwrap_err();
     assert!(error.to_string().contains("wrong_default"), "{error}");
 }
 
-/// What a macro writes must not mean what the author's names mean.
+/// Names in the generated code must not resolve to the author's items.
 mod names {
     #![expect(dead_code, reason = "they are only in the way")]
 
@@ -272,7 +272,7 @@ struct Unit(&'static str);
 /// What the server provides is taken apart where it stands.
 #[tool]
 async fn measure(metres: f64, State(unit): State<Unit>, Extension(user): Extension<String>) -> String {
-    // What is inside is shared, and outlives the call.
+    // The inner value is shared, and can outlive the call.
     let unit: std::sync::Arc<Unit> = unit;
     let told = std::thread::spawn(move || unit.0).join().expect("nothing panics");
     format!("{metres} {told} for {user}")
@@ -324,7 +324,7 @@ async fn parameters_may_have_conditions() {
     assert_eq!(call(&server, "conditional", json!({"present": 2, "also": 3})).await, "2 Some(3)");
 }
 
-/// Lists name what stands in modules, in functions and behind other names.
+/// Lists accept items in modules, in functions and under other names.
 #[tokio::test]
 async fn names_of_lists_are_found_wherever_they_stand() {
     mod inner {
@@ -346,11 +346,11 @@ async fn names_of_lists_are_found_wherever_they_stand() {
     let tools = tools![one, inner::two as "two", self::save as "four", Alias as "five", local, SaveNote];
     let names: Vec<_> = tools.iter().map(|tool| tool.definition().name.as_str()).collect();
     assert_eq!(names, ["one", "two", "four", "five", "local", "save_note"]);
-    // What is not a plain path is a type.
+    // An element that is not a plain path is a type.
     assert_eq!(tools![<Vec<SaveNote> as IntoIterator>::Item][0].definition().name, "save_note");
     let none: Vec<ToolEntry> = tools![];
     assert!(none.is_empty());
-    // One is an entry without a list.
+    // A single entry does not need a list.
     assert_eq!(SaveNote::entry().definition().name, "save_note");
     assert_eq!(inner::two::entry().definition().name, "one");
 }

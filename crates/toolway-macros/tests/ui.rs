@@ -1,12 +1,12 @@
-//! Each mistake of an author is told in our words, where it stands.
+//! Is every mistake of an author reported in our words, at the right place?
 //!
-//! A file of `tests/ui/` holds mistakes. The comments `//~ sentence` below a line are what the compiler has to say about
-//! that line, in an error or in one of its notes, and an error that no comment expects fails the test. The rest of
-//! what rustc says is not compared: it changes with each of its versions. Where rustc adds errors of its own that cannot be
-//! helped, the file says `//~ and more`.
+//! A file of `tests/ui/` contains mistakes. The comments `//~ sentence` below a line are what the compiler must say
+//! about that line, in an error or in one of its notes. An error that no comment expects fails the test. The rest of
+//! rustc's output is not compared, because it changes with each version. Where rustc adds unavoidable errors of its
+//! own, the file says `//~ and more`.
 //!
-//! The files are the programs of a package of its own, in the folder for temporary files of the build. It has the default
-//! features of `toolway`, as the project of a new user has, and one call of cargo checks all of them.
+//! The files are the programs of a separate package, in the temporary folder of the build. It has the default features
+//! of `toolway`, like the project of a new user, and one call of cargo checks all of them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -30,10 +30,10 @@ fn mistakes_are_told_where_they_stand() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// The package that the files are programs of.
+/// The package that contains the files as programs.
 struct Package {
     folder: PathBuf,
-    /// The files by the names of their programs.
+    /// The files, by the names of their programs.
     programs: BTreeMap<String, PathBuf>,
 }
 
@@ -64,13 +64,13 @@ impl Package {
             write!(manifest, "\n[[bin]]\nname = {name:?}\npath = {path:?}\n")
                 .expect("a text takes everything");
         }
-        // The versions that everything else is tested with, and nothing that is not here.
+        // The versions that everything else is tested with, so that nothing is downloaded.
         std::fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).expect("the lock file");
         std::fs::write(folder.join("Cargo.toml"), manifest).expect("the manifest");
         Self { folder, programs }
     }
 
-    /// The errors of all programs by their names.
+    /// Returns the errors of all programs, by program name.
     fn check(&self) -> BTreeMap<String, Vec<Told>> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let output = Command::new(cargo)
@@ -107,7 +107,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 struct Told {
     /// All of its sentences.
     sentences: Vec<String>,
-    /// The lines that it is about; none for the count at the end.
+    /// The lines that it is about; empty for the count at the end.
     lines: Vec<u64>,
     rendered: String,
 }
@@ -126,7 +126,7 @@ impl Told {
     }
 }
 
-/// The line of a place; one inside a macro is the place where the macro is used.
+/// Returns the line of a span; for a span inside a macro, the line that uses the macro.
 fn line(mut span: &Value) -> Option<u64> {
     while !span["expansion"].is_null() {
         span = &span["expansion"]["span"];
@@ -134,9 +134,9 @@ fn line(mut span: &Value) -> Option<u64> {
     span["line_start"].as_u64()
 }
 
-/// What a file expects.
+/// The errors that a file expects.
 struct Expected {
-    /// Lines, and what is said about them.
+    /// Line numbers, and the sentences expected for them.
     sentences: Vec<(u64, String)>,
     allows_more: bool,
 }
@@ -155,7 +155,7 @@ impl Expected {
         expected
     }
 
-    /// What is missing and what is too much.
+    /// Returns the sentences that are missing and the errors that are not expected.
     fn compare(self, mut errors: Vec<Told>) -> Vec<String> {
         let mut complaints = Vec::new();
         if self.sentences.is_empty() {

@@ -1,10 +1,10 @@
-//! Whatever bytes arrive, does the protocol keep its promises?
+//! Does the protocol crate keep its guarantees for any bytes?
 //!
-//! First come the properties: each takes one input and panics when the library breaks a promise. Then come the
-//! sources of inputs, and last the tests that pour the one into the other. The fuzz targets in `fuzz/` call the
-//! same properties, so a promise is written down once.
+//! First come the properties: each takes one input and panics when the library breaks a guarantee. Then come the input
+//! generators, and last the tests that combine them. The fuzz targets in `fuzz/` use the same properties, so each is
+//! defined once.
 //!
-//! `SEED=7 cargo test -p toolway-protocol --test any_bytes` draws other inputs; a failure tells its seed.
+//! `SEED=7 cargo test -p toolway-protocol --test any_bytes` generates other inputs; a failure prints its seed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -24,7 +24,7 @@ use toolway_protocol::jsonrpc::{
 use toolway_protocol::meta::Key;
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request, RpcError};
 
-/// What a run of cases has come to, so that a source of inputs that reaches nothing is noticed.
+/// Counts the outcomes of a run, to detect an input generator that reaches nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Reached {
     not_json: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Reached {
     decoded: usize,
 }
 
-/// Reads a frame, and reads it again with `serde_json`: both must find the same.
+/// Parses a frame, and parses it again with `serde_json`: both must find the same.
 pub(crate) fn a_frame_is_read_as_serde_json_reads_it(frame: &[u8], reached: &mut Reached) -> Vec<Message> {
     let _told = ToldOnPanic(frame);
     let outcome = parse(&Bytes::copy_from_slice(frame), Limits::default());
@@ -43,7 +43,7 @@ pub(crate) fn a_frame_is_read_as_serde_json_reads_it(frame: &[u8], reached: &mut
     let elements = document.map(elements_of).unwrap_or_default();
     let is_readable = document.is_some() && elements.iter().all(|element| keys_are_readable(element));
     if deepest(frame) > Limits::default().depth {
-        // Which comes first, the depth or something that is no JSON, decides; a text without mistake is too deep.
+        // Whichever comes first decides, the depth or invalid JSON; a text that is otherwise valid is too deep.
         let is_right =
             code == Some(Code::INVALID_REQUEST) || (code == Some(Code::PARSE_ERROR) && !is_readable);
         assert!(is_right, "nested too deeply, and yet {outcome:?}");
@@ -97,10 +97,10 @@ fn a_refusal_has_a_code_and_the_id(rejected: &Rejected, text: &RawValue) {
     let has = |name| !all_named(name, &members).is_empty();
     match all_named("id", &members)[..] {
         [] => assert_eq!(rejected.id, None),
-        // The id of a broken reply is not one of the sender's.
+        // The id of a broken reply is not an id of the sender.
         _ if !has("method") && (has("result") || has("error")) => assert_eq!(rejected.id, None),
         [id] => assert_eq!(rejected.id, id_by_serde_json(id)),
-        // Either of two is as right as the other.
+        // With two ids, either may be reported.
         _ => assert_eq!(code, Code::INVALID_REQUEST),
     }
 }
@@ -161,7 +161,7 @@ fn params_say_what_their_text_says(params: &Params) {
     assert_eq!(text_of(params.meta().as_ref()), one("_meta").map(RawValue::get));
 }
 
-/// Asks for the era at each door and decodes: never a panic, and refusals only with the codes that are documented.
+/// Classifies a message at each door and decodes it: never panics, and refuses only with the documented codes.
 pub(crate) fn a_message_finds_its_era_and_its_type(
     message: &Message,
     headers: &MirroredHeaders<'_>,
@@ -214,7 +214,7 @@ fn headers_that_agree_change_nothing(message: &Message, piped: &Result<Claim, Rp
         Some(_) => params.name(),
         None => Ok(None),
     };
-    // Over HTTP a name that is no text is refused at the door, in process by the method.
+    // A name that is not a string is refused at the door over HTTP, and by the method in process.
     let Ok(name) = name else { return };
     let name = name.as_deref().map(encode);
     let headers = MirroredHeaders {
@@ -234,7 +234,7 @@ fn a_request_is_written_as_it_was_read(id: &Id, request: &Request) {
     let Ok(Incoming::One(Message::Request { method, params, .. })) = read else { panic!("{read:?}") };
     let again = Request::decode(&method, &params).unwrap().unwrap();
     match (request, again) {
-        // White space at the ends is not kept, and no parameters are written as empty ones.
+        // White space at the ends is not preserved, and missing parameters are written as an empty object.
         (Request::Other(_, before), Request::Other(_, after)) => {
             let members =
                 |text: Option<&RawJson>| text.map(|text| format!("{:?}", text.decode::<Members<'_>>()));
@@ -247,7 +247,7 @@ fn a_request_is_written_as_it_was_read(id: &Id, request: &Request) {
     }
 }
 
-/// Any text can travel in a header, and any header can be read.
+/// Any text can be sent in a header, and any header can be read.
 pub(crate) fn a_header_brings_back_its_text(text: &str) {
     let _told = ToldOnPanic(text.as_bytes());
     let header = encode(text);
@@ -257,13 +257,13 @@ pub(crate) fn a_header_brings_back_its_text(text: &str) {
     let line = format!(" \t{header} ");
     let received = Mirrored::from_lines(std::iter::once(line.as_bytes()));
     assert_eq!(received.must_decode_to("Mcp-Name", Some(text)), Ok(()));
-    // As if the text were a header of a request.
+    // Treats the text as a header of a request.
     if let Some(read) = decode(text) {
         assert_eq!(decode(&encode(&read)), Some(read.clone()));
     }
 }
 
-/// What we write is what we would read.
+/// A frame that we write can be read back.
 fn a_written_frame_reads_back(id: &Id, method: &str, error: &RpcError) {
     let method = Method::from_name(method);
     let mut frame = Vec::new();
@@ -286,7 +286,7 @@ fn a_written_frame_reads_back(id: &Id, method: &str, error: &RpcError) {
     }
 }
 
-/// Tells the input of a property that failed, also when it was the library that panicked.
+/// Prints the input of a failed property, also when the library panicked.
 struct ToldOnPanic<'a>(&'a [u8]);
 
 impl Drop for ToldOnPanic<'_> {
@@ -297,7 +297,7 @@ impl Drop for ToldOnPanic<'_> {
     }
 }
 
-/// The members of an object as `serde_json` reads them: in order, and those that come twice, twice.
+/// The members of an object as `serde_json` reads them: in order, with duplicates.
 #[derive(Debug)]
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
@@ -331,7 +331,7 @@ fn all_named<'a>(name: &str, members: &[(String, &'a RawValue)]) -> Vec<&'a RawV
     members.iter().filter(|(key, _)| key == name).map(|(_, value)| *value).collect()
 }
 
-/// The messages of a batch, or the one message.
+/// Returns the messages of a batch, or the single message.
 fn elements_of(document: &RawValue) -> Vec<&RawValue> {
     if document.get().starts_with('[') {
         serde_json::from_str(document.get()).unwrap()
@@ -340,8 +340,8 @@ fn elements_of(document: &RawValue) -> Vec<&RawValue> {
     }
 }
 
-/// A key may name no character (a lone surrogate). Where keys are looked at, in the message, its `params` and their
-/// `_meta`, such a frame is no text to us, though the grammar of JSON allows it.
+/// Returns whether all relevant keys can be decoded. A key may be a lone surrogate, which JSON's grammar allows. We
+/// refuse such a frame where keys are read: in the message, its `params` and their `_meta`.
 fn keys_are_readable(message: &RawValue) -> bool {
     let inside = |value: &RawValue, name: Option<&str>, next: &dyn Fn(&RawValue) -> bool| {
         if !value.get().starts_with('{') {
@@ -355,11 +355,11 @@ fn keys_are_readable(message: &RawValue) -> bool {
     })
 }
 
-/// A string, or an integer of 64 bits.
+/// Returns the id if it is a string or a 64-bit integer.
 fn id_by_serde_json(text: &RawValue) -> Option<Id> {
     match serde_json::from_str(text.get()).ok()? {
         Value::String(string) => Some(Id::from(&*string)),
-        // `serde_json` reads this one as a fraction, to keep the sign.
+        // `serde_json` reads `-0` as a float, to keep the sign.
         Value::Number(_) if text.get() == "-0" => Some(Id::Number(0)),
         Value::Number(number) => number.as_i64().map(Id::Number),
         _ => None,
@@ -370,7 +370,7 @@ fn text_of(json: Option<&RawJson>) -> Option<&str> {
     json.map(RawJson::as_str)
 }
 
-/// The greatest number of brackets that are open at once.
+/// Returns the maximum nesting of brackets.
 fn deepest(frame: &[u8]) -> u32 {
     let (mut depth, mut deepest) = (0_u32, 0);
     let mut bytes = frame.iter();
@@ -394,7 +394,7 @@ fn deepest(frame: &[u8]) -> u32 {
     deepest
 }
 
-/// A source of numbers that a seed repeats (xorshift64*).
+/// A repeatable source of random numbers (xorshift64*).
 struct Random(u64);
 
 impl Random {
@@ -426,14 +426,14 @@ impl Random {
         self.pick(&words)
     }
 
-    /// A part of something that is `length` long; parts are short.
+    /// A short random range within `length`.
     fn range(&mut self, length: usize) -> std::ops::Range<usize> {
         let start = self.below(length + 1);
         start..(start + self.below(24)).min(length)
     }
 }
 
-/// Calls `case` so often, each time with numbers of its own; a failure tells how to repeat it.
+/// Calls `case` `count` times, each time with other random numbers; a failure prints how to repeat it.
 fn for_cases(count: u64, mut case: impl FnMut(&mut Random)) {
     struct Case {
         seed: u64,
@@ -450,7 +450,7 @@ fn for_cases(count: u64, mut case: impl FnMut(&mut Random)) {
     let mut told = Case { seed, number: 0 };
     for number in 0..count {
         told.number = number;
-        // Numbers that lie together give states that do not; 0 is the one state that xorshift never leaves.
+        // Spreads neighbouring numbers over distant states; 0 is the only state that xorshift never leaves.
         let state = (seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd6e8_feb8_6659_fd93);
         case(&mut Random(state.max(1)));
     }
@@ -459,7 +459,7 @@ fn for_cases(count: u64, mut case: impl FnMut(&mut Random)) {
 const DEFAULT_SEED: u64 = 20_260_728;
 const CASES: u64 = 20_000;
 
-/// Frames that are right, of both eras and of every kind.
+/// Valid frames, of both eras and of every kind.
 const FRAMES: [&str; 22] = [
     r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{"listChanged":true},"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}"#,
     r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#,
@@ -485,22 +485,22 @@ const FRAMES: [&str; 22] = [
     r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/initialized"},{"jsonrpc":"2.0","id":2,"result":{}}, 7]"#,
 ];
 
-/// Pieces of text, values and members that often decide how a frame is read; one space stands between two of them.
+/// Pieces of text, values and members that often decide how a frame is read, separated by single spaces.
 const PIECES: &str = "{ } [ ] , : \" \\ \n \u{0} \\u \\ud800 \\udc00 é 😀 \u{feff} 01 -";
 const VALUES: &str = r#"null true 0 -0 1.0 1e999 -7 9223372036854775807 9223372036854775808 "" "\ud800" "\udc00\ud800" "a\u0000" {} [] [[]]"#;
 const MEMBERS: &str = r#""id":1 "id":"\ud800" "\u0069d":2 "params":{} "params":[] "_meta":{} "name":7 "\ud800":0 "x":1 "result":0 "error":{"code":1,"message":"m"} "error":[1,"m"]"#;
 
 fn any_bytes(random: &mut Random) -> Vec<u8> {
-    // Short ones more often: few long ones are JSON.
+    // Short inputs are more frequent: few long ones are JSON.
     let most = 1 + random.below(80);
     let length = random.below(most);
-    // Bytes of every kind are no JSON from the start; those that JSON is made of come further.
+    // Random bytes are rarely JSON; characters that JSON uses get further.
     let alphabet: &[u8] = if random.one_in(3) { &[] } else { b"{}[]:,\"\\u0123eE+-. \n\ttruefalsn\xc3\xa9" };
     let byte = |random: &mut Random| if alphabet.is_empty() { random.byte() } else { random.pick(alphabet) };
     (0..length).map(|_| byte(random)).collect()
 }
 
-/// A right frame with a thing or two done to it.
+/// A valid frame with one or two random changes.
 fn mutated_frame(random: &mut Random) -> Vec<u8> {
     let mut frame = random.pick(&FRAMES).as_bytes().to_vec();
     for _ in 0..=random.below(2) {
@@ -519,7 +519,7 @@ fn mutated_frame(random: &mut Random) -> Vec<u8> {
                 frame.splice(part, chunk.iter().copied());
             }
             5 => drop(frame.splice(part, random.word(PIECES).bytes())),
-            // The rest leaves the grammar alone, most of the time.
+            // The remaining changes mostly keep the grammar intact.
             6 => {
                 let Some(start) = after_any(&frame, b":", random) else { continue };
                 let length = frame[start..].iter().take_while(|byte| !b",}]".contains(byte)).count();
@@ -541,20 +541,20 @@ fn flip_a_bit(frame: &mut [u8], random: &mut Random) {
     }
 }
 
-/// The place after one of these bytes.
+/// Returns a random position after one of these bytes.
 fn after_any(frame: &[u8], bytes: &[u8], random: &mut Random) -> Option<usize> {
     let places: Vec<_> = (0..frame.len()).filter(|at| bytes.contains(&frame[*at])).collect();
     (!places.is_empty()).then(|| random.pick(&places) + 1)
 }
 
-/// A document of the right grammar: a message more or less, several of them, or anything.
+/// A syntactically valid document: something like a message, several of them, or anything.
 fn any_document(random: &mut Random) -> Vec<u8> {
     let mut out = String::new();
     match random.below(8) {
         0 => put_value(&mut out, random, 5),
         1 => put_batch(&mut out, random),
         2 => {
-            // Around the greatest depth, inside and outside of what is looked into.
+            // Around the maximum depth, inside and outside of the parts that are inspected.
             let levels = 120 + random.below(16);
             let (open, close) = random.pick(&[("[", "]"), ("{\"a\":", "}")]);
             let (before, after) = random.pick(&[
@@ -578,7 +578,7 @@ fn put_batch(out: &mut String, random: &mut Random) {
     });
 }
 
-/// An object that has the members of a message, in any order, with values that are mostly right.
+/// An object with the members of a message, in any order, with mostly valid values.
 fn put_message(out: &mut String, random: &mut Random) {
     let mut names =
         some_of("id method params", "id method params result error other i\\u0064 \\ud800", random);
@@ -645,14 +645,14 @@ fn put_meta(out: &mut String, random: &mut Random) {
     });
 }
 
-/// Most of the first names and few of the others.
+/// Picks most of the first names and few of the others.
 fn some_of<'a>(mostly: &'a str, seldom: &'a str, random: &mut Random) -> Vec<&'a str> {
     let mut names: Vec<_> = mostly.split(' ').filter(|_| !random.one_in(5)).collect();
     names.extend(seldom.split(' ').filter(|_| random.one_in(40)));
     names
 }
 
-/// Any value; `depth` is how far it may nest.
+/// Writes any value, nested at most `depth` levels.
 fn put_value(out: &mut String, random: &mut Random, depth: usize) {
     let count = random.below(4);
     match random.below(if depth == 0 { 3 } else { 5 }) {
@@ -668,7 +668,7 @@ fn put_value(out: &mut String, random: &mut Random, depth: usize) {
     }
 }
 
-/// An object with these members in any order; their names may hold escapes already.
+/// Writes an object with these members in any order; their names may contain escapes already.
 fn put_object(
     out: &mut String,
     random: &mut Random,
@@ -684,7 +684,7 @@ fn put_object(
     });
 }
 
-/// `count` items with commas between and now and then white space.
+/// Writes `count` items with commas in between and sometimes white space.
 fn put_list(
     out: &mut String,
     random: &mut Random,
@@ -709,7 +709,7 @@ fn put_string(out: &mut String, text: &str) {
     out.push_str(&Value::from(text).to_string());
 }
 
-/// Text with what is special in JSON, in headers and in marked headers.
+/// Text with characters that are special in JSON, in headers and in encoded headers.
 fn any_text(random: &mut Random) -> String {
     const PARTS: &str = "a Z add notes://7 \t \n \r \u{0} \u{7f} \u{85} \u{a0} \u{2028} \" \\ é 世 😀 =?base64? ?= = ? SGVsbG8= /w==";
     let mut text = String::new();
@@ -723,7 +723,7 @@ fn any_text(random: &mut Random) -> String {
     if random.one_in(6) { format!("=?base64?{text}?=") } else { text }
 }
 
-/// One header of a request, right more often than chance would have it.
+/// One header of a request, valid more often than at random.
 fn any_header(random: &mut Random, text: &'static [&'static str]) -> Mirrored<'static> {
     match random.below(8) {
         0 => Mirrored::Absent,
@@ -745,21 +745,21 @@ fn any_headers(random: &mut Random) -> MirroredHeaders<'static> {
     }
 }
 
-/// A call whose arguments go down to the greatest depth and up again, as often as fits `length` bytes.
+/// A call whose arguments nest to the maximum depth, as often as fits `length` bytes.
 fn worst_nesting(length: usize) -> Vec<u8> {
-    // The frame, its `params`, their `arguments` and the array around the towers are four levels.
+    // The frame, its `params`, their `arguments` and the array around the towers take four levels.
     let below = 128 - 4 - 1;
     let tower = "{\"\":".repeat(below) + "{}" + &"}".repeat(below);
     filled(length, [r#""arguments":{"a":["#, "]}"], |_| tower.clone())
 }
 
-/// A call whose `_meta` has as many keys as fit `length` bytes: each is kept, and all are sorted to find one that comes
-/// twice. They come in no order, because sorting gains from order.
+/// A call whose `_meta` has as many keys as fit `length` bytes: each is kept, and all are sorted to find duplicates.
+/// They are in random order, because sorting is faster on sorted input.
 fn worst_keys(length: usize) -> Vec<u8> {
     filled(length, [r#""_meta":{"#, "}"], |index| format!("\"{:x}\":0", shuffled(index)))
 }
 
-/// The same with keys of nothing but escapes: each is walked, then decoded, then sorted.
+/// The same with keys that consist only of escapes: each is scanned, then decoded, then sorted.
 fn worst_escapes(length: usize) -> Vec<u8> {
     filled(length, [r#""_meta":{"#, "}"], |index| {
         let digit = |place: usize| &r#"\"\\\/\b\f\n\r\t"#[(shuffled(index) >> (3 * place) & 7) * 2..][..2];
@@ -767,12 +767,12 @@ fn worst_escapes(length: usize) -> Vec<u8> {
     })
 }
 
-/// The first 65,536 numbers in another order: an odd factor lets no two of them meet.
+/// A permutation of the first 65,536 numbers: multiplying by an odd factor keeps them distinct.
 fn shuffled(index: usize) -> usize {
     index * 40_503 % 65_536
 }
 
-/// A call whose `params` end with as many items as fit, spaces after it for the rest.
+/// A call whose `params` end with as many items as fit, padded with spaces.
 fn filled(length: usize, [head, tail]: [&str; 2], item: impl Fn(usize) -> String) -> Vec<u8> {
     let mut out = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"a",{head}"#);
     let tail = format!("{tail}}}}}");

@@ -2,18 +2,18 @@
 //!
 //! | line | means |
 //! |---|---|
-//! | `# …` | words for the reader |
-//! | `pipe`, `http` | a new conversation over that door |
+//! | `# …` | a comment |
+//! | `pipe`, `http` | starts a new conversation over that transport |
 //! | `@ Name: value` | a header of the next message |
 //! | `> {…}` | the client sends this |
-//! | `= {…}` | what the server answers, in neutral words: the result that a handler made |
-//! | `=? {…}` | the server asks instead: an `InputRequired` |
+//! | `= {…}` | the server answers with this result of a handler, in a form that is independent of the era |
+//! | `=? {…}` | the server asks a question instead: an `InputRequired` |
 //! | `=! {…}` | the handler fails with this error |
-//! | `+ {…}` | the server tells this `{method, params}`: on the stream that a listen request opened, else for itself |
+//! | `+ {…}` | the server sends this notification `{method, params}`: on the stream that a listen request opened, otherwise on its own |
 //! | `end` | the server ends the stream that the last listen request opened |
-//! | `< {…}` | exactly this goes out next |
+//! | `< {…}` | exactly this is sent next |
 //! | `! 400` | the HTTP status of the last answer |
-//! | `silence` | nothing goes out |
+//! | `silence` | nothing is sent |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -52,7 +52,7 @@ fn conversations_go_as_they_are_written() {
     }
 }
 
-/// A request whose answer the file has yet to give.
+/// A request whose answer comes later in the file.
 struct Asked {
     id: Id,
     method: Method,
@@ -308,7 +308,7 @@ fn capabilities() -> ServerCapabilities {
     ServerCapabilities::new().with_tools(Settings::new()).with_completions(completions)
 }
 
-/// A result in neutral words, by the method that was asked.
+/// Parses a result in the form that is independent of the era, by the method of the request.
 fn neutral(method: &Method, text: &str) -> Reply {
     let value: Value = serde_json::from_str(text).unwrap();
     let list = |key: &str| RawJson::from(value[key].clone());

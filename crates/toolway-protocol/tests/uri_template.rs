@@ -1,5 +1,5 @@
-//! URI templates, through their public door: the RFC's examples, what matches and what must not, and
-//! properties over random templates, values and URIs.
+//! URI templates, through their public API: the RFC's examples, what must match and what must not, and properties over
+//! random templates, values and URIs.
 //!
 //! A failing property prints its seed; `SEED=n cargo test --test uri_template` runs that one case.
 
@@ -11,7 +11,7 @@ fn template(text: &str) -> UriTemplate {
     UriTemplate::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Texts with a bar are lists.
+/// Makes values from pairs; a text with a bar is a list.
 fn values(pairs: &[(&str, &str)]) -> Values {
     let value = |text: &str| {
         let is_list = text.contains('|');
@@ -22,8 +22,8 @@ fn values(pairs: &[(&str, &str)]) -> Values {
 
 #[test]
 fn the_examples_of_the_rfc_expand_as_it_says() {
-    // RFC 6570, section 3.2, without associative arrays and without the three templates that name a variable
-    // twice, which the next test refuses.
+    // RFC 6570, section 3.2, without associative arrays and without the three templates that name a variable twice,
+    // which are refused in the next test.
     let mut values = values(&[
         ("count", "one|two|three"),
         ("dom", "example|com"),
@@ -178,7 +178,7 @@ fn what_the_examples_leave_open_expands_by_the_letter_of_the_rfc() {
         ("{items:2}", "red%2525,%252Fgreen,blue%20"),
         ("{word}", "dr%C3%BCcken"),
         ("{word:3}", "dr%C3%BC"),
-        // A character is not cut in two, encoded or not.
+        // A character is never split, encoded or not.
         ("{+escaped:1}", "%C3%BC"),
         ("{+escaped:2}", "%C3%BCb"),
         ("{escaped:4}", "%25C3%25"),
@@ -351,20 +351,20 @@ fn a_uri_gives_the_values_that_made_it() {
         ),
         ("a", "a", &[]),
         ("", "", &[]),
-        // A simple variable takes what a person would type.
+        // A simple variable accepts what a user would type.
         ("f/{v}", "f/it's (me), @home: 50%25;x=1&y!", &[("v", "it's (me), @home: 50%;x=1&y!")]),
         ("f/{v}", "f/grün%20%E2%82%AC", &[("v", "grün €")]),
         ("f/{v}", "f/...", &[("v", "...")]),
         ("f/{v}", "f/%252F", &[("v", "%2F")]),
         ("f/{v}", "f/red,green", &[("v", "red,green")]),
-        // It ends at the first chance.
+        // A simple variable ends at the first possible place.
         ("{name}.{ext}", "a.tar.gz", &[("name", "a"), ("ext", "tar.gz")]),
         ("{name}.{ext}", "a%2Etar.gz", &[("name", "a"), ("ext", "tar.gz")]),
         ("{a}-{b}-x", "1-2-x-x", &[("a", "1"), ("b", "2-x")]),
         ("{a}-/{b}", "1--/2", &[("a", "1-"), ("b", "2")]),
         ("a{x}a{y}a", "aaaaaa", &[("x", "a"), ("y", "aa")]),
         ("{a,b}", "1,2,3", &[("a", "1"), ("b", "2,3")]),
-        // A wide one takes all it can get.
+        // A wide variable matches as much as possible.
         ("file:///{+path}", "file:///a/b%20c/d.txt", &[("path", "a/b c/d.txt")]),
         ("file:///{+path}", "file:////a/./b...c/.../d", &[("path", "/a/./b...c/.../d")]),
         ("fetch://{+url}", "fetch://http://x/y?z=1#f", &[("url", "http://x/y?z=1#f")]),
@@ -373,7 +373,7 @@ fn a_uri_gives_the_values_that_made_it() {
         ("{+a}{?q}", "x/y?q=1", &[("a", "x/y"), ("q", "1")]),
         ("{+a}{#f}", "x?y#z/z", &[("a", "x?y"), ("f", "z/z")]),
         ("here?ref={+path}", "here?ref=/a?b&c", &[("path", "/a?b&c")]),
-        // Signs.
+        // Operators.
         ("x{.a,b}", "x.1.2", &[("a", "1"), ("b", "2")]),
         ("x{.a}", "x.1.2", &[("a", "1.2")]),
         ("x{/a,b}/y", "x/1/2/y", &[("a", "1"), ("b", "2")]),
@@ -456,9 +456,9 @@ fn what_a_template_does_not_say_does_not_match() {
         ("x{?a,b}", &["x?", "x?c=1", "x?a=1&c=1", "x?a=1&", "x?&a=1", "x?a=1&&b=2", "x?A=1", "x?=1"]),
         ("x{?a,b}", &["x?a=1&a=2", "x?a=1&%61=2", "x?a=1#f", "x?a=1?b=2", "x&a=1", "x/?a=1"]),
         ("x?v=1{&a}", &["x", "x?v=2", "x?a=1&v=1", "x?v=1&b=1", "x?v=1&", "x?v=11"]),
-        // A parameter that is not known does not hide in a value.
+        // An unknown parameter must not become part of a value.
         ("x?q={q}", &["x?q=1&r=2", "x?q=1#r"]),
-        // Encoded delimiters are no delimiters, and the reverse.
+        // An encoded delimiter does not match a plain one, and the reverse.
         ("a/{b}", &["a%2Fx"]),
         ("a%2F{b}", &["a/x"]),
         ("x{?a}", &["x%3Fa=1", "x?a%3D1"]),
@@ -580,14 +580,14 @@ fn more_literal_bytes_win_and_then_fewer_wide_variables() {
     for pair in sorted.windows(2) {
         let (less, more) = (pair[0].specificity(), pair[1].specificity());
         match pair[1].as_str() {
-            // What may be absent asks nothing.
+            // Optional parts do not count.
             "x/{a}/y{?q}" => assert!(less == more, "{pair:?}"),
             _ => assert!(less < more, "{pair:?}"),
         }
     }
 }
 
-/// Xorshift (Marsaglia, 2003): enough to reach corners, and the same everywhere.
+/// Xorshift (Marsaglia, 2003): enough variety, and the same on every machine.
 struct Random(u64);
 
 impl Random {
@@ -619,7 +619,7 @@ impl Random {
         choices[self.below(choices.len())]
     }
 
-    /// Up to `most` choices in a row.
+    /// Concatenates `least` to `most` random choices.
     fn text(&mut self, choices: &[&str], least: usize, most: usize) -> String {
         let length = least + self.below(most - least + 1);
         (0..length).map(|_| self.pick(choices)).collect()
@@ -647,7 +647,7 @@ fn for_all(cases: u64, property: impl Fn(&mut Random)) {
     }
 }
 
-/// The most that matching may look at.
+/// The maximum number of steps that matching may take.
 fn step_bound(template: &UriTemplate, uri: &str) -> usize {
     (32 + 2 * template.variables().count()) * (uri.len() + 1)
 }
@@ -687,10 +687,10 @@ fn no_text_makes_parsing_or_matching_panic() {
     });
 }
 
-/// A template whose URIs can be read in one way only, with values for it.
+/// A template whose URIs can be parsed in only one way, with values for it.
 ///
-/// Literals between variables begin with signs that `{a}` encodes and that the values of `{+a}` here do not
-/// hold. Values hold nothing that matching refuses.
+/// Literals between variables begin with characters that `{a}` encodes and that do not occur in the values of `{+a}`
+/// here. Values contain nothing that matching refuses.
 fn unambiguous(random: &mut Random) -> (UriTemplate, Values) {
     const SIMPLE: &[&str] = &[
         "a", "b", "x", "Z", "0", "-", "_", "~", " ", "é", "€", "🦀", "%", "%41", "!", ":", "?", "#", "&",
@@ -762,8 +762,7 @@ fn matching_gives_back_what_was_expanded() {
     });
 }
 
-/// Other spellings of a URI: characters encoded that need not be, delimiters plain that were encoded, hex
-/// digits in small letters.
+/// Another spelling of the same URI: unreserved characters encoded, encoded delimiters plain, hex digits in lower case.
 fn respell(random: &mut Random, uri: &str) -> String {
     let mut out = String::new();
     let mut rest = uri;
@@ -818,14 +817,14 @@ fn expanding_gives_back_what_was_matched() {
         let other = respell(random, &uri);
         let Some(values) = matches_within_bound(&template, &other) else { return };
         matched.set(matched.get() + 1);
-        // In a wide value, `%41` passes through when it is expanded.
+        // In a wide value, `%41` is kept when it is expanded.
         let is_wide = template.as_str().contains("{+") || template.as_str().contains("{#");
         if is_wide && values.iter().any(|(_, value)| format!("{value:?}").contains('%')) {
             return;
         }
         let again = template.expand(&values);
         let (mut left, mut right) = (decoded(&again), decoded(&other));
-        // `;a` and `;a=` say the same.
+        // `;a` and `;a=` mean the same.
         if template.as_str().contains("{;") {
             left.retain(|byte| *byte != b'=');
             right.retain(|byte| *byte != b'=');
@@ -835,7 +834,7 @@ fn expanding_gives_back_what_was_matched() {
     assert!(matched.get() > 2_500 || std::env::var("SEED").is_ok(), "{} matched", matched.get());
 }
 
-/// Tries every way to share out `uri` among literals, `?` for `{…}` and `*` for `{+…}`.
+/// Tries every way to divide `uri` among literals, `?` for `{…}` and `*` for `{+…}`.
 fn some_way_exists(pattern: &[&str], uri: &str) -> bool {
     match pattern {
         [] => uri.is_empty(),
@@ -909,7 +908,7 @@ fn no_uri_takes_more_steps_than_its_length_allows() {
     let uri = format!("x?{}v63=", "v63=&".repeat(LENGTH / 5));
     assert!(matches_within_bound(&names, &uri).is_some());
 
-    // Without names to look up, the length alone counts.
+    // Without names to look up, only the length counts.
     let uri = "a".repeat(LENGTH);
     let (values, steps) = template("a{x}a{y}a{z}").matches_counted(&uri);
     assert_eq!(values.unwrap().text("z").map(str::len), Some(LENGTH - 5));

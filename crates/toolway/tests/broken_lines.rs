@@ -1,12 +1,12 @@
-//! Ten thousand broken lines: does each of them get the one right answer, and is nothing left of it?
+//! Ten thousand broken lines: does each of them get the one right answer, and does none leave memory behind?
 //!
-//! The generator knows what is wrong with a line, because it broke it, and says what the protocol wants in return:
-//! silence, or one error with its code and its id. It never asks our parser. First comes the conversation, then
-//! the ways to break a line, then what they are made of.
+//! The generator knows what is wrong with a line, because it broke it, and states what the protocol requires: no
+//! answer, or one error with its code and its id. It never uses our parser. First comes the conversation, then the ways
+//! to break a line, then their parts.
 //!
-//! A binary of its own, because it counts the memory of the whole process.
+//! A test binary of its own, because it counts the memory of the whole process.
 //!
-//! `SEED=7 cargo test -p toolway --test broken_lines` draws other lines; a failure tells its seed.
+//! `SEED=7 cargo test -p toolway --test broken_lines` generates other lines; a failure prints its seed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -27,19 +27,19 @@ use toolway::prelude::*;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// Conversations: the revision that `initialize` asks for, and how many broken lines follow.
+/// Conversations: the revision that `initialize` requests, and the number of broken lines that follow.
 const CONVERSATIONS: [(Option<&str>, usize); 4] =
     [(Some("2025-11-25"), 2_500), (None, 2_500), (Some("2024-11-05"), 2_500), (Some("2025-03-26"), 2_500)];
-/// Broken lines before the memory is looked at: buffers grow to their size once.
+/// Broken lines before memory is measured, so that buffers have grown to their size.
 const WARM_UP: usize = 1_000;
-/// The most that the server may take beside its idle size.
+/// The most memory that the server may use beyond its idle size.
 const MOST_MEMORY: usize = 64 << 20;
-/// Longer than that: a server that keeps a line which is too long to be read is found out.
+/// Longer than `MOST_MEMORY`, to detect a server that buffers a line which is too long to be read.
 const ENDLESS: usize = MOST_MEMORY + (16 << 20);
 const MAX_LINE: usize = 16 << 10;
-/// How much may be on its way in one direction.
+/// The capacity of the pipe in one direction.
 const PIPE: usize = 64 << 10;
-/// The greatest nesting that the library documents.
+/// The maximum nesting that the library documents.
 const MAX_DEPTH: usize = 128;
 const DEFAULT_SEED: u64 = 20_260_728;
 
@@ -65,7 +65,7 @@ async fn ten_thousand_broken_lines_get_their_right_answers_and_leave_nothing_beh
         let idle = MEMORY.current_usage();
         MEMORY.reset_peak_usage();
         talk.round(count, &mut source).await;
-        // Not before: a buffer that keeps what it once had would count as idle.
+        // Not earlier: a buffer that keeps its size would then count as idle memory.
         talk.endless_line().await;
         talk.full_pipes().await;
         let (peak, after) = (MEMORY.peak_usage(), MEMORY.current_usage());
@@ -74,7 +74,7 @@ async fn ten_thousand_broken_lines_get_their_right_answers_and_leave_nothing_beh
 
         talk.end(&server).await;
         let left = MEMORY.current_usage();
-        // The server keeps the list of its tools as each revision writes it, once that was asked for.
+        // The server caches the tool list for each revision after the first request for it.
         let floor = *floor.get_or_insert(left);
         assert!(is_within(5, left, floor), "{opening:?}: {left} bytes left, {floor} after the first one");
     }
@@ -108,7 +108,7 @@ fn double(number: f64) -> f64 {
 /// The ids of the two calls that run all the time.
 const HELD: [&str; 2] = ["77", "\"held\""];
 
-/// A server behind a pipe, spoken to in raw lines.
+/// A server behind a pipe, driven with raw lines.
 struct Talk {
     writer: WriteHalf<DuplexStream>,
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
@@ -141,7 +141,7 @@ impl Talk {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// Everything that was answered so far: what comes before the answer to a ping.
+    /// Returns all answers so far: those that arrive before the answer to a ping.
     async fn answers(&mut self) -> Vec<Value> {
         self.pings += 1;
         let id = format!("ping {}", self.pings);
@@ -171,7 +171,7 @@ impl Talk {
         assert_eq!(self.answers().await, Vec::<Value>::new(), "both calls are running");
     }
 
-    /// So many broken lines, a few at a time, now and then with a right one among them.
+    /// Sends `count` broken lines, a few at a time, sometimes with a valid one among them.
     async fn round(&mut self, count: usize, source: &mut Source) {
         let mut left = count;
         let mut reached = BTreeMap::<&str, usize>::new();
@@ -216,7 +216,7 @@ impl Talk {
         panic!("{told}");
     }
 
-    /// A line without an end in sight; only its length is wrong with it, as far as one can see.
+    /// Sends a line that is far too long and otherwise looks valid.
     async fn endless_line(&mut self) {
         let piece = [b' '; 8 << 10];
         self.writer.write_all(br#"{"jsonrpc":"2.0","id":1,"#).await.unwrap();
@@ -231,7 +231,8 @@ impl Talk {
         );
     }
 
-    /// More than the pipe holds, both ways, before anything is read: every buffer has its greatest size then.
+    /// Sends more than the pipe holds, in both directions, before anything is read, so that every buffer reaches its
+    /// maximum size.
     async fn full_pipes(&mut self) {
         let text = "x".repeat(MAX_LINE - 200);
         let params = json!({"name": "echo", "arguments": {"text": text}}).to_string();
@@ -244,7 +245,7 @@ impl Talk {
         assert!(answers.len() == 10 && answers.iter().all(|answer| due.is(answer)));
     }
 
-    /// Lets the two calls go, which none of the lines has ended, and closes the pipe.
+    /// Completes the two held calls, which must still run, and closes the pipe.
     async fn end(mut self, server: &Server) {
         server.state::<Gate>().unwrap().0.add_permits(HELD.len());
         let mut held = [self.receive().await, self.receive().await];
@@ -258,7 +259,8 @@ impl Talk {
     }
 }
 
-/// Brings a pipe to its greatest size. It is no part of the server, and would grow at some time or other.
+/// Grows a pipe's buffer to its maximum. The pipe is not part of the server, and would grow at an unpredictable time
+/// otherwise.
 async fn stretch(from: &mut DuplexStream, to: &mut DuplexStream) {
     let mut bytes = vec![0; PIPE];
     from.write_all(&bytes).await.unwrap();
@@ -268,7 +270,7 @@ async fn stretch(from: &mut DuplexStream, to: &mut DuplexStream) {
     to.read_exact(&mut bytes).await.unwrap();
 }
 
-/// A line to send, and what must come back.
+/// A line to send, and the expected answer.
 struct Line {
     kind: &'static str,
     bytes: Vec<u8>,
@@ -278,16 +280,16 @@ struct Line {
 #[derive(Debug)]
 enum Due {
     Silence,
-    /// An error with this code; without an id where none can be read.
+    /// An error with this code; without an id if the id cannot be read.
     Error {
         code: i64,
         id: Option<Value>,
     },
-    /// A failed tool: a result, because the model is to see it.
+    /// A failed tool: a result, because the model should see it.
     Failure(Value),
-    /// A tool that says this.
+    /// A tool result with this text.
     Text(Value, String),
-    /// Nothing is wrong; the result has this member, or none.
+    /// A valid request; its result has this member, or none.
     Result(Value, Option<&'static str>),
     /// All of these in one array.
     Array(Vec<Due>),
@@ -340,7 +342,7 @@ const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// An error for whoever has sent `id`, a JSON text.
+/// An error for the request with this `id`, a JSON text.
 fn error(code: i64, id: Option<&str>) -> Due {
     Due::Error { code, id: id.map(id_value) }
 }
@@ -349,12 +351,12 @@ fn id_value(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// Where lines come from.
+/// Generates lines.
 struct Source {
     random: Random,
-    /// Whether the conversation was opened with `initialize`.
+    /// `true` if the conversation was opened with `initialize`.
     opened: bool,
-    /// Whether its revision has batches.
+    /// `true` if its revision has batches.
     has_batches: bool,
     drawn: usize,
     seed: u64,
@@ -362,7 +364,7 @@ struct Source {
 
 type Break = fn(&mut Source) -> (Vec<u8>, Due);
 
-/// The ways to break a line, in turns.
+/// The ways to break a line, used in turn.
 const KINDS: [(&str, Break); 34] = [
     ("cut off", cut_off),
     ("a byte that makes it no JSON", flipped),
@@ -405,7 +407,7 @@ impl Source {
         let (kind, break_it) = KINDS[self.drawn % KINDS.len()];
         self.drawn += 1;
         let (mut bytes, due) = break_it(self);
-        // White space at the ends says nothing; lines that are measured are left as they are.
+        // White space at the ends has no meaning; lines whose length matters are left unchanged.
         if bytes.len() < MAX_LINE / 2 && self.random.one_in(4) {
             let (before, after) =
                 self.random.pick(&[("", "\r"), (" ", ""), ("\t", " \r"), ("", "\t "), ("  ", "  ")]);
@@ -433,7 +435,7 @@ impl Source {
         Line { kind: "right", bytes: self.shuffled(frame), due }
     }
 
-    /// An id that is right and not in use, as JSON text.
+    /// A valid id that is not in use, as JSON text.
     fn id(&mut self) -> String {
         match self.random.below(4) {
             0 => self.random.word(IDS).to_owned(),
@@ -444,7 +446,7 @@ impl Source {
         }
     }
 
-    /// A request that nothing is wrong with.
+    /// A valid request.
     fn request(&mut self) -> (Frame, String) {
         let id = self.id();
         let frame = match self.random.below(5) {
@@ -458,7 +460,7 @@ impl Source {
         (frame, id)
     }
 
-    /// The members in any order: what is wrong may come before the id or after it.
+    /// Puts the members in random order: the mistake may come before the id or after it.
     fn shuffled(&mut self, mut frame: Frame) -> Vec<u8> {
         for last in (1..frame.0.len()).rev() {
             frame.0.swap(last, self.random.below(last + 1));
@@ -466,7 +468,7 @@ impl Source {
         frame.text().into_bytes()
     }
 
-    /// A right request as bytes.
+    /// A valid request as bytes.
     fn request_line(&mut self) -> Vec<u8> {
         let (frame, _) = self.request();
         self.shuffled(frame)
@@ -477,12 +479,12 @@ impl Source {
         (self.shuffled(frame), error(code, Some(id)))
     }
 
-    /// A frame, and an error for nobody in particular.
+    /// A frame, and the error without an id that it gets.
     fn refused_unread(&mut self, frame: Frame, code: i64) -> (Vec<u8>, Due) {
         (self.shuffled(frame), error(code, None))
     }
 
-    /// A text, different every time.
+    /// A text that differs every time.
     fn text(&mut self) -> String {
         format!(
             "{}{}",
@@ -492,7 +494,7 @@ impl Source {
     }
 }
 
-// What cannot be read has no id: JSON-RPC 5.1, and protocol.md BASE-4.
+// An unreadable line has no id: JSON-RPC 5.1, and protocol.md BASE-4.
 
 fn cut_off(source: &mut Source) -> (Vec<u8>, Due) {
     let mut line = source.request_line();
@@ -507,7 +509,7 @@ fn flipped(source: &mut Source) -> (Vec<u8>, Due) {
             let at = source.random.below(line.len());
             line[at] ^= 1 << source.random.below(8);
         }
-        // What is JSON, `serde_json` says; our scanner is not built on it.
+        // `serde_json` decides what is JSON; our scanner does not use it.
         let is_json =
             str::from_utf8(&line).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
         if !is_json && !line.contains(&b'\n') {
@@ -541,7 +543,7 @@ fn not_utf8(source: &mut Source) -> (Vec<u8>, Due) {
     ]);
     let (frame, _) = source.request();
     let mut line = source.shuffled(frame.with("x", "\"here\""));
-    // Inside a string most often, where only the encoding is wrong.
+    // Mostly inside a string, where only the encoding is wrong.
     let inside = line.windows(4).position(|part| part == b"here").unwrap();
     let at = if source.random.one_in(4) { source.random.below(line.len() + 1) } else { inside };
     line.splice(at..at, bytes.iter().copied());
@@ -558,7 +560,7 @@ fn nul(source: &mut Source) -> (Vec<u8>, Due) {
     (line, error(PARSE_ERROR, None))
 }
 
-/// RFC 8259, 8.1: nobody may send one; a reader may ignore it. We do not, and pin that.
+/// RFC 8259, 8.1: a sender must not add one; a reader may ignore it. We refuse it; this test pins that.
 fn byte_order_mark(source: &mut Source) -> (Vec<u8>, Due) {
     ([b"\xef\xbb\xbf", &*source.request_line()].concat(), error(PARSE_ERROR, None))
 }
@@ -574,7 +576,7 @@ fn no_object(source: &mut Source) -> (Vec<u8>, Due) {
     (value.into(), error(code, None))
 }
 
-/// Batches are for 2025-03-26 only (BASE-7); there each message is answered for itself.
+/// Only 2025-03-26 has batches (BASE-7); there each message gets its own answer.
 fn batch(source: &mut Source) -> (Vec<u8>, Due) {
     let (mut elements, mut dues, mut ids) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..source.random.below(4) {
@@ -621,7 +623,7 @@ fn batch(source: &mut Source) -> (Vec<u8>, Due) {
     (line.into_bytes(), due)
 }
 
-/// A right request of this length.
+/// A valid request of this length.
 fn padded(source: &mut Source, length: usize) -> (Vec<u8>, String) {
     let (frame, id) = source.request();
     let missing = length - frame.clone().with("pad", "\"\"").text().len();
@@ -653,7 +655,7 @@ fn as_long_as_may_be(source: &mut Source) -> (Vec<u8>, Due) {
     (line, Due::Result(id_value(&id), None))
 }
 
-/// Brackets around nothing.
+/// Nested brackets.
 fn nested(source: &mut Source, levels: usize) -> String {
     let (open, close) = source.random.pick(&[("[", "]"), ("{\"a\":", "}"), ("[0, {\"b\" : ", "}]")]);
     let each = open.matches(['[', '{']).count();
@@ -718,7 +720,7 @@ fn odd_id(source: &mut Source) -> (Vec<u8>, Due) {
 fn id_in_use(source: &mut Source) -> (Vec<u8>, Due) {
     let (frame, _) = source.request();
     let id = source.random.pick(&HELD);
-    // The same id in other letters.
+    // The same id, spelled with escapes.
     let spelt =
         if id == "77" { id } else { source.random.word(r#""held" "h\u0065ld" "\u0068\u0065\u006C\u0064""#) };
     source.refused(frame.set("id", spelt), INVALID_REQUEST, id)
@@ -729,7 +731,7 @@ fn wrong_method(source: &mut Source) -> (Vec<u8>, Due) {
         source.random.word(r#"null true 1 1.5 1e999 [] {} ["ping"] {"ping":1} "\ud800" "ping\udfff""#);
     let (frame, id) = source.request();
     let frame = frame.set("method", value);
-    // Not a notification either: JSON-RPC 7 answers `{"jsonrpc": "2.0", "method": 1}` with an error for nobody.
+    // Not a notification either: JSON-RPC 7 answers `{"jsonrpc": "2.0", "method": 1}` with an error without an id.
     if source.random.one_in(4) {
         return source.refused_unread(frame.without("id"), INVALID_REQUEST);
     }
@@ -762,7 +764,7 @@ fn request_and_reply(source: &mut Source) -> (Vec<u8>, Due) {
     source.refused(frame, INVALID_REQUEST, &id)
 }
 
-/// Two parsers may read such a message differently (RFC 8259, 4), so we refuse it, and pin that.
+/// Two parsers may read such a message differently (RFC 8259, 4), so we refuse it; this test pins that.
 fn key_twice(source: &mut Source) -> (Vec<u8>, Due) {
     let id = source.id();
     let call = Frame::request(&id, "tools/call");
@@ -785,8 +787,8 @@ fn key_twice(source: &mut Source) -> (Vec<u8>, Due) {
     source.refused(frame, code, &id)
 }
 
-/// JSON's grammar has them, and they name no character (RFC 8259, 8.2): where a text is needed, there is none. A key
-/// in a place where keys are read makes the line unreadable; we pin that.
+/// JSON's grammar allows lone surrogates, but they are not characters (RFC 8259, 8.2), so they cannot be read as text.
+/// A key with one, in a place where keys are read, makes the line unreadable; this test pins that.
 fn lone_surrogate(source: &mut Source) -> (Vec<u8>, Due) {
     let lone = source.random.word(r"\ud800 \uDFFF a\udc00\ud800b \ud83d\u0041 \ud83dx");
     let (frame, id) = source.request();
@@ -822,7 +824,7 @@ fn unknown_method(source: &mut Source) -> (Vec<u8>, Due) {
     source.refused(frame, METHOD_NOT_FOUND, &id)
 }
 
-/// This server has tools and nothing else, and has said so.
+/// This server only has tools, and has declared so.
 fn method_not_offered(source: &mut Source) -> (Vec<u8>, Due) {
     let (id, method) = (source.id(), source.random.word(NOT_OFFERED));
     let params = match source.random.below(2) {
@@ -835,7 +837,8 @@ fn method_not_offered(source: &mut Source) -> (Vec<u8>, Due) {
     source.refused(Frame::request(&id, method).params(&params), METHOD_NOT_FOUND, &id)
 }
 
-/// MCP has objects only, JSON-RPC arrays too. A plain value may be called an invalid request as well; we pin ours.
+/// MCP only allows objects, JSON-RPC also arrays. A scalar could also be reported as an invalid request; this test pins
+/// our choice.
 fn wrong_params(source: &mut Source) -> (Vec<u8>, Due) {
     let id = source.id();
     let method = source.random.word("ping tools/list tools/call initialize");
@@ -856,7 +859,7 @@ fn wrong_initialize(source: &mut Source) -> (Vec<u8>, Due) {
     let params = |version: &str, capabilities: &str, info: &str| {
         format!(r#"{{"protocolVersion":{version},"capabilities":{capabilities},"clientInfo":{info}}}"#)
     };
-    // A conversation is opened once.
+    // A conversation is opened only once.
     if source.opened && source.random.one_in(8) {
         return source.refused(frame.params(&params(version, capabilities, info)), INVALID_REQUEST, &id);
     }
@@ -877,7 +880,7 @@ fn wrong_initialize(source: &mut Source) -> (Vec<u8>, Due) {
     source.refused(frame.params(&params), INVALID_PARAMS, &id)
 }
 
-/// Params of either era: the envelope comes now and then.
+/// Params of either era: some have the envelope.
 fn era_params(source: &mut Source, members: &str) -> String {
     if source.random.one_in(2) {
         format!("{{{members}}}")
@@ -886,7 +889,7 @@ fn era_params(source: &mut Source, members: &str) -> String {
     }
 }
 
-/// A list of one page has given out no cursor (PAG-2).
+/// A list of one page has issued no cursor (PAG-2).
 fn wrong_tools_list(source: &mut Source) -> (Vec<u8>, Due) {
     let id = source.id();
     let cursor = if source.random.one_in(3) {
@@ -918,7 +921,7 @@ fn wrong_tools_call(source: &mut Source) -> (Vec<u8>, Due) {
     source.refused(frame.params(&params), INVALID_PARAMS, &id)
 }
 
-/// What a schema would refuse is told to the model (TOL-6, T-10).
+/// Arguments that the schema refuses are reported to the model (TOL-6, T-10).
 fn wrong_arguments(source: &mut Source) -> (Vec<u8>, Due) {
     let id = source.id();
     let (name, argument) = source.random.pick(&[("echo", "text"), ("double", "number")]);
@@ -962,7 +965,7 @@ fn rubbish_notification(source: &mut Source) -> (Vec<u8>, Due) {
     (source.shuffled(frame), Due::Silence)
 }
 
-/// None of them names a call that runs, and says so rightly: those that run go on.
+/// None of them validly names a running call, so those keep running.
 fn rubbish_cancel(source: &mut Source) -> (Vec<u8>, Due) {
     let params = match source.random.below(4) {
         0 => source.random.word(NO_OBJECT).to_owned(),
@@ -988,8 +991,8 @@ fn stray_reply(source: &mut Source) -> (Vec<u8>, Due) {
     (source.shuffled(frame), Due::Silence)
 }
 
-/// Its id, if it has one, is of a request of ours. An error that carried it would be taken for the answer to a
-/// request of the peer's that happens to have the same.
+/// The id of a reply, if it has one, belongs to a request of ours. An error with that id would look like the answer to
+/// a request of the peer that happens to have the same id.
 fn broken_reply(source: &mut Source) -> (Vec<u8>, Due) {
     let id = if source.random.one_in(4) { source.random.pick(&HELD).to_owned() } else { source.id() };
     let frame = Frame(vec![("jsonrpc".into(), "\"2.0\"".into())]);
@@ -1012,10 +1015,10 @@ fn broken_reply(source: &mut Source) -> (Vec<u8>, Due) {
 
 // The stateless era: protocol.md 2.3 (6b and "stdio"), META-2, VER-2, T-1, T-13.
 
-/// The members of `_meta` that every stateless request has.
+/// The members of `_meta` in every stateless request.
 const ENVELOPE: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
 
-/// The members of a `_meta` that claims to be an envelope, and the code of what is wrong with it.
+/// The members of an invalid envelope in `_meta`, and the code of the error.
 fn broken_envelope(source: &mut Source) -> (String, i64) {
     let (no_text, no_object) = (source.random.word(NO_TEXT), source.random.word(NO_OBJECT));
     let put = |version: &str, capabilities: &str, more: &str| {
@@ -1044,7 +1047,7 @@ fn broken_envelope(source: &mut Source) -> (String, i64) {
             let level = source.random.word(r#"null 7 [] {} "loud" "" "Info" "warn""#);
             (put(right, "{}", &format!(r#","io.modelcontextprotocol/logLevel":{level}"#)), INVALID_PARAMS)
         }
-        // What is malformed is told before what is unknown.
+        // Malformed members are reported before unknown values.
         8 => (put(unknown, no_object, ""), INVALID_PARAMS),
         _ => (put(unknown, "{}", ""), UNSUPPORTED_VERSION),
     }
@@ -1053,7 +1056,7 @@ fn broken_envelope(source: &mut Source) -> (String, i64) {
 fn wrong_envelope(source: &mut Source) -> (Vec<u8>, Due) {
     let id = source.id();
     let (meta, code) = broken_envelope(source);
-    // The envelope is judged before the method.
+    // The envelope is checked before the method.
     let method = match source.random.below(5) {
         0 => source.random.word(UNKNOWN),
         1 => source.random.word(NOT_OFFERED),
@@ -1066,7 +1069,7 @@ fn wrong_envelope(source: &mut Source) -> (Vec<u8>, Due) {
 fn stateless_absent(source: &mut Source) -> (Vec<u8>, Due) {
     let id = source.id();
     if source.random.one_in(4) {
-        // Without an envelope these are requests of the other era, which does not know them.
+        // Without an envelope these are requests of the handshake era, which does not know them.
         let method = source.random.word("server/discover subscriptions/listen");
         let params = source.random.word(
             r#"{} {"_meta":{}} {"_meta":{"io.modelcontextprotocol/clientCapabilities":{}}} {"_meta":{"protocolVersion":"2026-07-28"}}"#,
@@ -1086,7 +1089,7 @@ fn stateless_absent(source: &mut Source) -> (Vec<u8>, Due) {
     source.refused(Frame::request(&id, &method).params(&params), METHOD_NOT_FOUND, &id)
 }
 
-/// An object of anything, without keys that mean something.
+/// An object with random values and meaningless keys.
 fn rubbish_object(source: &mut Source) -> String {
     let mut text = String::from("{");
     for number in 0..source.random.below(4) {
@@ -1097,7 +1100,7 @@ fn rubbish_object(source: &mut Source) -> String {
     text + "}"
 }
 
-// Words, one space between two of them.
+// Words, separated by single spaces.
 const IDS: &str = r#"0 1 -1 77000 9223372036854775807 -9223372036854775808 "" "7" "77" "null" "\u00e9" "😀" "\ud83d\ude00" "a\u0000b" "\"\\\/\b" "HELD""#;
 const NO_TEXT: &str = r#"null true false 7 -1.5 1e999 [] {} ["text"] "\ud800""#;
 const NO_OBJECT: &str = r#"null true false 7 -0.5 1e999 "text" "{}" [] [{}] [[]]"#;
@@ -1107,7 +1110,7 @@ const NOTIFICATIONS: &str = "notifications/initialized notifications/cancelled n
 const NOT_OFFERED: &str = "resources/list resources/templates/list resources/read resources/subscribe resources/unsubscribe prompts/list prompts/get completion/complete";
 const UNKNOWN: &str = "tasks/get tasks/cancel tasks/result tasks/list tasks/update skills/list skills/get resources/directory/read sampling/createMessage roots/list elicitation/create no/such Ping PING ping/ /ping tools tools/ tools/Call rpc.discover shutdown exit $/cancelRequest";
 
-/// A message by its members, keys and values as they are written, so that one of them can be broken.
+/// A message as a list of members, with keys and values as they are written, so that one of them can be broken.
 #[derive(Clone)]
 struct Frame(Vec<(String, String)>);
 
@@ -1144,7 +1147,7 @@ impl Frame {
     }
 }
 
-/// A source of numbers that a seed repeats (xorshift64*); 0 is the one state that it never leaves.
+/// A repeatable source of random numbers (xorshift64*); 0 is the only state that it never leaves.
 struct Random(u64);
 
 impl Random {

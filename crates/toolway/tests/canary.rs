@@ -1,12 +1,12 @@
-//! A thousand clients, or two hundred without `cargo xtask deep`, that all use the same request ids at the same time: does any client get
-//! what is another one's?
+//! A thousand clients (two hundred without `cargo xtask deep`) that use the same request ids at the same time: does a
+//! client ever receive data of another one?
 //!
-//! Each client has a canary, a word that nobody else has, and sends it with each of its calls. The canary must be in
-//! everything that comes back, with the right id and from the right principal, and no other canary may be in it. The
-//! clients are of every revision; some are batched, some stream progress and log messages, some dawdle so that many
-//! overlap; some come over sockets that they keep, the others go straight to the service.
+//! Each client has a canary, a unique word, and sends it with each of its calls. Everything that it receives must
+//! contain its canary, with the right id and from the right principal, and must not contain another canary. The clients
+//! use every revision. Some send batches, some stream progress and log messages, some are slow so that many calls
+//! overlap. Some use persistent connections, the others call the service directly.
 //!
-//! `cargo test -p toolway --test canary -- --nocapture` tells how much there was.
+//! `cargo test -p toolway --test canary -- --nocapture` prints the counts.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -27,24 +27,24 @@ use toolway::prelude::*;
 use toolway::server::http::HttpService;
 use toolway::transport::sse::Parser;
 
-/// In `cargo xtask deep`.
+/// The number of clients in `cargo xtask deep`.
 const CLIENTS: usize = 1_000;
-/// For every change.
+/// The number of clients for every change.
 const FEWER: usize = 200;
-/// Every client uses the ids from 0 to this.
+/// Every client uses the ids from 0 up to this.
 const CALLS: usize = 100;
-/// So many calls of a client run at the same time, or come in one batch.
+/// The number of calls of a client that run at the same time, or come in one batch.
 const TOGETHER: usize = 4;
-/// One client in so many comes over a socket.
+/// One client in this many uses a socket.
 const SOCKETS: usize = 8;
-/// What every canary begins with.
+/// The beginning of every canary.
 const MARK: &str = "canary:";
 
 const STATELESS: &str = "2026-07-28";
 const BATCHED: &str = "2025-03-26";
 const REVISIONS: [&str; 5] = [STATELESS, "2024-11-05", BATCHED, "2025-06-18", "2025-11-25"];
 
-/// How many calls run now, and how many did at most.
+/// The number of calls that run now, and the maximum so far.
 #[derive(Clone, Default)]
 struct Gauge(Arc<(AtomicUsize, AtomicUsize)>);
 
@@ -103,7 +103,7 @@ async fn by_token(connecting: Connecting) -> Result<Admit, Refuse> {
     }
 }
 
-/// What was counted, over all clients.
+/// Counts over all clients.
 #[derive(Default)]
 struct Tally {
     calls: AtomicUsize,
@@ -171,7 +171,7 @@ async fn nobody_gets_what_belongs_to_somebody_else() {
         crossings.len(),
     );
     assert!(crossings.is_empty(), "{kinds:#?}");
-    // Nothing is proved by calls that were not made, or not at the same time.
+    // The test only proves something if the calls were made, and at the same time.
     assert_eq!(count(&tally.calls), all * CALLS);
     assert!(count(&tally.over_sockets) >= all * CALLS / 10);
     assert!(count(&tally.batched) > 0 && count(&tally.streams) > 0);
@@ -180,7 +180,7 @@ async fn nobody_gets_what_belongs_to_somebody_else() {
     assert!(count(&gauge.0.1) > all / 10, "{}", count(&gauge.0.1));
 }
 
-/// What kind of client has this number, in words.
+/// Describes the client with this number.
 fn kind(number: usize) -> String {
     let way = if number.is_multiple_of(SOCKETS) { "socket" } else { "straight" };
     format!("{} {way}", REVISIONS[number % REVISIONS.len()])
@@ -198,11 +198,11 @@ struct Client {
 
 enum Way {
     Straight(HttpService),
-    /// A connection that is kept for all of its requests.
+    /// A connection that is used for all requests of the client.
     Socket(tokio::sync::Mutex<BufReader<TcpStream>>),
 }
 
-/// A reply: what is in it, and the session that it names.
+/// A reply: its content, and the session that it names.
 struct Reply {
     status: u16,
     session: Option<String>,
@@ -217,7 +217,7 @@ impl Client {
         } else {
             Way::Straight(service)
         };
-        // Numbers that look like others: one is part of the other, or its end.
+        // Numbers that look similar: one is part of another, or its end.
         let canary = format!("{MARK}{number}:{:x}", number.wrapping_mul(0x9e37_79b9) & 0xff_ffff);
         let mut client = Self {
             number,
@@ -259,7 +259,7 @@ impl Client {
         self.check(self.send(&call, Some(tool)).await, id..id + 1);
     }
 
-    /// A call; the id is also what tells its progress apart.
+    /// A call; its id is also its progress token.
     fn call(&self, id: usize) -> (Value, &'static str) {
         let tool = ["talk", "dawdle", "echo", "echo"][id % TOGETHER];
         let mut meta = json!({"progressToken": id});
@@ -273,7 +273,7 @@ impl Client {
         (json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}), tool)
     }
 
-    /// What must be said about a call, by its answer and by everything before it.
+    /// The text that the answer of a call, and every message before it, must contain.
     fn said(&self, id: usize) -> String {
         format!("{} {} {}", self.canary, self.number * CALLS + id, self.principal)
     }
@@ -289,7 +289,7 @@ impl Client {
             match message["method"].as_str() {
                 Some("notifications/progress") => {
                     let id = usize::try_from(params["progressToken"].as_u64().unwrap()).unwrap();
-                    // The oldest revision has no text there.
+                    // The oldest revision has no `message` in progress.
                     if self.version != "2024-11-05" {
                         self.expect(&params["message"], &self.said(id), "progress");
                     }
@@ -336,7 +336,7 @@ impl Client {
         self.tally.crossed(format!("{}: {what} that is not its own: {found}", kind(self.number)));
     }
 
-    /// Canaries of others, wherever they stand.
+    /// Checks that the text contains no canary of another client.
     fn look_for_others(&self, text: &str) {
         for (place, _) in text.match_indices(MARK) {
             let rest = &text[place..];
@@ -401,7 +401,7 @@ async fn straight(service: &HttpService, headers: Vec<(&'static str, String)>, b
     }
 }
 
-/// One request on a connection that is kept. HTTP as little as it takes.
+/// Sends one request on a persistent connection, with a minimal HTTP client.
 async fn over_socket(
     socket: &mut BufReader<TcpStream>,
     headers: Vec<(&'static str, String)>,

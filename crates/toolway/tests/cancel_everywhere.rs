@@ -1,12 +1,13 @@
-//! A call that is given up at any point leaves nothing behind.
+//! Does a call that is cancelled at any point leave anything behind?
 //!
-//! Each call is driven so many polls and then dropped, for 1, 2, 3 … polls until it is done: as a message that is handed over,
-//! as an HTTP request with its reply, as a whole pipe that writes a few bytes at a time; and on a pipe that goes on, where it
-//! is cancelled after so many turns of the scheduler. Afterwards its function was dropped once, what it had spawned has heard
-//! of that, no task is left, its place and its id are free, and whoever was spoken to has heard whole messages only. In a
-//! session over HTTP nothing is cancelled by a lost connection: there the work is done, and its answer can be come back to.
+//! Each call is polled a number of times and then dropped, for 1, 2, 3 … polls until it completes: as a message given
+//! to the server, as an HTTP request with its reply, and as a whole pipe that writes a few bytes at a time. On a pipe
+//! that stays open, it is cancelled after a number of scheduler turns instead. Afterwards its function was dropped
+//! once, the tasks it spawned were notified, no task is left, its permit and its id are free, and the client has
+//! received only whole messages. In a session over HTTP a lost connection does not cancel anything: there the work
+//! completes, and the client can resume the stream to get the answer.
 //!
-//! `cargo test -p toolway --test cancel_everywhere -- --nocapture` tells how many points there were.
+//! `cargo test -p toolway --test cancel_everywhere -- --nocapture` prints the number of points.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -34,16 +35,16 @@ const HANDSHAKE: &str = "2025-11-25";
 /// The revision that has batches.
 const BATCHED: &str = "2025-03-26";
 
-/// What never ends by itself is given up after so many polls at the latest.
+/// A call that never ends is dropped after at most this many polls.
 const MOST: usize = 120;
 
-/// What has begun and what has come of it.
+/// Counts of what has begun and how it ended.
 #[derive(Default)]
 struct Counts {
     begun: AtomicUsize,
     dropped: AtomicUsize,
     finished: AtomicUsize,
-    /// Tasks that were spawned, and those of them that heard that nobody waits any more.
+    /// Spawned tasks, and those of them that noticed that the call was dropped.
     spawned: AtomicUsize,
     told: AtomicUsize,
 }
@@ -165,7 +166,7 @@ async fn defers(counts: Counted) -> Result<&'static str, ToolError> {
             }
             () = work => {}
         }
-        // Whether the call still waits or not, this task is over.
+        // This task ends whether the call still waits or not.
         add(&told.told);
         let _ = answer.send(guard.finish());
     });
@@ -238,7 +239,7 @@ fn server(counts: &Arc<Counts>) -> Server {
         .unwrap()
 }
 
-/// What is called: the method, and its parameters.
+/// The calls: method and parameters.
 const CALLS: &[(&str, &str)] = &[
     ("tools/call", r#"{"name": "waits"}"#),
     ("tools/call", r#"{"name": "talks"}"#),
@@ -254,7 +255,7 @@ const CALLS: &[(&str, &str)] = &[
     ("subscriptions/listen", r#"{"notifications": {"toolsListChanged": true}}"#),
 ];
 
-/// The calls that there are in a revision.
+/// The calls that exist in a revision.
 fn calls(version: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     CALLS.iter().copied().filter(move |(method, _)| version == STATELESS || *method != "subscriptions/listen")
 }
@@ -280,7 +281,7 @@ fn initialized() -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
 }
 
-/// Polls so often, and lets others go first in between: what came of it, if it is done.
+/// Polls `times` times and yields in between; returns the output if the work is done.
 async fn polled<F: Future>(mut work: Pin<&mut F>, times: usize) -> Option<F::Output> {
     for _ in 0..times {
         if let Poll::Ready(output) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
@@ -291,7 +292,7 @@ async fn polled<F: Future>(mut work: Pin<&mut F>, times: usize) -> Option<F::Out
     None
 }
 
-/// Lets everybody do what they have to.
+/// Lets all tasks run until they are idle.
 async fn settle() {
     for _ in 0..50 {
         yield_now().await;
@@ -302,7 +303,7 @@ fn alive() -> usize {
     Handle::current().metrics().num_alive_tasks()
 }
 
-/// Nothing is left of what was given up.
+/// Checks that nothing is left of a cancelled call.
 async fn check_over(counts: &Counts, tasks: usize, place: &str) {
     settle().await;
     assert_eq!(read(&counts.begun), read(&counts.dropped), "{place}: each is dropped once");
@@ -310,7 +311,7 @@ async fn check_over(counts: &Counts, tasks: usize, place: &str) {
     assert_eq!(alive(), tasks, "{place}: no task is left");
 }
 
-/// The only place is free.
+/// Checks that the only permit is free.
 async fn check_free(server: &Server, place: &str) {
     let call = message(STATELESS, 9, "tools/call", r#"{"name": "right"}"#).to_string();
     let answer = server.handle_json(call, Extensions::new()).await.unwrap();
@@ -390,7 +391,7 @@ impl Web {
         request.body(Full::new(Bytes::from(body.to_string()))).unwrap()
     }
 
-    /// One request and all of its reply, into `got` piece by piece.
+    /// Sends one request and reads the whole reply into `got`, piece by piece.
     async fn fetch(&self, request: Request<Full<Bytes>>, got: &std::sync::Mutex<Vec<u8>>) {
         let mut body = Box::pin(self.service.handle(request)).await.into_body();
         while let Some(piece) = body.frame().await {
@@ -405,7 +406,7 @@ impl Web {
     }
 }
 
-/// The messages in a reply, and the id of the last event. All of it must be whole.
+/// Returns the messages in a reply, and the id of the last event. All of it must be complete.
 fn heard(bytes: &[u8]) -> (Vec<Value>, Option<String>) {
     if bytes.is_empty() {
         return (Vec::new(), None);
@@ -486,7 +487,7 @@ async fn a_request_of_a_session_goes_on_without_its_connection() {
                 settle().await;
                 let is_asked = params.contains("asks") && !is_done && read(&counts.begun) > begun;
                 if is_asked {
-                    // Nobody answers; only the client can end this.
+                    // The question is never answered, so only the client can end this.
                     let params = json!({"requestId": 1});
                     let cancel =
                         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
@@ -496,7 +497,7 @@ async fn a_request_of_a_session_goes_on_without_its_connection() {
                     assert_eq!(more, read(&counts.begun) - begun, "{place}: what has begun is done");
                 }
                 check_over(&counts, tasks, &place).await;
-                // Whoever has the id of an event comes back, and has the answer once.
+                // A client with the id of an event resumes the stream, and gets the answer once.
                 if let (Some(last), false, false) = (&last, is_done, is_asked) {
                     let got = std::sync::Mutex::default();
                     web.fetch(web.request(Method::GET, &json!({}), Some(last)), &got).await;
@@ -521,14 +522,14 @@ async fn a_request_of_a_session_goes_on_without_its_connection() {
     println!("HTTP in sessions: {points} points, {resumed} of them come back to");
 }
 
-/// The lines in what a pipe has said. The last may be cut, if the pipe was.
+/// Returns the lines that a pipe has sent. The last line may be incomplete if the pipe was cut.
 fn lines(bytes: &[u8]) -> Vec<Value> {
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
     let lines = bytes[..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     lines.map(|line| serde_json::from_slice(line).expect("a whole message")).collect()
 }
 
-/// Everything that can be read without waiting.
+/// Reads everything that is available without waiting.
 async fn drain(pipe: &mut DuplexStream, into: &mut Vec<u8>) {
     let mut room = vec![0; 1 << 16];
     while let Poll::Ready(read) = {
@@ -601,7 +602,7 @@ async fn a_pipe_is_given_up_with_all_that_runs_on_it() {
                     assert!(answered <= 1, "{place}: {said:?}");
                     if is_done {
                         assert!(has_end && got.ends_with(b"\n"), "{place}: {said:?}");
-                        // Where nobody can answer any more, a question is an end too.
+                        // After the end of the input a question cannot be answered, so it ends the call too.
                         assert_eq!(answered, 1, "{place}: {said:?}");
                         break;
                     }
@@ -615,7 +616,7 @@ async fn a_pipe_is_given_up_with_all_that_runs_on_it() {
     println!("pipes: {points} points");
 }
 
-/// A pipe that goes on.
+/// A pipe that stays open.
 struct Talk {
     near: DuplexStream,
     got: Vec<u8>,
@@ -647,7 +648,7 @@ impl Talk {
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})).await;
     }
 
-    /// Everything that was said since the last time.
+    /// Returns everything that was sent since the last call of this method.
     async fn said(&mut self) -> Vec<Value> {
         for _ in 0..10 {
             settle().await;
@@ -701,7 +702,7 @@ async fn questions_of_cancelled_calls_are_taken_back() {
     let web = Web::open(&server, HANDSHAKE).await;
     let ask = message(HANDSHAKE, 1, "tools/call", r#"{"name": "asks"}"#);
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
-    // More than may wait for an answer.
+    // More questions than may be pending.
     for round in 0..100 {
         talk.send(&ask).await;
         settle().await;
@@ -721,7 +722,7 @@ async fn questions_of_cancelled_calls_are_taken_back() {
     assert_eq!(read(&counts.begun), read(&counts.dropped));
 }
 
-/// A call that is done, and cancelled before its answer is written: its id may be another call's by then.
+/// A call completes and is cancelled before its answer is written: its id may belong to another call by then.
 #[tokio::test(start_paused = true)]
 async fn what_was_cancelled_does_not_answer_for_the_next_request_of_its_id() {
     let gate = Arc::new(tokio::sync::Semaphore::new(0));
@@ -735,7 +736,7 @@ async fn what_was_cancelled_does_not_answer_for_the_next_request_of_its_id() {
                 "late"
             }
         }))
-        // As much as stops the reading of a pipe, and half of it again.
+        // One and a half times the amount of output that stops the reading of a pipe.
         .tool(ToolEntry::from_fn("long", || async { "x".repeat(3 << 19) }))
         .build()
         .unwrap();
@@ -747,7 +748,7 @@ async fn what_was_cancelled_does_not_answer_for_the_next_request_of_its_id() {
     sends.write_all(input.as_bytes()).await.unwrap();
     let serving = tokio::spawn(async move { server.serve_io(reader, far).await });
     settle().await;
-    // The call is done, and the pipe can be written to again, before it looks at either.
+    // The call completes, and the pipe becomes writable again, before the server looks at either.
     let mut got = Vec::new();
     open.add_permits(1);
     drain(&mut near, &mut got).await;

@@ -1,5 +1,5 @@
-//! `Server::discover`: a program of its own, because it means every marked function of the package that is linked into the
-//! program. What is said about modules is tested beside the other behaviour.
+//! `Server::discover`: a test binary of its own, because discovery covers every marked function of the package that is
+//! linked into the program. The rules for modules are tested with the other behaviour.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -49,7 +49,7 @@ fn ape() -> &'static str {
     "found ape"
 }
 
-/// A value that needs its instance is not found.
+/// Its method needs an instance, so it is not discovered.
 struct Keeper(&'static str);
 
 #[service]
@@ -79,7 +79,7 @@ async fn names(client: &Client) -> Vec<String> {
 async fn discovery_finds_the_functions_of_the_callers_package_sorted() {
     let server = Server::new("zoo", "1.0.0").discover().build().unwrap();
     each_wire(&server, async |client| {
-        // By module and name, whatever the order of the source and of the linker.
+        // Sorted by module and name, independent of the order in the source and of the linker.
         assert_eq!(names(&client).await, ["ape", "walrus", "bear"]);
         assert_eq!(client.resources().await.unwrap()[0].uri, "zoo://map");
         assert_eq!(client.resource_templates().await.unwrap()[0].uri_template, "zoo://cages/{number}");

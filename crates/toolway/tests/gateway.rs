@@ -1,12 +1,13 @@
-//! A hundred clients that all use the same ids, through one gateway to three servers at once: does anybody ever get what is
-//! another's?
+//! A hundred clients that all use the same ids, through one gateway to three servers at once: does a client ever
+//! receive data of another one?
 //!
-//! Each client has a canary, a word that nobody else has, and sends it with each of its calls. Whatever comes back because of a call
-//! must have it and no other: results, progress, log messages, and the questions that servers ask while a call runs. Some calls are
-//! given up in the middle. The clients come on every wire; the servers stand behind sessions over HTTP, a pipe where each request
-//! stands alone, and a pipe with a handshake, on which nobody can tell whose a question is: there nobody may be asked.
+//! Each client has a canary, a unique word, and sends it with each of its calls. Everything that results from a call
+//! must contain it and no other canary: results, progress, log messages, and the questions that servers ask while a
+//! call runs. Some calls are cancelled in the middle. The clients use every wire. The servers are behind sessions over
+//! HTTP, a pipe of the stateless era, and a pipe with a handshake. On the last one a question cannot be attributed to a
+//! call, so no client may be asked.
 //!
-//! `cargo test -p toolway --test gateway -- --nocapture` tells how much there was.
+//! `cargo test -p toolway --test gateway -- --nocapture` prints the counts.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -25,14 +26,14 @@ use toolway::types::LogLevel;
 const CLIENTS: usize = 100;
 /// Calls of each client; every client uses the ids from 0 on.
 const CALLS: usize = 50;
-/// So many calls of a client run at the same time.
+/// The number of calls of a client that run at the same time.
 const TOGETHER: usize = 5;
-/// What every canary begins with.
+/// The beginning of every canary.
 const MARK: &str = "canary:";
 /// The servers behind the gateway.
 const SERVERS: [&str; 3] = ["session", "alone", "shared"];
 
-/// How many calls run now.
+/// The number of calls that run now.
 type Gauge = watch::Sender<usize>;
 
 struct Running(Gauge);
@@ -93,7 +94,7 @@ fn server(name: &'static str, gauge: &Gauge) -> Server {
     server.tools(tools![echo, talk, ask, stay]).build().unwrap()
 }
 
-/// What was counted, over all clients.
+/// Counts over all clients.
 #[derive(Default)]
 struct Tally {
     calls: AtomicUsize,
@@ -106,7 +107,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Holds what came to a client against its canary.
+    /// Compares what a client received with its canary.
     fn check(&self, canary: &str, what: &str, found: &str) {
         let others = found.match_indices(MARK).any(|(place, _)| {
             found[place..].strip_prefix(canary).is_none_or(|rest| rest.starts_with(char::is_alphanumeric))
@@ -157,7 +158,7 @@ async fn nobody_gets_through_a_gateway_what_belongs_to_somebody_else() {
     for number in 0..CLIENTS {
         let (gateway, url, tally) = (gateway.clone(), url.clone(), tally.clone());
         clients.spawn(async move {
-            // Numbers that look like others: one is the beginning of another.
+            // Numbers that look similar: one is the beginning of another.
             let canary: Arc<str> = format!("{MARK}{number}").into();
             let builder = {
                 let (canary, tally) = (canary.clone(), tally.clone());
@@ -180,7 +181,7 @@ async fn nobody_gets_through_a_gateway_what_belongs_to_somebody_else() {
     while let Some(done) = clients.join_next().await {
         done.unwrap();
     }
-    // Whatever was given up has ended where it ran.
+    // All cancelled calls have ended on their servers.
     gauge.subscribe().wait_for(|running| *running == 0).await.map(drop).unwrap();
     let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
     let crossings = tally.crossings.lock().unwrap();
@@ -196,17 +197,17 @@ async fn nobody_gets_through_a_gateway_what_belongs_to_somebody_else() {
         crossings.len(),
     );
     assert!(crossings.is_empty(), "{crossings:#?}");
-    // Nothing is proved by what did not happen.
+    // The test only proves something if these things happened.
     assert_eq!(count(&tally.calls), CLIENTS * CALLS);
     assert!(count(&tally.given_up) >= CLIENTS * CALLS / 10);
     assert!(count(&tally.progress) >= CLIENTS * CALLS / 2, "{}", count(&tally.progress));
     assert!(count(&tally.logged) > 0);
-    // Two of three servers can have their questions passed on.
+    // Questions of two of the three servers can be forwarded.
     assert_eq!(count(&tally.asked), count(&tally.answered));
     assert!(count(&tally.asked) >= CLIENTS * CALLS / 10, "{}", count(&tally.asked));
 }
 
-/// All calls of one client.
+/// Makes all calls of one client.
 async fn run(client: Client, number: usize, canary: Arc<str>, tally: Arc<Tally>) {
     client.set_log_level(LogLevel::Debug).await.unwrap();
     let mut news = client.news();
@@ -234,9 +235,9 @@ async fn run(client: Client, number: usize, canary: Arc<str>, tally: Arc<Tally>)
     }
 }
 
-/// One call: which one, its number says.
+/// Makes one call, chosen by its number.
 async fn one(client: &Client, number: usize, canary: &Arc<str>, tally: &Arc<Tally>) {
-    // Any order will do, as long as it is not the same for all.
+    // Any order works, as long as it differs between clients.
     let chance = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
     let server = SERVERS[chance % SERVERS.len()];
     let tool = ["echo", "talk", "ask", "talk", "stay"][chance / 7 % 5];
@@ -256,7 +257,7 @@ async fn one(client: &Client, number: usize, canary: &Arc<str>, tally: &Arc<Tall
     let result = call.await.unwrap();
     let text = result.first_text().unwrap();
     match (tool, server) {
-        // Whose a question is cannot be told there: it must reach nobody.
+        // The question cannot be attributed to a caller there, so it must not reach any client.
         ("ask", "shared") => {
             assert!(result.is_error() && text.contains("several callers share"), "{text}");
         }

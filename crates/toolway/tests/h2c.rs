@@ -1,9 +1,9 @@
-//! HTTP/2 without TLS: is it answered like HTTP/1.1, and does no connection take more than its share?
+//! HTTP/2 without TLS: does it get the same answers as HTTP/1.1, and are the resources of each connection limited?
 //!
-//! What a well-behaved client does is done with the crate `h2`; what none would do is written frame by frame. First come the
-//! conversations, then the abuse, then the two clients.
+//! Well-behaved clients use the crate `h2`; hostile ones write frames by hand. First come the conversations, then the
+//! abuse, then the two clients.
 //!
-//! A binary of its own, because it counts the memory of the whole process.
+//! A test binary of its own, because it counts the memory of the whole process.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -27,11 +27,11 @@ use toolway::server::http::HttpService;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// Held by tests that count memory, so that none counts what belongs to another.
+/// Held by tests that measure memory, so that they do not measure each other.
 static COUNTING: Mutex<()> = Mutex::const_new(());
-/// The most that an attack may cost beside what was there before, the attacker's own part included.
+/// The most memory that an attack may use, including the attacker's own part.
 const MOST_MEMORY: usize = 32 << 20;
-/// Soon enough for a test that waits for the end, and long enough to say something on a busy machine.
+/// Short enough for a test that waits for a timeout, and long enough to send a request on a busy machine.
 const SHORT: Duration = Duration::from_millis(500);
 
 #[tokio::test]
@@ -43,7 +43,7 @@ async fn a_call_that_describes_itself_is_answered() {
     assert_eq!((head.status(), head.version()), (StatusCode::OK, Version::HTTP_2));
     assert_eq!(head.headers()["content-length"], body.to_string().len().to_string());
     assert_eq!(body["result"]["content"][0]["text"], "3");
-    // Many on one connection.
+    // Many calls on one connection.
     for number in 0..10 {
         let (_, body) = client.call("add", &json!({"a": number, "b": 2})).await;
         assert_eq!(body["result"]["content"][0]["text"], (number + 2).to_string());
@@ -93,7 +93,7 @@ async fn http_1_is_spoken_on_the_same_socket() {
     let call = stateless("add", &json!({"a": 1, "b": 2}));
     let requests = [
         (String::from("GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"), "ok\n"),
-        // Begins like HTTP/2 for a while.
+        // Begins like the preface of HTTP/2.
         (String::from("PRI * HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n"), "403 Forbidden"),
         (
             format!(
@@ -108,7 +108,7 @@ async fn http_1_is_spoken_on_the_same_socket() {
     for (request, expected) in &requests {
         let mut socket = TcpStream::connect(address).await.unwrap();
         socket.set_nodelay(true).unwrap();
-        // In pieces: what is spoken is found out from as many as it takes.
+        // In pieces: the protocol is detected from as many pieces as it takes.
         for piece in request.as_bytes().chunks(1).take(30) {
             socket.write_all(piece).await.unwrap();
             tokio::task::yield_now().await;
@@ -149,7 +149,7 @@ async fn the_authority_is_judged_like_the_host() {
             for (method, uri) in [(Method::POST, uri.clone()), (Method::GET, uri.replace("mcp", "health"))] {
                 let mut request = request(method.clone(), &uri, &[]);
                 if authority.is_none() {
-                    // The only way to make `h2` leave it out.
+                    // The only way to make `h2` leave out `:authority`.
                     *request.version_mut() = Version::HTTP_11;
                 }
                 for host in hosts {
@@ -161,7 +161,7 @@ async fn the_authority_is_judged_like_the_host() {
                 assert_eq!(status, due, "{method} {authority:?} {hosts:?}, ours: {is_ours}");
             }
         }
-        // Neither.
+        // Neither `:authority` nor `host`.
         let mut request = request(Method::GET, "/health", &[]);
         *request.version_mut() = Version::HTTP_11;
         assert_eq!(client.send(request, None).await.status(), StatusCode::FORBIDDEN);
@@ -181,7 +181,7 @@ async fn a_call_that_runs_may_finish_when_the_server_is_told_to_stop() {
     watch.entered.acquire().await.unwrap().forget();
     stop.send(()).unwrap();
     assert_eq!(raw.find(GOAWAY).await.unwrap().code(), Reason::NO_ERROR);
-    // A connection on which nothing was said yet is closed at once.
+    // A connection without any bytes so far is closed immediately.
     assert_eq!(waiting.read(&mut [0]).await.unwrap(), 0);
     watch.gate.add_permits(1);
     let end = raw.find_end_of(1).await.unwrap();
@@ -230,7 +230,7 @@ async fn a_head_that_is_too_long_is_refused_and_the_connection_lives() {
 async fn who_does_not_go_on_is_sent_away() {
     let (server, watch) = house();
     let address = serve(server.http().head_timeout(SHORT)).await;
-    // Meanwhile somebody waits for an answer, and keeps waiting.
+    // Meanwhile another client waits for an answer, and keeps waiting.
     let mut waiting = Raw::connect(address).await;
     waiting.write(&raw_call(1, "hold")).await;
     watch.entered.acquire().await.unwrap().forget();
@@ -253,7 +253,7 @@ async fn who_does_not_go_on_is_sent_away() {
     for ended in stalled {
         ended.await.unwrap();
     }
-    // One that has said all it wants is told so first.
+    // A client whose requests are all answered gets a GOAWAY first.
     let (requests, connection) =
         h2::client::handshake(TcpStream::connect(address).await.unwrap()).await.unwrap();
     let connection = tokio::spawn(connection);
@@ -270,7 +270,7 @@ async fn who_does_not_take_its_answer_is_sent_away() {
     let (server, _) = house();
     let address = serve(server.http().head_timeout(SHORT)).await;
     let mut raw = Raw::connect(address).await;
-    // SETTINGS_INITIAL_WINDOW_SIZE is 0: no byte of a body may be sent.
+    // SETTINGS_INITIAL_WINDOW_SIZE is 0: the server may not send any byte of a body.
     raw.write(&frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0])).await;
     raw.write(&raw_call(1, "long")).await;
     raw.find(HEADERS).await.unwrap();
@@ -318,7 +318,7 @@ async fn requests_that_come_as_others_are_taken_back_do_not_pile_up() {
     }
     let most = watch.most.load(Ordering::SeqCst);
     assert!(most <= 2 * OPEN as usize, "{most} handlers at the same time");
-    // The last ones go with their connection.
+    // The remaining calls end with their connection.
     drop(raw);
     watch.left.acquire_many(OPEN).await.unwrap().forget();
     assert_eq!(watch.running.load(Ordering::SeqCst), 0);
@@ -343,19 +343,19 @@ async fn ten_thousand_requests_that_are_taken_back_at_once_cost_little() {
     let frames = raw.flood(flood.into()).await;
     cost.check();
     let farewell = frames.iter().find(|frame| frame.kind == GOAWAY).map(Frame::code);
-    // If it is lost in the reset of the socket there is none; in any case nobody listened to the end.
+    // The frame may be lost in the reset of the socket; in any case the server did not process all input.
     assert!(matches!(farewell, None | Some(Reason::ENHANCE_YOUR_CALM)), "{farewell:?}");
     assert!(frames.iter().all(|frame| frame.kind != PING), "{frames:?}");
     let most = watch.most.load(Ordering::SeqCst);
     assert!(most <= 200, "{most} handlers at the same time");
     assert_eq!(other.call("add", &json!({"a": 1, "b": 2})).await.0.status(), StatusCode::OK);
-    // Nothing of it is left.
+    // No handler is left.
     while watch.running.load(Ordering::SeqCst) > 0 {
         watch.left.acquire().await.unwrap().forget();
     }
 }
 
-/// CVE-2024-27316 and its kin.
+/// CVE-2024-27316 and similar attacks.
 #[tokio::test]
 async fn headers_without_an_end_are_cut_off() {
     let _counting = COUNTING.lock().await;
@@ -367,7 +367,7 @@ async fn headers_without_an_end_are_cut_off() {
         ("empty", Vec::new()),
         ("whole fields", field.repeat(150)),
         ("a field that never ends", [&b"\x00\x01x\x7f\xff\xff\xff\x07"[..], &[b'y'; 16_000]].concat()),
-        // After the first, one byte names the field again.
+        // After the first, one byte repeats the field.
         ("a field out of the table", [&b"\x40\x01x\x7f\x80\x1e"[..], &[b'y'; 3967], &[0xbe; 8000]].concat()),
     ];
     for (name, piece) in pieces {
@@ -380,7 +380,7 @@ async fn headers_without_an_end_are_cut_off() {
         let frames = raw.flood(flood.into()).await;
         cost.check();
         let farewell = frames.iter().find(|frame| frame.kind == GOAWAY).map(Frame::code);
-        // If it is lost in the reset of the socket there is none.
+        // The frame may be lost in the reset of the socket.
         let is_right = |code| {
             matches!(code, Reason::ENHANCE_YOUR_CALM | Reason::COMPRESSION_ERROR | Reason::PROTOCOL_ERROR)
         };
@@ -408,7 +408,8 @@ async fn frames_that_want_an_answer_cost_little_whether_it_is_read_or_not() {
             let frames = Raw::connect(address).await.flood(flood).await;
             assert!(frames.iter().any(|frame| frame.kind == kind && frame.flags == ACK), "{kind}");
         }));
-        // Who does not read is not listened to any more, and a connection without requests is idle, whatever it sends.
+        // The server stops reading from a client that does not read, and a connection without requests is idle,
+        // whatever it sends.
         attackers.push(tokio::spawn(async move {
             let mut raw = Raw::connect(address).await;
             while raw.socket.write_all(&again).await.is_ok() {}
@@ -422,7 +423,7 @@ async fn frames_that_want_an_answer_cost_little_whether_it_is_read_or_not() {
     cost.check();
 }
 
-/// What the tests see of the handlers.
+/// The observations of the handlers.
 #[derive(Default)]
 struct Watch {
     started: AtomicUsize,
@@ -430,13 +431,13 @@ struct Watch {
     most: AtomicUsize,
     /// A permit for each call of `hold` that has begun.
     entered: Semaphore0,
-    /// A permit for each that has ended, one way or the other.
+    /// A permit for each call of `hold` that has ended or was dropped.
     left: Semaphore0,
-    /// A permit for each that may end.
+    /// A permit for each call that may end.
     gate: Semaphore0,
 }
 
-/// A semaphore that begins with nothing.
+/// A semaphore that begins without permits.
 struct Semaphore0(Semaphore);
 
 impl Default for Semaphore0 {
@@ -497,7 +498,7 @@ async fn serve(service: HttpService) -> SocketAddr {
     address
 }
 
-/// What memory was in use when something began.
+/// The memory in use at the start of a measurement.
 struct Cost(usize);
 
 impl Cost {
@@ -525,7 +526,7 @@ fn request(method: Method, uri: &str, headers: &[(&str, &str)]) -> Request<()> {
             .header("content-type", "application/json")
             .header("accept", "application/json, text/event-stream");
     }
-    // What describes a call of `add`, unless the request belongs to a session.
+    // The headers of a call of `add`, unless the request belongs to a session.
     if method == Method::POST && headers.is_empty() {
         request = request
             .header("mcp-protocol-version", "2026-07-28")
@@ -547,7 +548,7 @@ async fn read_until(body: &mut RecvStream, text: &str) {
     }
 }
 
-/// A client as it should be.
+/// A well-behaved client.
 struct Client {
     requests: SendRequest<Bytes>,
 }
@@ -584,7 +585,7 @@ impl Client {
             bytes.extend_from_slice(&piece);
         }
         let text = String::from_utf8(bytes).unwrap();
-        // A call of a session may be answered by a stream.
+        // A call of a session may be answered with a stream.
         let message = text.lines().rev().find_map(|line| line.strip_prefix("data: ")).unwrap_or(&text);
         let message = if message.is_empty() { Value::Null } else { serde_json::from_str(message).unwrap() };
         (Response::from_parts(head, ()), message)
@@ -662,14 +663,14 @@ struct Frame {
 }
 
 impl Frame {
-    /// What a frame that ends something says about it.
+    /// Returns the error code of a frame that ends a stream or a connection.
     fn code(&self) -> Reason {
         let start = if self.kind == GOAWAY { 4 } else { 0 };
         u32::from_be_bytes(self.payload[start..start + 4].try_into().unwrap()).into()
     }
 }
 
-/// A client that may do anything.
+/// A client that writes arbitrary frames.
 struct Raw {
     socket: TcpStream,
 }
@@ -686,7 +687,7 @@ impl Raw {
         self.socket.write_all(bytes).await.unwrap();
     }
 
-    /// The next frame. As anybody should, it tells that it is still there when it is asked.
+    /// Reads the next frame. Answers pings, as every client should.
     async fn read(&mut self) -> Option<Frame> {
         let read = next(&mut self.socket).await?;
         if read.kind == PING && read.flags & ACK == 0 {
@@ -695,7 +696,7 @@ impl Raw {
         Some(read)
     }
 
-    /// The next frame of a kind.
+    /// Reads up to the next frame of a kind.
     async fn find(&mut self, kind: u8) -> Option<Frame> {
         loop {
             let frame = self.read().await?;
@@ -705,7 +706,7 @@ impl Raw {
         }
     }
 
-    /// The frame that ends an answer.
+    /// Reads up to the frame that ends an answer.
     async fn find_end_of(&mut self, stream: u32) -> Option<Frame> {
         loop {
             let frame = self.read().await?;
@@ -715,7 +716,7 @@ impl Raw {
         }
     }
 
-    /// Everything until the end.
+    /// Reads all frames until the end.
     async fn end(mut self) -> Vec<Frame> {
         let mut frames = Vec::new();
         while let Some(frame) = self.read().await {
@@ -724,8 +725,8 @@ impl Raw {
         frames
     }
 
-    /// Writes all that the server takes, while somebody reads; then no more, so that the server closes if it has not. Gives
-    /// the first frame of each kind that came back.
+    /// Writes as much as the server accepts, while reading; then stops, so that the server closes the connection if it
+    /// has not. Returns the first frame of each kind that was received.
     async fn flood(self, bytes: Bytes) -> Vec<Frame> {
         let (mut reader, mut writer) = self.socket.into_split();
         let writing: JoinHandle<()> = tokio::spawn(async move {
@@ -754,7 +755,7 @@ async fn next(reader: &mut (impl AsyncReadExt + Unpin)) -> Option<Frame> {
     Some(Frame { kind: head[3], flags: head[4], stream, payload })
 }
 
-/// Reads until the other end has gone, politely or not.
+/// Reads until the peer has closed the connection, cleanly or not.
 async fn to_end(socket: &mut TcpStream) {
     let mut buffer = [0; 1024];
     while socket.read(&mut buffer).await.is_ok_and(|count| count > 0) {}

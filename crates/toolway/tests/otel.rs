@@ -1,4 +1,4 @@
-//! A call is a part of its caller's trace, and is measured.
+//! Is a call part of its caller's trace, and is it measured?
 
 use opentelemetry::baggage::BaggageExt;
 use opentelemetry::global;
@@ -60,7 +60,7 @@ async fn a_call_is_a_part_of_its_callers_trace_and_is_measured() {
         assert_eq!(attribute(&span, "gen_ai.tool.name").as_deref(), Some("baggage"));
         assert_eq!(span.status, Status::Unset);
 
-        // What is no trace begins a new one.
+        // An invalid trace context begins a new trace.
         let (span, _) = call("fails", json!({"traceparent": "00-zz-zz-zz"})).await;
         assert_eq!(span.parent_span_id.to_string(), "0000000000000000");
         assert!(matches!(span.status, Status::Error { .. }), "{:?}", span.status);

@@ -1,11 +1,11 @@
-//! Connections that are cut at every byte: does everything come exactly once all the same?
+//! Connections that are cut at every byte: does every message still arrive exactly once?
 //!
-//! A long call is cut once at each offset of its reply, and again and again after so many bytes. Once an event's id has
-//! reached the client, every message comes exactly once and in order, the answer too. Before that the call ends with an
-//! error that says so. The handler runs once in any case. First a reader by hand, in memory; then our client, over
-//! sockets that a proxy cuts; then what else may happen to a stream while its client is away.
+//! A long call is cut once at each offset of its reply, and repeatedly after a number of bytes. Once an event's id has
+//! reached the client, every message arrives exactly once and in order, and so does the answer. Before that the call
+//! ends with an error that says so. The handler runs once in any case. First a hand-written reader, in memory; then our
+//! client, over sockets that a proxy cuts; then other events during a disconnection.
 //!
-//! `SEED=7 cargo test -p toolway --test resume -- --nocapture` draws other offsets and tells how many there were.
+//! `SEED=7 cargo test -p toolway --test resume -- --nocapture` chooses other offsets and prints their number.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::print_stdout, reason = "how much was tried is part of the result")]

@@ -1,7 +1,7 @@
-//! Nothing that peers and handlers hand to each other gets into the log at `debug` or above.
+//! Does the log at `debug` or above stay free of the data that peers and handlers exchange?
 //!
-//! Each place where somebody might put a secret gets a canary of its own; then everything that was logged is searched. What
-//! may be found is what a handler's own accident says, at `error`: that is what the log is for.
+//! Each place where a secret might be gets its own canary; then the whole log is searched. Only the text of a handler's
+//! own internal failure may be found, at `error`: that is the purpose of the log.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -23,17 +23,17 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Level, Metadata};
 use tracing_subscriber::layer::{Context, SubscriberExt};
 
-/// What is found in the log after all, and where: causes of accidents, for the operator.
+/// The canaries that may be in the log, and at which level: causes of internal failures, for the operator.
 const ALLOWED: [(&str, Level); 4] = [
     ("canary-hidden-error", Level::ERROR),
-    // What a panic says is the cause of an accident like any other.
+    // The text of a panic is the cause of a failure like any other.
     ("canary-panic-text", Level::ERROR),
-    // What was asked for when a handler had an accident.
+    // The URI that was requested when a handler failed.
     ("canary-failing-uri", Level::ERROR),
     ("canary-on-connect-error", Level::ERROR),
 ];
 
-/// Everything that was logged, a line an event or a span.
+/// Everything that was logged, one line per event or span.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<(Level, String)>>>);
 
@@ -81,7 +81,7 @@ struct Sent {
     text: String,
 }
 
-/// It tells what is in it when it is shown.
+/// A value whose `Debug` output shows its content.
 #[derive(Debug, Clone)]
 #[expect(dead_code, reason = "it is only shown")]
 struct Attached(&'static str);
@@ -141,7 +141,7 @@ fn server() -> Server {
         .unwrap()
 }
 
-/// What a peer says, a secret in each place.
+/// Requests of a peer, with a secret in each place.
 fn requests() -> Vec<(&'static str, Value)> {
     let meta = json!({
         "canary-meta-key": "canary-meta-value",
@@ -196,7 +196,7 @@ fn initialize() -> String {
     message(1_000, "initialize", &params)
 }
 
-/// Talks on a pipe, and sends lines that are none.
+/// Connects over a pipe, and also sends lines that are not messages.
 async fn over_a_pipe(server: &Server) {
     let (near, far) = tokio::io::duplex(1 << 20);
     let (reader, writer) = tokio::io::split(far);
@@ -227,7 +227,7 @@ async fn over_a_pipe(server: &Server) {
     outcome.unwrap();
 }
 
-/// Talks over HTTP. Gives back the id of the conversation, which is a secret too.
+/// Connects over HTTP. Returns the session id, which is a secret too.
 async fn over_http(server: &Server) -> String {
     let service = server.http();
     let post = async |bearer: &str, session: &str, body: String| -> Response<HttpBody> {
@@ -276,7 +276,7 @@ async fn no_secret_gets_into_the_log() {
     let log = Log::default();
     tracing::subscriber::set_global_default(tracing_subscriber::registry().with(log.clone())).unwrap();
     let server = server();
-    // The other era, and every way: the client brings its own words around these.
+    // The other era, and every transport: the client adds its own members to these.
     each_wire(&server, async |client| {
         for (method, params) in requests() {
             let _ = client.request(method, params).await;
@@ -300,7 +300,7 @@ async fn no_secret_gets_into_the_log() {
         })
         .collect();
     assert!(leaks.is_empty(), "{leaks:#?}");
-    // The search can find something: what is allowed is there, and calls were seen.
+    // Checks that the search can find something: the allowed canaries are there, and calls were logged.
     for (text, _) in ALLOWED {
         assert!(log.iter().any(|(_, line)| line.contains(text)), "{text}");
     }

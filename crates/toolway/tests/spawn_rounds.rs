@@ -1,7 +1,7 @@
-//! A thousand servers are started and ended in every way there is, several at a time. Afterwards nothing is left of them: no child,
-//! no zombie, no descriptor, no task.
+//! A thousand servers are started and ended in every possible way, several at a time. Does anything remain of them: a
+//! child, a zombie, a descriptor, a task?
 //!
-//! It counts what the whole program has, so it is a program of its own.
+//! It counts the resources of the whole process, so it is a test binary of its own.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -24,23 +24,23 @@ const AT_ONCE: usize = 16;
 enum Way {
     /// The client is closed.
     Close,
-    /// It is closed while a call waits.
+    /// The client is closed while a call waits.
     CloseDuringCall,
-    /// It is dropped.
+    /// The client is dropped.
     Drop,
-    /// It is dropped while a call waits.
+    /// The client is dropped while a call waits.
     DropDuringCall,
-    /// Somebody else kills it while a call waits.
+    /// The server is killed while a call waits.
     Killed,
-    /// It ends while a call waits.
+    /// The server exits while a call waits.
     Exits,
-    /// It dies before it answers.
+    /// The server exits before it answers.
     Dies,
-    /// Whoever connects loses patience with it.
+    /// Connecting times out.
     Hangs,
-    /// It has a child that holds its pipes, and is killed.
+    /// The server has a child that holds its pipes, and is killed.
     KilledWithChild,
-    /// It has a child that holds its pipes, and is dropped.
+    /// The server has a child that holds its pipes, and the client is dropped.
     DropWithChild,
 }
 
@@ -74,7 +74,7 @@ async fn kill(client: &Client) {
     kill_process(pid, Signal::KILL).unwrap();
 }
 
-/// A call that is never answered, on its way to the server.
+/// Makes a call that is never answered, and waits until it has reached the server.
 async fn call(client: &Client) -> tokio::task::JoinHandle<Error> {
     let asking = client.clone();
     let call = tokio::spawn(async move { asking.call("never", json!({})).await.unwrap_err() });
@@ -137,7 +137,7 @@ async fn rounds(count: usize) {
     }
 }
 
-/// The processes whose parent we are, zombies included.
+/// Returns our child processes, including zombies.
 fn children() -> Vec<String> {
     let mut found = Vec::new();
     for task in std::fs::read_dir("/proc/self/task").unwrap() {
@@ -148,13 +148,13 @@ fn children() -> Vec<String> {
     found
 }
 
-/// The processes that we have started, or that those have; whoever adopts orphans may leave them zombies.
+/// Returns all descendants that we have started; the process that adopts orphans may leave them as zombies.
 fn descendants() -> Vec<String> {
     let mark = format!("TOOLWAY_TEST_MARK={}", std::process::id());
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap() {
         let path = entry.unwrap().path().join("environ");
-        // It may be gone, somebody else's, or no process.
+        // The entry may be gone, of another user, or not a process.
         let environment = std::fs::read(&path).unwrap_or_default();
         if environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes()) {
             found.push(path.display().to_string());
@@ -167,7 +167,7 @@ fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// Waits until nobody is left. What is dropped ends by itself, a moment later.
+/// Waits until nothing is left. A dropped client's server ends by itself, a moment later.
 async fn quiet() {
     let tasks = tokio::runtime::Handle::current();
     let wait = async {
@@ -185,7 +185,7 @@ async fn quiet() {
 fn a_thousand_servers_leave_nothing_behind() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        // What the runtime opens for itself is open after the first.
+        // Descriptors that the runtime opens for itself are open after the first round.
         rounds(WAYS.len()).await;
         quiet().await;
         let before = descriptors();

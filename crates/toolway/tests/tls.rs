@@ -1,5 +1,5 @@
-//! Clients over TLS: whom they believe, and what they say when they do not. The servers are real, and so are the certificates: made
-//! for each test, by an authority of its own.
+//! Clients over TLS: which certificates do they trust, and which errors do they report? The servers are real, and so
+//! are the certificates: each test creates them with its own authority.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -54,7 +54,7 @@ impl Authority {
         self.0.pem()
     }
 
-    /// The identity of a server, for these names.
+    /// Issues a certificate for these names.
     fn issue(&self, names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> ServerConfig {
         let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
         let mut params = CertificateParams::new(names).unwrap();
@@ -75,10 +75,10 @@ impl Authority {
     }
 }
 
-/// What was agreed upon, connection by connection.
+/// The negotiated protocol of each connection.
 type Agreed = Arc<Mutex<Vec<Option<Vec<u8>>>>>;
 
-/// A server behind TLS; its URL.
+/// Starts a server behind TLS; returns its URL.
 async fn serve(config: ServerConfig) -> (String, Agreed) {
     let plain = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let behind = plain.local_addr().unwrap();
@@ -93,7 +93,7 @@ async fn serve(config: ServerConfig) -> (String, Agreed) {
         while let Ok((socket, _)) = listener.accept().await {
             let (acceptor, tell) = (acceptor.clone(), tell.clone());
             tokio::spawn(async move {
-                // A client that does not believe us says goodbye at once.
+                // A client that does not trust the certificate closes the connection immediately.
                 let Ok(mut near) = acceptor.accept(socket).await else { return };
                 tell.lock().unwrap().push(near.get_ref().1.alpn_protocol().map(<[u8]>::to_vec));
                 let mut far = TcpStream::connect(behind).await.unwrap();
@@ -115,7 +115,7 @@ async fn refused(server: Http) -> Error {
 async fn a_server_with_a_certificate_of_a_trusted_authority_is_called() {
     let authority = Authority::new();
     let (url, agreed) = serve(authority.issue(&["localhost"], |_| {})).await;
-    // Two authorities are as good as one.
+    // Two authorities work like one.
     let server = Http::new(&url).root_certificate(Authority::new().pem()).root_certificate(authority.pem());
     for version in [ProtocolVersion::LATEST, ProtocolVersion::LATEST_HANDSHAKE] {
         let client = Client::builder().protocol(version).connect_http(server.clone()).await.unwrap();
@@ -134,7 +134,7 @@ async fn a_server_with_a_certificate_of_a_trusted_authority_is_called() {
 async fn an_unknown_authority_is_not_believed() {
     let (url, agreed) = serve(Authority::new().issue(&["localhost"], |_| {})).await;
     let other = Authority::named("somebody else").pem();
-    // One that only has the same name is another one.
+    // An authority with the same name but another key is not trusted.
     let namesake = Authority::new().pem();
     let server = Http::new(&url).header("x-key", "secret");
     for (server, part) in [
@@ -184,7 +184,7 @@ async fn a_server_that_speaks_no_tls_is_said_to_be_one() {
     assert!(text.contains("does not speak TLS") && text.contains("http://"), "{text}");
 }
 
-/// Time stands still, and goes on when everybody waits.
+/// The clock is paused, and advances when all tasks are idle.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_says_nothing_is_not_waited_for_without_end() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -222,7 +222,7 @@ fn what_is_no_certificate_is_said_to_be_none() {
 
 const CHILD: &str = "TOOLWAY_TEST_TLS_URL";
 
-/// Does something only when the test below starts it, in a process that has its own idea of what the system trusts.
+/// Does something only if the test below starts it, in a process with its own system certificates.
 #[tokio::test]
 async fn in_another_process() {
     let Ok(url) = std::env::var(CHILD) else { return };

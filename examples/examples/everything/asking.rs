@@ -1,5 +1,5 @@
-//! What does a server ask while it is called? Forms with every kind of field, one question after the other, several at once, a
-//! web page; the client's model and its roots; from tools, a prompt and a resource.
+//! What can a server ask during a call? Forms with every kind of field, one question after the other, several at once,
+//! a web page, the client's model and its roots; from tools, a prompt and a resource.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -95,7 +95,7 @@ async fn wizard(drafts: State<Drafts>, ctx: Ctx) -> Result<String, ToolError> {
     ctx.progress(1, 3, "a name").await;
     let Name { name } = ctx.ask("What is your name?").await?;
     ctx.progress(2, 3, "a colour").await;
-    // However often the function runs, there is one draft.
+    // There is one draft, however often the function runs.
     let draft: u32 =
         ctx.once("draft", || async { Ok::<_, ToolError>(drafts.0.fetch_add(1, Ordering::SeqCst)) }).await?;
     let Colour { colour } = ctx.ask(format!("Which colour do you like, {name}?")).await?;

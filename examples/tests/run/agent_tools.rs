@@ -1,6 +1,7 @@
-//! Does the example `agent_tools` offer tools to a model as OpenAI wants them, call what it wants, and give every result back?
+//! Does the example `agent_tools` offer tools in OpenAI's format, make the calls that the model wants, and return every
+//! result?
 //!
-//! The model is a web server that has its replies written down and keeps what it was sent.
+//! The model is a web server with scripted replies that records its requests.
 
 use std::collections::VecDeque;
 use std::process::Output;
@@ -13,18 +14,18 @@ use tokio::process::Command;
 
 use super::{PATIENCE, program};
 
-/// A model that says what it is told to, and then the last thing again and again.
+/// A model with scripted replies, which repeats the last one.
 #[derive(Clone)]
 struct Script {
     replies: Arc<Mutex<VecDeque<Value>>>,
     heard: Arc<Mutex<Vec<Value>>>,
 }
 
-/// The key that the agent is given, which only the model may see.
+/// The key that the agent is given; only the model may see it.
 const KEY: &str = "a-secret-key";
 
 impl Script {
-    /// Starts the model, and tells where it is.
+    /// Starts the model, and returns its URL.
     async fn start(replies: impl IntoIterator<Item = Value>) -> (Self, String) {
         let script =
             Self { replies: Arc::new(Mutex::new(replies.into_iter().collect())), heard: Arc::default() };
@@ -101,7 +102,7 @@ async fn a_model_gets_tools_results_and_failures_until_it_has_an_answer() {
     }
     check_tools(&first["tools"]);
 
-    // The question, then what the model has said itself, then a result for each call, by its id.
+    // The question, then the model's own message, then a result for each call, by its id.
     let asked = first["messages"].as_array().unwrap();
     assert_eq!(asked.len(), 2);
     assert_eq!(asked[1], json!({"role": "user", "content": "What is 2 + 3?"}));
@@ -113,7 +114,7 @@ async fn a_model_gets_tools_results_and_failures_until_it_has_an_answer() {
     ];
     assert_eq!(results, told);
 
-    // What went wrong is a result as well.
+    // A failure is a result as well.
     let results = &third["messages"].as_array().unwrap()[5..];
     assert_eq!(results[0], mistakes);
     let ids: Vec<_> = results[1..].iter().map(|message| message["tool_call_id"].as_str().unwrap()).collect();
@@ -124,7 +125,7 @@ async fn a_model_gets_tools_results_and_failures_until_it_has_an_answer() {
     assert_eq!(texts[2], "error: nothing can be divided by 0");
 }
 
-/// As OpenAI describes `tools`: functions with a name that it allows, and an object of arguments.
+/// Checks `tools` against OpenAI's rules: functions with an allowed name, and an object of arguments.
 fn check_tools(tools: &Value) {
     let tools = tools.as_array().unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect();

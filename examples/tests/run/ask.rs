@@ -1,4 +1,5 @@
-//! Does the example `ask` ask, do its effects once, and take no for an answer, in both eras and over both transports?
+//! Does the example `ask` ask, do its effects once, and stop when the user declines, in both eras and over both
+//! transports?
 
 use std::sync::{Arc, Mutex};
 
@@ -71,7 +72,7 @@ async fn a_client_that_cannot_be_asked_is_told_so() {
     }
 }
 
-/// Somebody in front of a client, and what they were asked.
+/// A user at a client, and the questions they were asked.
 #[derive(Clone)]
 struct Person {
     answer: fn(&Elicitation) -> Answer,
@@ -93,7 +94,7 @@ impl Person {
     }
 }
 
-/// Runs a test in each era over each transport, each with a process of its own.
+/// Runs a test in each era over each transport, each with its own process.
 async fn each_way(person: Person, test: impl AsyncFn(Client, &Mutex<Vec<String>>)) {
     for version in [ProtocolVersion::LATEST, ProtocolVersion::LATEST_HANDSHAKE] {
         let mut child = spawn("ask", [""; 0]);

@@ -1,4 +1,4 @@
-//! Is the example `axum_app` a web application and an MCP server, and does it stop when it is told to?
+//! Is the example `axum_app` a web application and an MCP server, and does it stop on a signal?
 
 use std::process::{Output, Stdio};
 
@@ -92,7 +92,7 @@ fn a_call(address: &str, token: Option<&str>, tool: &str, arguments: &Value) -> 
     all
 }
 
-/// What a server answers, and with which status.
+/// Runs `curl` and returns the body and the status.
 async fn curl(arguments: Vec<String>) -> (String, u16) {
     let asking = Command::new("curl").args(["-s", "-w", "\n%{http_code}"]).args(arguments).output();
     let Output { stdout, status, .. } = asking.await.expect("this test needs the program `curl`");
@@ -102,7 +102,7 @@ async fn curl(arguments: Vec<String>) -> (String, u16) {
     (body.to_owned(), status.parse().unwrap())
 }
 
-/// The text that a tool has answered.
+/// Returns the text of a tool's answer.
 fn text_of(reply: &str) -> String {
     let reply: Value = serde_json::from_str(reply).unwrap_or_else(|error| panic!("{error}: {reply}"));
     reply["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{reply}")).to_owned()

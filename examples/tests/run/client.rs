@@ -1,4 +1,4 @@
-//! Does the example `client` do what its reader sees?
+//! Does the example `client` print what its reader should see?
 
 use std::process::Output;
 
@@ -39,7 +39,7 @@ async fn a_server_is_started_called_asked_and_closed() {
 
 #[tokio::test]
 async fn another_server_is_shown() {
-    // A command line is words, and a path may have spaces.
+    // A command line is split into words, and a path may contain spaces.
     let line = format!("'{}'", program("hello").display());
     let Output { status, stdout, stderr } = run(Some(&line)).await;
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));

@@ -1,4 +1,4 @@
-//! Does the example `everything` do all that it shows, over stdio and over HTTP?
+//! Does every feature of the example `everything` work, over stdio and over HTTP?
 
 use serde_json::{Value, json};
 use toolway::ProtocolVersion;
@@ -14,7 +14,7 @@ async fn tools_answer_in_every_form() {
     on_each_wire(async |client| {
         for (tool, arguments, expected) in [
             ("add", json!({"a": 2, "b": 3}), "5"),
-            // What the schema leaves no doubt about may come in the wrong type.
+            // An argument of the wrong type is coerced if the schema leaves no doubt.
             ("add", json!({"a": "2", "b": "3.5"}), "5.5"),
             ("echo", json!({"text": "hello"}), "hello"),
             ("divide", json!({"a": 1, "b": 4}), "0.25"),
@@ -108,7 +108,7 @@ async fn resources_are_listed_and_read() {
         let registered =
             ["everything://bundle", "everything://config", "everything://logo", "everything://readme"];
         assert_eq!(uris[..4], registered);
-        // Those that a handler lists come after, three pages of them.
+        // The resources that a handler lists come last, on three pages.
         assert_eq!(uris.len(), 4 + 25);
         assert_eq!(uris[28], "everything://dynamic/25");
 
@@ -256,7 +256,7 @@ async fn the_user_the_model_and_the_roots_are_asked() {
     }
 }
 
-/// A client whose user is called Ada, whatever the question.
+/// A client whose user gives the same data about Ada to every question.
 fn answering() -> ClientBuilder {
     let about_ada =
         json!({"name": "Ada", "email": "ada@example.com", "age": 36, "topics": ["tools"], "colour": "red"});
@@ -282,7 +282,7 @@ async fn on_each_wire(test: impl AsyncFn(Client)) {
     test(client).await;
 }
 
-/// Starts the example on a free port, which it tells on stderr.
+/// Starts the example on a free port, which it prints on stderr.
 async fn serve_http() -> (Client, Child) {
     let mut child = spawn("everything", ["--http", "127.0.0.1:0"]);
     let url = format!("http://{}/mcp", address_of(&mut child).await);

@@ -29,11 +29,11 @@ async fn files_below_the_directory_are_listed_and_read() {
 
     let page = client.read_resource("file:///page.md").await.unwrap().contents.remove(0);
     assert_eq!(page.mime_type.as_deref(), Some("text/markdown"));
-    // Bytes that are no text come as a blob, and say so.
+    // Content that is not text is sent as a blob, with its media type.
     let bytes = client.read_resource("file:///bytes").await.unwrap().contents.remove(0);
     assert_eq!(bytes.mime_type.as_deref(), Some("application/octet-stream"));
     assert_eq!(bytes.text, None);
-    // A link that stays inside leads to its file.
+    // A link that stays inside the directory works.
     assert_eq!(client.read_resource("file:///inner-link").await.unwrap().text(), Some("text"));
 }
 
@@ -53,7 +53,7 @@ async fn nothing_outside_of_the_directory_is_read() {
         "file:///%252e%252e/secret.txt",
         "file:///..%5Csecret.txt",
         "file:///sub%2F..%2F..%2Fsecret.txt",
-        // A path that begins at the root, plain and encoded.
+        // Absolute paths, plain and encoded.
         &format!("file:///{absolute}"),
         &format!("file:///{encoded}"),
         &format!("file://{absolute}"),
@@ -63,7 +63,7 @@ async fn nothing_outside_of_the_directory_is_read() {
         "file:///link-to-parent/secret.txt",
         "file:///sub/link-up/secret.txt",
         "file:///absolute-link.txt",
-        // Nothing that could be read.
+        // Paths that are not files.
         "file:///",
         "file:///sub",
         "file:///sub/",
@@ -79,7 +79,7 @@ async fn nothing_outside_of_the_directory_is_read() {
         let refused = refused.rpc().unwrap();
         assert_eq!((refused.code.0, &*refused.message), (-32602, "no such resource"), "{uri}");
     }
-    // All of that has done the server no harm.
+    // The server still works after all of that.
     assert_eq!(client.read_resource("file:///text.txt").await.unwrap().text(), Some("text"));
 }
 
@@ -95,14 +95,14 @@ async fn a_directory_of_many_files_is_listed_in_pages() {
     assert!(names.is_sorted());
 }
 
-/// A directory `shown` with a secret beside it.
+/// A directory `shown` with a secret file beside it.
 struct Place {
     root: std::path::PathBuf,
 }
 
 impl Place {
     fn new(name: &str) -> Self {
-        // Below the build's own directory; what an earlier run has left there is removed.
+        // In the build's temporary directory; files of an earlier run are removed.
         let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("files-{name}"));
         if root.exists() {
             fs::remove_dir_all(&root).unwrap();

@@ -1,4 +1,4 @@
-//! Does the example `hub` use its servers, and does the one that dies come back?
+//! Does the example `hub` use its servers, and is the one that dies restarted?
 
 use std::process::Output;
 

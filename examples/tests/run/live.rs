@@ -1,4 +1,4 @@
-//! Does the example `live` change while it runs, and does its client hear of it?
+//! Does the example `live` change while it runs, and is its client notified?
 
 use std::process::Output;
 
@@ -16,7 +16,7 @@ async fn a_client_sees_sensors_come_and_go() {
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
     let text = String::from_utf8(stdout).unwrap();
     let mut lines: Vec<_> = text.lines().collect();
-    // The two lists change one after the other, and are told of in either order.
+    // The two lists change one after the other, and their notifications may arrive in either order.
     lines[1..3].sort_unstable();
     lines[5..7].sort_unstable();
     let expected = [

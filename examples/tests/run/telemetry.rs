@@ -22,7 +22,7 @@ async fn telemetry_is_written_to_stderr_and_counted() {
 
     let mut next = async |message: &str| loop {
         let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.unwrap().unwrap().unwrap();
-        // The panic itself speaks in its own words.
+        // The message of the panic itself is not JSON.
         let Ok(line) = serde_json::from_str::<Value>(&line) else { continue };
         if line["fields"]["message"] == message {
             return line;

@@ -1,14 +1,14 @@
-//! Do the commands of the README and of the guides answer what stands below them?
+//! Do the commands of the README and of the guides print what is shown below them?
 //!
 //! Every fenced block of the kind `console` is run, in the order of its page. In such a block
 //!
-//! - `$ cargo run -p toolway-examples --example NAME -- …` starts that example for the rest of the page. Pages say port 8000;
-//!   here it is any free one;
-//! - `$ anything else` is given to a shell, and what it prints must be what follows, line by line. A line
-//!   that ends with `\`, or inside of quotes, goes on in the next;
-//! - `…` stands for any text, and for any number of lines where it is a line;
-//! - `^C` as the last line means that somebody ends the command as soon as it has printed the rest;
-//! - `$SESSION` is the session, `$STREAM` the stream of events, and `$STATE` the state of a call, that were last seen in an
+//! - `$ cargo run -p toolway-examples --example NAME -- …` starts that example for the rest of the page. Pages say port
+//!   8000; here it is any free port;
+//! - `$ anything else` is run by a shell, and must print the lines that follow. A line that ends with `\`, or inside
+//!   quotes, continues on the next;
+//! - `…` stands for any text, and as a whole line for any number of lines;
+//! - `^C` as the last line means that the command is interrupted as soon as it has printed the rest;
+//! - `$SESSION` is the session, `$STREAM` the event stream, and `$STATE` the state of a call, that were last seen in an
 //!   answer. `calculator` is the example `hello`.
 
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ async fn every_command_of_the_guides_answers_what_stands_below_it() {
             run.push(name);
         }
     }
-    // So that a block is not skipped because somebody wrote its fence in another way.
+    // Detects a block that is skipped because its fence is written differently.
     assert_eq!(
         run,
         ["ask-the-user.md", "behind-a-proxy.md", "first-server.md", "mount-in-axum.md", "serve-over-http.md"],
@@ -51,7 +51,7 @@ async fn every_command_of_the_guides_answers_what_stands_below_it() {
     );
 }
 
-/// A command of a page, and what it should print.
+/// A command of a page, and its expected output.
 #[derive(Debug, PartialEq)]
 struct Step {
     line: usize,
@@ -93,7 +93,7 @@ fn steps(page: &str) -> Vec<Step> {
     steps
 }
 
-/// Somebody who tries what a page says.
+/// Runs the commands of a page, as a reader would.
 #[derive(Default)]
 struct Reader {
     server: Option<Child>,
@@ -139,11 +139,11 @@ impl Reader {
         );
     }
 
-    /// Runs a command; what it prints. With `until`, it is ended as soon as that is there.
+    /// Runs a command and returns its output. With `until`, the command is killed as soon as its output matches.
     async fn run(&self, command: &str, until: Option<&[String]>) -> Vec<String> {
         let command = command.replace(PRINTED, &self.address);
         let command = command.replace("| calculator", &format!("| {}", program("hello").display()));
-        // Without a shell between, the one who is ended is the one who prints.
+        // `exec` replaces the shell, so the process that is killed is the one that prints.
         let command = if until.is_some() { format!("exec {command}") } else { command };
         let mut child = Command::new("sh")
             .args(["-c", &command])
@@ -169,13 +169,13 @@ impl Reader {
             while !fits(until, &self.lines(&text)) && output.read_line(&mut text).await.unwrap() > 0 {}
             printed = self.lines(&text);
         };
-        // What is missing is seen by the comparison.
+        // After a timeout, the comparison reports what is missing.
         let _ = tokio::time::timeout(PATIENCE, reading).await;
         child.kill().await.unwrap();
         printed
     }
 
-    /// The lines of an output, with the address that pages have.
+    /// Returns the lines of an output, with the address that pages use.
     fn lines(&self, text: &str) -> Vec<String> {
         let text =
             if self.address.is_empty() { text.to_owned() } else { text.replace(&self.address, PRINTED) };
@@ -183,10 +183,10 @@ impl Reader {
     }
 }
 
-/// The address that pages have.
+/// The address that pages use.
 const PRINTED: &str = "127.0.0.1:8000";
 
-/// Whether lines are those that were expected. Empty lines at the end do not count.
+/// Returns whether the lines match the expected ones. Empty lines at the end are ignored.
 fn fits(expected: &[String], printed: &[String]) -> bool {
     match (expected, printed) {
         ([], rest) => rest.iter().all(String::is_empty),

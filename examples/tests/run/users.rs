@@ -1,4 +1,4 @@
-//! Does the example `users` know its callers apart, and does each see what its plan has?
+//! Does the example `users` tell its callers apart, and does each see what its plan includes?
 
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -55,7 +55,7 @@ async fn on_a_pipe_there_is_one_caller() {
     assert_eq!(client.tools().await.unwrap().len(), 3);
 }
 
-/// What a server answers to a request of 2026-07-28, and with which status.
+/// Sends a request of 2026-07-28 and returns the answer and the status.
 async fn ask(url: &str, token: Option<&str>, method: &str, mut params: Value) -> (Value, u16) {
     let name = params.get("name").or(params.get("uri")).and_then(Value::as_str).map(str::to_owned);
     params["_meta"] = json!({

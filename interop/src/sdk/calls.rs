@@ -1,4 +1,4 @@
-//! What do tools give back?
+//! What do tools return?
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ pub(super) async fn play(_sdk: Sdk, talk: &Talk, report: &mut Report) {
         .await;
     report
         .check("calls", "a result that is too long is an error, and the next call works", async {
-            // It would be just as long a second time.
+            // A retry would get a result of the same size.
             let call = client.call("big", json!({"bytes": 17 << 20})).safe_to_repeat(false);
             let error = call.await.err().ok_or("it was taken")?;
             same(&error.kind(), &ErrorKind::TooLarge)?;

@@ -1,4 +1,4 @@
-//! What is in resources and prompts, and how do they change?
+//! What do resources and prompts contain, and how do they change?
 
 use serde_json::json;
 use toolway::client::{Change, Watch};
@@ -67,7 +67,7 @@ async fn resources(talk: &Talk, report: &mut Report) {
 
 async fn changes(sdk: Sdk, talk: &Talk, report: &mut Report) {
     let client = &talk.client;
-    // Over HTTP one server serves all eras.
+    // Over HTTP one server serves all eras, so the name must differ for each era.
     let name = talk.era.to_string().replace([' ', '-'], "_");
     let is_new = talk.since("2026-07-28", "requests that stand alone").is_ok();
     report
@@ -102,7 +102,7 @@ async fn changes(sdk: Sdk, talk: &Talk, report: &mut Report) {
             let name = name.as_str();
             let tools: Vec<_> = match sdk.remembers_its_client() {
                 Ok(()) => client.tools().await?.into_iter().collect(),
-                // The kept list cannot be told to have changed.
+                // Without a notification the cached list stays in use, so list again.
                 Err(_) => client.list_tools().all().await?,
             };
             holds(tools.iter().any(|tool| tool.name == name), "it is not listed")?;
@@ -111,14 +111,14 @@ async fn changes(sdk: Sdk, talk: &Talk, report: &mut Report) {
         .await;
 }
 
-/// A server that tells of no changes says so.
+/// Checks that a server without change notifications refuses the subscription.
 fn untold(watch: toolway::Result<Watch>) -> Checked {
     let refusal = watch.err().ok_or("it told of changes")?;
     same(&refusal.code(), &Some(Code::METHOD_NOT_FOUND))?;
     not_here("fastmcp answers neither resources/subscribe nor subscriptions/listen")
 }
 
-/// Waits until a change is told.
+/// Waits until the wanted change is reported.
 async fn told(watch: &mut Watch, wanted: &Change) -> Checked {
     while watch.next().await.ok_or("the client is gone")? != *wanted {}
     Ok(())

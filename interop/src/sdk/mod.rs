@@ -1,21 +1,21 @@
-//! What must come of the servers that are written with the SDKs of others?
+//! Does our client work with servers on other SDKs?
 //!
-//! They are scripts beside this crate, one for each library (`server_*`), and all offer the same:
+//! The servers are scripts beside this crate, one for each library (`server_*`). All offer the same:
 //!
 //! | kind | what |
 //! |---|---|
-//! | tools | `add` gives `{"sum": …}`, `echo` and `big` text, `fail` fails, `mixed` has a block of each kind, `region` has an argument that travels in a header |
-//! | | `count` tells its progress, `wait` waits until it is not wanted and `waits` tells of that, `hold` takes a while, `log` logs |
+//! | tools | `add` returns `{"sum": …}`, `echo` and `big` text, `fail` fails, `mixed` has a block of each kind, `region` has an argument that travels in a header |
+//! | | `count` reports progress, `wait` waits until it is cancelled and `waits` counts its calls, `hold` takes a while, `log` logs |
 //! | | `ask_form`, `ask_url`, `ask_model` and `folders` ask; `touch` changes the note, `grow` adds a tool |
 //! | resources | `interop://note`, `interop://picture`, 25 pages and `interop://item/{id}`, listed ten at a time |
 //! | prompts | `greet` of a `name` in a `style`, both of which can be completed |
 //!
 //! | file | question |
 //! |---|---|
-//! | `calls.rs` | What do tools give back? |
-//! | `running.rs` | What is heard of a call while it runs, and what if it is given up? |
-//! | `questions.rs` | What if a tool asks? |
-//! | `content.rs` | What is in resources and prompts, and how do they change? |
+//! | `calls.rs` | What do tools return? |
+//! | `running.rs` | What does a client receive while a call runs, and what happens on cancellation? |
+//! | `questions.rs` | What happens when a tool asks a question? |
+//! | `content.rs` | What do resources and prompts contain, and how do they change? |
 
 mod calls;
 mod content;
@@ -30,19 +30,19 @@ use crate::talk::Talk;
 pub(crate) enum Sdk {
     /// `@modelcontextprotocol/server`.
     TypeScript,
-    /// `@modelcontextprotocol/sdk`, its first version.
+    /// `@modelcontextprotocol/sdk`, version 1.
     TypeScriptV1,
     /// `mcp` for Python.
     Python,
-    /// Its first version.
+    /// `mcp` for Python, version 1.
     PythonV1(Replies),
     /// `fastmcp` for Python.
     FastMcp,
-    /// Its versions before the fourth.
+    /// `fastmcp` for Python, versions before 4.
     FastMcpV2,
 }
 
-/// How a server of `mcp` 1.x was told to reply over HTTP. On stdio there is nothing to tell.
+/// How a server of `mcp` 1.x is configured to reply over HTTP. On stdio this has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Replies {
     /// With events, in sessions: the default.
@@ -54,7 +54,7 @@ pub(crate) enum Replies {
 }
 
 impl Sdk {
-    /// Goes on where a call can be heard of before its reply.
+    /// Returns `Ok` if the server can send messages during a call.
     fn speaks_during_calls(self) -> Checked {
         match self {
             Self::PythonV1(Replies::Json) => not_here("a reply of JSON has no room for anything else"),
@@ -62,13 +62,13 @@ impl Sdk {
         }
     }
 
-    /// Goes on where a call can ask and wait for the answer.
+    /// Returns `Ok` if a call can ask the client and wait for the answer.
     pub(crate) fn asks_during_calls(self) -> Checked {
         self.speaks_during_calls()?;
         self.remembers_its_client()
     }
 
-    /// Goes on where messages of one client reach the same conversation.
+    /// Returns `Ok` if all messages of one client reach the same session.
     fn remembers_its_client(self) -> Checked {
         match self {
             Self::PythonV1(Replies::Stateless) => not_here("without sessions each message stands alone"),

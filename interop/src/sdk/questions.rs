@@ -1,4 +1,4 @@
-//! What if a tool asks?
+//! What happens when a tool asks a question?
 
 use serde_json::{Value, json};
 use toolway::client::Answer;

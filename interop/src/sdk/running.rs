@@ -1,4 +1,4 @@
-//! What is heard of a call while it runs, and what if it is given up?
+//! What does a client receive while a call runs, and what happens on cancellation?
 
 use std::time::Duration;
 
@@ -74,12 +74,12 @@ pub(super) async fn play(sdk: Sdk, talk: &Talk, report: &mut Report) {
         .await;
 }
 
-/// How many calls of `wait` there were.
+/// Returns the counters of the calls of `wait`.
 pub(crate) async fn waits(talk: &Talk) -> Checked<Waits> {
     Ok(serde_json::from_str(&talk.text("waits", json!({})).await?)?)
 }
 
-/// Asks until it is so; the time limit of the check ends it.
+/// Polls until the condition holds; the time limit of the check ends the loop.
 pub(crate) async fn until(talk: &Talk, so: impl Fn(Waits) -> bool) -> Checked {
     while !so(waits(talk).await?) {
         sleep(Duration::from_millis(20)).await;

@@ -1,8 +1,8 @@
 //! Does every feature work, with every client, in every revision it speaks and over every transport?
 //!
-//! The example `everything` is the server. Over HTTP one process serves all clients, one after the other, on one URL. Each
-//! client is a script in `interop` on its library's own interface; what they ask and what must come is the same for all of
-//! them, in `interop/everything.json` and `interop/everything_checks.*`.
+//! The example `everything` is the server. Over HTTP one process serves all clients, one after the other, on one URL.
+//! Each client is a script in `interop` that uses its library's own API. The requests and the expected answers are the
+//! same for all of them, in `interop/everything.json` and `interop/everything_checks.*`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ use crate::python::Python;
 use crate::run::{self, Result};
 use crate::workspace::Workspace;
 
-/// Runs every client over each of the transports, against the example or against another server. The transports are run side by
-/// side, each with a server of its own.
+/// Runs every client over each of the transports, against the example or against another server. The transports run
+/// concurrently, each with its own server.
 pub(super) fn run(
     workspace: &Workspace,
     transports: &[Transport],
@@ -60,7 +60,7 @@ pub(super) fn run(
     table.print()
 }
 
-/// A server that others are sent to as well must not have gone.
+/// Fails if a server that later clients need has ended.
 fn must_live(server: &mut Open) -> Result {
     match server.ended()? {
         None => Ok(()),
@@ -74,7 +74,7 @@ fn build_example(workspace: &Workspace) -> Result<PathBuf> {
     Ok(workspace.debug_program("examples/everything"))
 }
 
-/// Installs the libraries all at once: most of it is waiting for the network.
+/// Installs the libraries concurrently, because most of the time is spent waiting for the network.
 fn install_all(workspace: &Workspace, directory: &Path) -> Result<Vec<Script>> {
     thread::scope(|scope| {
         let installs: Vec<_> =
@@ -88,11 +88,11 @@ fn install_all(workspace: &Workspace, directory: &Path) -> Result<Vec<Script>> {
 
 /// One library and the script that drives it.
 struct Client {
-    /// Where the library is installed, and how the files of its output are called.
+    /// The folder in which the library is installed; also the name of its output files.
     folder: &'static str,
-    /// The library as its registry names it, which also tells which registry.
+    /// The name of the library in its registry, which also determines the registry.
     package: &'static str,
-    /// What else the script needs.
+    /// Other packages that the script needs.
     others: &'static [&'static str],
     script: &'static str,
     transports: &'static [Transport],
@@ -117,7 +117,7 @@ impl Client {
             return Ok(Script { program, options: &["-B"], path: scripts.join(self.script) });
         }
         let node = Node::install(prefix, &packages)?;
-        // A module finds packages only next to itself or above, so it has to stand next to them.
+        // A module finds packages only in its own folder or above, so it is copied next to them.
         for file in [&[self.script], NODE_FILES].concat() {
             let (source, copy) = (scripts.join(file), node.prefix.join(file));
             fs::copy(&source, &copy).map_err(|error| {
@@ -128,7 +128,7 @@ impl Client {
     }
 }
 
-/// What runs a client, up to the arguments of its script.
+/// The command that runs a client, without the arguments of its script.
 struct Script {
     program: PathBuf,
     options: &'static [&'static str],
@@ -143,7 +143,7 @@ impl Script {
     }
 }
 
-/// What the scripts for Node need of each other.
+/// The files that the scripts for Node import from each other.
 const NODE_FILES: &[&str] =
     &["everything.mjs", "everything_checks.mjs", "everything_match.mjs", "everything.json"];
 const EVERYWHERE: &[Transport] = &[Transport::Stdio, Transport::Http, Transport::Sse];
@@ -185,7 +185,7 @@ const CLIENTS: &[Client] = &[
         eras: &["stateless 2026-07-28", "handshake 2025-11-25"],
         coverage: Coverage::All,
     },
-    // Newer ones need packages that some indexes do not hold yet.
+    // Newer versions need packages that some indexes do not have yet.
     Client {
         folder: "py-fastmcp-v3",
         package: "fastmcp==3.4.9",
@@ -195,8 +195,8 @@ const CLIENTS: &[Client] = &[
         eras: &["stateless 2026-07-28", "handshake 2025-11-25"],
         coverage: Coverage::All,
     },
-    // The package `fastmcp` is empty and asks for this one with its client and its server; what the server's half needs is
-    // newer than some indexes hold.
+    // The package `fastmcp` is empty and depends on this one with its client and its server; the dependencies of the
+    // server are newer than some indexes have.
     Client {
         folder: "py-fastmcp",
         package: "fastmcp-slim[client]==4.1.4",
@@ -224,7 +224,7 @@ const CLIENTS: &[Client] = &[
         eras: &["stateless 2026-07-28", "handshake 2025-11-25"],
         coverage: Coverage::All,
     },
-    // Makes a URL look like a server on stdio, so it needs a client in front.
+    // This client makes a URL look like a server on stdio, so it needs another client in front.
     Client {
         folder: "node-remote",
         package: "mcp-remote@0.15.1",
@@ -253,7 +253,7 @@ mod tests {
 
     use super::{CLIENTS, WITH_A_URL};
 
-    /// The guide tells to test with both; what it tells is what is run here.
+    /// The guide recommends testing with both, with the same commands as here.
     #[test]
     fn row_211_the_guide_tests_with_the_inspector_and_mcp_remote_as_this_does() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -1,7 +1,7 @@
 //! Does the first call work, in every era, over every transport?
 //!
-//! The example `hello` is the server; `interop/client.py` and `interop/client.mjs` are small programs over the official SDKs.
-//! They leave with 0 when all went well. They are not asked over HTTP+SSE.
+//! The example `hello` is the server; `interop/client.py` and `interop/client.mjs` are small programs over the official
+//! SDKs. They exit with 0 on success. They do not run over HTTP+SSE.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub(super) fn run(workspace: &Workspace, transports: &[Transport], latency: Opti
         for transport in &transports {
             println!("-- {name} over {}", transport.name());
             let start = Instant::now();
-            // Held until the client is done; the drop ends it.
+            // The server ends when this is dropped, after the client is done.
             let server = hello.open(*transport, directory.join("hello.log"), latency)?;
             let mut command = Command::new(program);
             command.arg(script).args(server.arguments()).current_dir(&workspace.root);
@@ -79,7 +79,7 @@ fn python_client(workspace: &Workspace, prefix: &Path) -> Result<Client> {
 
 fn node_client(workspace: &Workspace, prefix: PathBuf) -> Result<Client> {
     let node = Node::install(prefix, &[NODE_SDK])?;
-    // A module finds packages only next to itself or above, so it has to stand next to them.
+    // A module finds packages only in its own folder or above, so it is copied next to them.
     let source = workspace.root.join("interop/client.mjs");
     let script = node.prefix.join("client.mjs");
     fs::copy(&source, &script)

@@ -1,16 +1,16 @@
-//! Do clients and servers of others work with ours?
+//! Do clients and servers on other SDKs work with ours?
 //!
-//! The clients of others are small programs over the real libraries, in the folder `interop`; the servers are two of our
-//! examples. The other way round, the program `interop` is our client, and the servers are those of others.
+//! The foreign clients are small programs on the real libraries, in the folder `interop`; the servers are two of our
+//! examples. In the other direction, the program `interop` is our client, and the servers use other SDKs.
 //!
 //! | question | file |
 //! |---|---|
 //! | Does the first call work, in every era, over every transport? | `hello.rs` |
 //! | Does every feature work, with every client and in every revision it speaks? | `everything.rs` |
 //! | Does our client work with real servers? | `servers.rs` |
-//! | Over what do a client and a server talk, and how does the client learn where the server is? | `transport.rs` |
-//! | How is a program run that says checks, and what is shown of it? | `program.rs` |
-//! | What did the programs say, and did they leave anything out? | `table.rs` |
+//! | Which transport do a client and a server use, and how does the client find the server? | `transport.rs` |
+//! | How is a program run that reports checks, and what is shown of its output? | `program.rs` |
+//! | What did the programs report, and is anything missing? | `table.rs` |
 
 mod everything;
 mod hello;
@@ -26,16 +26,17 @@ use crate::run::Result;
 use crate::workspace::Workspace;
 use transport::{Server, Transport};
 
-/// What to run; the default is all of it.
+/// The parts to run; all by default.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
-    /// Only this one.
+    /// Runs only this part.
     part: Option<Part>,
-    /// Another server in place of the example `everything`, which alone is run then: is it us or the client?
+    /// A server that replaces the example `everything`, to see whether our server or the client causes a failure.
+    /// Without `--part`, only the part `everything` runs.
     server: Option<Server>,
-    /// Only this one.
+    /// Uses only this transport.
     transport: Option<Transport>,
-    /// How much later everything arrives over the network, in each direction.
+    /// The delay of every message over the network, in each direction.
     latency: Option<Duration>,
 }
 
@@ -89,7 +90,7 @@ impl Options {
             (Some(transport), _) => vec![transport],
             (None, None) if self.latency.is_some() => vec![Transport::Http, Transport::Sse],
             (None, None) => Transport::ALL.to_vec(),
-            // Of somebody else's command we know only that it serves.
+            // A foreign command is only known to serve stdio.
             (None, Some(Server::Command(_))) => vec![Transport::Stdio],
             (None, Some(Server::Url(_))) => vec![Transport::Http],
         }

@@ -1,4 +1,4 @@
-//! How is a program run that says checks, and what is shown of it?
+//! How is a program run that reports checks, and what is shown of its output?
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,20 +8,20 @@ use std::time::{Duration, Instant};
 use super::table::{Run, Table};
 use crate::run::{self, Result};
 
-/// A program that is done.
+/// A program that has ended, and its output.
 #[derive(Debug)]
 pub(super) struct Said {
     out: PathBuf,
     err: PathBuf,
     lines: String,
-    /// How it ended, if not well.
+    /// How it ended, if it failed.
     ending: Option<String>,
     seconds: f64,
     shown: String,
 }
 
 impl Said {
-    /// Runs it; what it says goes to files in `directory` that have this name.
+    /// Runs it. Its output goes to files in `directory` that have this name.
     pub(super) fn run(name: &str, command: &mut Command, directory: &Path, limit: Duration) -> Result<Self> {
         let start = Instant::now();
         let file = |kind: &str| {
@@ -49,7 +49,7 @@ impl Said {
         })
     }
 
-    /// Puts what it said into the table, and tells at once what went wrong.
+    /// Adds the output to the table, and prints failures immediately.
     pub(super) fn tell(self, run: &Run, table: &mut Table) {
         println!("-- {} over {}, {}", run.peer, run.transport, table.title());
         let problems = table.add(run, &self.lines, self.ending);

@@ -1,7 +1,7 @@
 //! Do our client, our command and our hub work with real servers?
 //!
-//! The program `interop` is the client; it starts the servers itself, because it also kills them. The servers are packages
-//! as they are published, and scripts in `interop` on the libraries of others that all offer the same.
+//! The program `interop` is the client; it starts the servers itself, because it also kills them. The servers are
+//! published packages, and scripts in `interop` on other SDKs, which all offer the same features.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -48,9 +48,10 @@ pub(super) fn run(workspace: &Workspace, transports: &[Transport], latency: Opti
     table.print()
 }
 
-/// Builds the client, and the command beside it.
+/// Builds the client and the `toolway` command.
 fn build(workspace: &Workspace) -> Result<PathBuf> {
-    // An example makes cargo choose the features that the tests have, too; without it everything is built once more.
+    // Naming an example makes cargo choose the same features as for the tests; otherwise everything would be built once
+    // more.
     let build = [
         "build",
         "--quiet",
@@ -68,13 +69,13 @@ fn build(workspace: &Workspace) -> Result<PathBuf> {
 enum Job {
     /// The client with one server.
     Client(&'static Server, Transport),
-    /// The command with one server.
+    /// The `toolway` command with one server.
     Toolway(&'static Server, Transport),
-    /// The hub with four.
+    /// The hub with four servers.
     Hub,
 }
 
-/// The long ones come first.
+/// Lists the runs, long ones first.
 fn jobs(transports: &[Transport]) -> Vec<Job> {
     let pairs = transports.iter().flat_map(|transport| SERVERS.iter().map(|server| (server, *transport)));
     let pairs = pairs.filter(|(server, transport)| server.transports.contains(transport));
@@ -87,7 +88,7 @@ fn jobs(transports: &[Transport]) -> Vec<Job> {
 }
 
 impl Job {
-    /// Where it stands in the table: who does the same things stands together.
+    /// The position in the table: runs of the same kind stand together.
     fn place(&self) -> u8 {
         match self {
             Self::Client(..) => 0,
@@ -96,7 +97,8 @@ impl Job {
         }
     }
 
-    /// Puts a proxy before its server, if it has one with a URL and everything is to take longer. It ends when it is dropped.
+    /// Starts a proxy in front of the server, if the server has a URL and a latency was asked for. The proxy ends when
+    /// it is dropped.
     fn delay(&self, latency: Option<Duration>, command: &mut Command) -> Result<Option<Latency>> {
         let delay = match (self, latency) {
             (_, None) | (Self::Client(_, Transport::Stdio) | Self::Toolway(_, Transport::Stdio), _) => {
@@ -111,7 +113,7 @@ impl Job {
         Ok(Some(proxy))
     }
 
-    /// How the files of its output are called.
+    /// The name of its output files.
     fn name(&self) -> String {
         match self {
             Self::Client(server, transport) => format!("servers-{}-{}", server.suite, transport.name()),
@@ -158,7 +160,7 @@ impl Job {
     }
 }
 
-/// Does the work for every item, a few at a time; the results stand in the order of the items.
+/// Does the work for every item, a few at a time. The results are in the order of the items.
 fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();
@@ -178,7 +180,7 @@ fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
     taken.map(|result| result.expect("every item was worked on")).collect()
 }
 
-/// What the servers are run with.
+/// The installed packages and scripts that the servers need.
 struct Programs {
     /// In the order of [`TREES`].
     trees: Vec<Installed>,
@@ -189,7 +191,7 @@ struct Programs {
 struct Tree {
     folder: &'static str,
     packages: &'static [&'static str],
-    /// The script that has to stand among the packages of Node.
+    /// The script that must be copied next to the packages of Node.
     script: Option<&'static str>,
 }
 
@@ -199,7 +201,7 @@ enum Installed {
 }
 
 impl Programs {
-    /// All at once: most of it is waiting for the network.
+    /// Installs everything concurrently, because most of the time is spent waiting for the network.
     fn install(workspace: &Workspace, directory: &Path) -> Result<Self> {
         let scripts = workspace.root.join("interop");
         let trees = thread::scope(|scope| {
@@ -248,7 +250,7 @@ impl Tree {
         }
         let node = Node::install(prefix, self.packages)?;
         if let Some(script) = self.script {
-            // A module finds packages only next to itself or above, so it has to stand next to them.
+            // A module finds packages only in its own folder or above, so it is copied next to them.
             let (source, copy) = (scripts.join(script), node.prefix.join(script));
             fs::copy(&source, &copy).map_err(|error| {
                 format!("could not copy {} to {}: {error}", source.display(), copy.display())
@@ -258,18 +260,18 @@ impl Tree {
     }
 }
 
-/// One server and how we speak with it.
+/// One server and how we talk to it.
 struct Server {
-    /// As the table names it.
+    /// The name in the table.
     peer: &'static str,
-    /// Its checks.
+    /// The name of its checks.
     suite: &'static str,
     /// The folder of its packages.
     tree: &'static str,
     program: Program,
     argument: Argument,
     transports: &'static [Transport],
-    /// For the client.
+    /// The eras for the client.
     eras: &'static [&'static str],
     coverage: Coverage,
 }
@@ -282,16 +284,16 @@ enum Program {
     Script(&'static str),
 }
 
-/// What a server is told on its command line.
+/// The arguments of a server.
 #[derive(Clone, Copy)]
 enum Argument {
     /// The transport.
     Transport,
-    /// The transport, in words of its own.
+    /// The transport, in the words of `server-everything`.
     Everything,
-    /// This, over whatever transport.
+    /// This mode, over any transport.
     Mode(&'static str),
-    /// Where it may work.
+    /// The folder it may work in.
     Folder,
 }
 
@@ -301,14 +303,15 @@ impl Server {
         Run { peer, transport, eras: &[], coverage: Coverage::Some }
     }
 
-    /// The columns of the command.
+    /// The columns for the `toolway` command.
     fn commands(&self, transport: Transport) -> &'static [&'static str] {
         match (self.coverage, transport) {
             (Coverage::Some, _) => &["toolway 2025-11-25"],
-            // Of an older version of a library, only what is particular to it is of interest: how it is found out over HTTP.
+            // For an older version of a library only its specific behaviour matters: how the era is negotiated over
+            // HTTP.
             (Coverage::All, Transport::Http) if !self.eras.contains(&STATELESS) => &["toolway 2025-11-25"],
             (Coverage::All, _) if !self.eras.contains(&STATELESS) => &[],
-            // On stdio each command starts a server of its own, which takes most of the time.
+            // On stdio each command starts its own server, which takes most of the time.
             (Coverage::All, Transport::Stdio) => &["toolway 2026-07-28"],
             (Coverage::All, _) => &["toolway 2026-07-28", "toolway-pinned 2025-11-25"],
         }
@@ -427,14 +430,14 @@ const SERVERS: &[Server] = &[
         coverage: Coverage::Some,
     },
 ];
-/// In the order in which the program wants them.
+/// The servers in the order in which the program expects them.
 const IN_THE_HUB: &[(&str, Transport)] = &[
     ("everything", Transport::Stdio),
     ("filesystem", Transport::Stdio),
     ("python", Transport::Http),
     ("fastmcp", Transport::Stdio),
 ];
-/// Those with the same folder as a client's in `everything.rs` have the same packages.
+/// The installed packages. A folder that `everything.rs` also names has the same packages there.
 const TREES: &[Tree] = &[
     Tree {
         folder: "node-servers",
@@ -451,7 +454,7 @@ const TREES: &[Tree] = &[
         packages: &["@modelcontextprotocol/sdk@1.32.2"],
         script: Some("server_v1.mjs"),
     },
-    // Newer ones of the second need packages that some indexes do not hold yet.
+    // Newer versions of the second package need packages that some indexes do not have yet.
     Tree { folder: "py-servers", packages: &["mcp==2.3.0", "fastmcp==4.1.2"], script: None },
     Tree { folder: "py-v1", packages: &["mcp==1.30.0"], script: None },
     Tree { folder: "py-fastmcp-v2", packages: &["fastmcp==2.14.7", "mcp==1.30.0"], script: None },
@@ -474,10 +477,10 @@ const OLD_ERAS: &[&str] = &[
     "handshake 2025-03-26",
     "handshake 2024-11-05",
 ];
-/// For older versions of libraries: what lies between is played with the newer ones.
+/// For older versions of libraries: the revisions in between are tested with the newer versions.
 const NEWEST_AND_OLDEST: &[&str] = &["auto 2025-11-25", "handshake 2024-11-05"];
 const NEWEST: &[&str] = &["auto 2025-11-25"];
 const HUB: &[&str] = &["auto mixed"];
-/// Servers wait more than they work.
+/// Servers mostly wait, so more run at once than there are cores.
 const AT_ONCE: usize = 4;
 const LIMIT: Duration = Duration::from_secs(15 * 60);

@@ -1,25 +1,25 @@
-//! What did the programs say, and did they leave anything out?
+//! What did the programs report, and is anything missing?
 //!
-//! A program says one line per check: `ok   ERA VERSION GROUP: WHAT`, or `FAIL` or `n/a ` with ` -- WHY` after it. It tells
-//! of one peer of ours, a client or a server. A column is one peer in one era over one transport, a row is a group of checks.
-//! Peers of one revision must have reported the same checks, except in the group `own`: one that is missing has failed.
+//! A program prints one line per check: `ok   ERA VERSION GROUP: WHAT`, or `FAIL` or `n/a ` with ` -- WHY` after it. It
+//! reports on one peer, a client or a server. A column is one peer in one era over one transport, a row is a group of
+//! checks. Peers of one revision must report the same checks, except in the group `own`: a missing check is a failure.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::run::Result;
 
-/// Everything that was said so far.
+/// Everything that was reported so far.
 #[derive(Debug)]
 pub(super) struct Table {
     title: &'static str,
     peers: Peers,
     columns: Vec<Column>,
-    /// What went wrong with a peer as a whole.
+    /// Failures of a peer as a whole.
     troubles: Vec<String>,
 }
 
-/// Who is at the other end.
+/// The kind of peer at the other end.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Peers {
     Clients,
@@ -35,7 +35,7 @@ impl Peers {
     }
 }
 
-/// One peer over one transport, and what has to be reported of it.
+/// One peer over one transport, and what must be reported about it.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) peer: String,
@@ -45,12 +45,12 @@ pub(super) struct Run {
     pub(super) coverage: Coverage,
 }
 
-/// Which of the checks are done with a peer.
+/// How many of the checks run with a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coverage {
-    /// All that are done with others of which all are done.
+    /// All checks that run with the other peers of this coverage.
     All,
-    /// Some of its own.
+    /// A selection of its own.
     Some,
 }
 
@@ -72,7 +72,7 @@ struct Check {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Outcome {
-    /// It may have counted something.
+    /// With a remark, for example a count.
     Passed(String),
     Failed(String),
     NotHere(String),
@@ -87,7 +87,7 @@ impl Table {
         self.title
     }
 
-    /// Takes in what a program said and how it ended, and returns the problems to show at once.
+    /// Adds the output of a program and how it ended, and returns the problems to show immediately.
     pub(super) fn add(&mut self, run: &Run, lines: &str, ending: Option<String>) -> Vec<String> {
         let mut problems = Vec::new();
         let mut columns: Vec<Column> = Vec::new();
@@ -120,7 +120,7 @@ impl Table {
         problems
     }
 
-    /// Prints the table; an error when a check failed or is missing.
+    /// Prints the table; an error if a check failed or is missing.
     pub(super) fn print(mut self) -> Result {
         self.find_forgotten();
         let (text, verdict) = self.summary();
@@ -128,7 +128,7 @@ impl Table {
         verdict
     }
 
-    /// Notes as failed what a column does not report and another one of the same revision does.
+    /// Adds a failure for each check that a column does not report although another column of the same revision does.
     fn find_forgotten(&mut self) {
         let revision = |column: &Column| column.era.split(' ').next_back().unwrap_or_default().to_owned();
         let known: BTreeSet<(String, String, String)> = self
@@ -222,7 +222,7 @@ impl Table {
 }
 
 impl Column {
-    /// Why the peer does not speak this era, if it does not.
+    /// Returns the reason why the peer does not support this era, if it does not.
     fn unspoken(&self) -> Option<&str> {
         self.checks.iter().find_map(|check| match &check.outcome {
             Outcome::NotHere(why) if check.group == ALL => Some(why.as_str()),
@@ -256,7 +256,7 @@ impl Check {
     }
 }
 
-/// What each of the columns, which follow so many others, says of each group.
+/// Writes the result of each group for each of the columns; `before` columns precede them.
 fn features(columns: &[&Column], before: usize) -> String {
     let mut groups: Vec<&str> = Vec::new();
     for check in columns.iter().flat_map(|column| &column.checks) {
@@ -278,7 +278,7 @@ fn features(columns: &[&Column], before: usize) -> String {
     text
 }
 
-/// Every check of which there is something to say, once, with the columns and what is said.
+/// Lists every check that has a remark once, with the columns and the remark.
 fn remarks(title: &str, spoken: &[&Column], said: impl Fn(&Outcome) -> Option<&String>) -> String {
     let mut remarks: Vec<(String, Vec<usize>)> = Vec::new();
     for (at, column) in spoken.iter().enumerate() {
@@ -297,7 +297,7 @@ fn remarks(title: &str, spoken: &[&Column], said: impl Fn(&Outcome) -> Option<&S
     })
 }
 
-/// Numbers in their order, those that follow each other as one.
+/// Writes numbers in order, with consecutive ones as a range.
 fn ranges(numbers: &[usize]) -> String {
     let runs = numbers.chunk_by(|one, next| one + 1 == *next).map(|run| match run {
         [first, .., last] => format!("{first}-{last}"),
@@ -306,7 +306,7 @@ fn ranges(numbers: &[usize]) -> String {
     runs.collect::<Vec<_>>().join(", ")
 }
 
-/// Reads the line of one check: its era with the revision, and the check.
+/// Parses the line of one check: its era with the revision, and the check.
 fn read(line: &str) -> Option<(String, Check)> {
     let (kind, rest) = line.split_once(' ')?;
     let mut words = rest.trim_start().splitn(3, ' ');
@@ -322,9 +322,9 @@ fn read(line: &str) -> Option<(String, Check)> {
     Some((era, Check { group: group.to_owned(), what: what.to_owned(), outcome }))
 }
 
-/// The group of what only one library has.
+/// The group of checks that only one library has.
 const OWN: &str = "own";
-/// The group of the one line about an era that a library does not speak.
+/// The group of the single line about an era that a library does not support.
 const ALL: &str = "all";
 
 #[cfg(test)]

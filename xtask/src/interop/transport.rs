@@ -1,4 +1,4 @@
-//! Over what do a client and a server talk, and how does the client learn where the server is?
+//! Which transport do a client and a server use, and how does the client find the server?
 //!
 //! The clients' command lines begin with the transport: `stdio -- COMMAND…`, `http URL` or `sse URL`.
 
@@ -9,7 +9,7 @@ use crate::latency::Latency;
 use crate::run::Result;
 use crate::serve::Listening;
 
-/// What lies between a client and a server.
+/// The transport between a client and a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transport {
     Stdio,
@@ -19,7 +19,7 @@ pub(super) enum Transport {
 }
 
 impl Transport {
-    /// All of them, which are run when none is asked for.
+    /// All transports, the default.
     pub(super) const ALL: &[Self] = &[Self::Stdio, Self::Http, Self::Sse];
 
     pub(super) fn from_name(name: &str) -> Result<Self> {
@@ -43,17 +43,17 @@ impl Transport {
 pub(super) enum Server {
     /// Serves on stdin and stdout, or on an address with `--http ADDRESS` after the words.
     Command(Vec<String>),
-    /// Runs already, and goes on.
+    /// Runs already, and keeps running.
     Url(String),
 }
 
 impl Server {
-    /// A program of ours.
+    /// A program of this workspace.
     pub(super) fn program(path: &Path) -> Self {
         Self::Command(vec![path.display().to_string()])
     }
 
-    /// What a person wrote: a URL, or words with spaces between them.
+    /// Parses the text of an option: a URL, or words separated by spaces.
     pub(super) fn from_text(text: &str) -> Self {
         if text.starts_with("http://") || text.starts_with("https://") {
             Self::Url(text.to_owned())
@@ -62,8 +62,8 @@ impl Server {
         }
     }
 
-    /// Makes it ready for any number of clients, one after the other or together. On stdio each client starts its own. Over
-    /// HTTP, `latency` is how much longer each direction takes.
+    /// Prepares the server for any number of clients, one after the other or concurrently. On stdio each client starts
+    /// its own. Over HTTP, `latency` is the delay in each direction.
     pub(super) fn open(&self, transport: Transport, log: PathBuf, latency: Option<Duration>) -> Result<Open> {
         let (place, process, proxy) = match (self, transport) {
             (Self::Command(words), Transport::Stdio) => {
@@ -99,23 +99,23 @@ impl Server {
     }
 }
 
-/// A server that clients can be sent to; one that we started ends when this is dropped.
+/// A server that clients can connect to. A server that we started ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Open {
     transport: Transport,
     place: Vec<String>,
     process: Option<Listening>,
-    /// Ends when this is dropped.
+    /// The proxy ends when this is dropped.
     _proxy: Option<Latency>,
 }
 
 impl Open {
-    /// The command line of a client, after its script.
+    /// Returns the command line of a client, after its script.
     pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.transport.name()).chain(self.place.iter().map(String::as_str))
     }
 
-    /// How the server ended, if it has and should not have.
+    /// Returns how the server ended, if it ended unexpectedly.
     pub(super) fn ended(&mut self) -> Result<Option<String>> {
         self.process.as_mut().map_or(Ok(None), Listening::ended)
     }

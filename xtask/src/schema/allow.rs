@@ -1,10 +1,10 @@
-//! What is known to differ, and why?
+//! Which differences are known, and why?
 //!
-//! Four lists: definitions that no type covers, members that do not come back, places where an official schema is wrong, and
-//! published examples that are. All are exact in both directions: what is not listed fails the run, and so does an entry
-//! that is no longer needed.
+//! Four lists: definitions that no type covers, members that are lost, places where an official schema is wrong, and
+//! published examples that are wrong. All are exact in both directions: a difference that is not listed fails the run,
+//! and so does an entry that is no longer needed.
 
-/// What a run forgives; [`CORRECTIONS`] are made before it.
+/// The differences that a run accepts; [`CORRECTIONS`] are applied before it.
 #[derive(Debug)]
 pub(super) struct Allowed {
     pub(super) uncovered: &'static [Uncovered],
@@ -25,27 +25,27 @@ pub(super) struct Uncovered {
 /// Members that may be lost or changed.
 #[derive(Debug)]
 pub(super) struct Loss {
-    /// Where, from the nearest definition, as failures tell it: `CallToolResult/isError`.
+    /// The place, relative to the nearest definition, as failures print it: `CallToolResult/isError`.
     pub(super) places: &'static [&'static str],
-    /// Only when this went in, as JSON; `None`: whatever it was.
+    /// Applies only to this input value, as JSON; `None` means any value.
     pub(super) value: Option<&'static str>,
     pub(super) revisions: &'static [&'static str],
     pub(super) reason: &'static str,
 }
 
-/// A place in the official schema that is replaced before anything is made from it or checked by it.
+/// A place in the official schema that is replaced before values are generated from it or checked by it.
 #[derive(Debug)]
 pub(super) struct Correction {
     pub(super) definitions: &'static [&'static str],
     pub(super) revisions: &'static [&'static str],
-    /// From the definition: `/properties/size`.
+    /// Relative to the definition: `/properties/size`.
     pub(super) pointer: &'static str,
-    /// What stands there instead, as JSON.
+    /// The replacement, as JSON.
     pub(super) schema: &'static str,
     pub(super) reason: &'static str,
 }
 
-/// A published example that is not valid by the schema it was published with. Our types must read it all the same.
+/// A published example that is not valid by its own schema. Our types must still read it.
 #[derive(Debug)]
 pub(super) struct Flawed {
     pub(super) definition: &'static str,

@@ -1,31 +1,31 @@
-//! Did everything come back that went in?
+//! Was everything preserved?
 //!
-//! A value is read by a type, written again and compared here. What the schema knows must be there again, equal; numbers
-//! are equal by value. A member counts as known when the schema declares it, says what additional members look like, or
-//! declares no members at all (a map). What it does not know may be lost; nothing that it does not know may be added.
+//! A value is read by a type, written again and compared here. Everything that the schema knows must be there again and
+//! equal; numbers are equal by value. A member counts as known if the schema declares it, describes additional members,
+//! or declares no members at all (a map). Unknown members may be lost, but must not be added.
 //!
-//! Where the schema gives a choice, the branches that the input satisfies count together, so that reading by tag in one
-//! place and by shape in another makes no difference.
+//! Where the schema gives a choice, all branches that the input satisfies count together, so that it does not matter
+//! whether a type is chosen by tag or by shape.
 
 use serde_json::Value;
 
 use super::validate::Document;
 use crate::run::Result;
 
-/// Something that did not come back as it went in.
+/// A part of a value that was not preserved.
 #[derive(Debug)]
 pub(super) struct Difference {
-    /// Where, in the value.
+    /// The path in the value.
     pub(super) path: String,
-    /// Where, from the nearest definition: `Tool/icons`. Several when branches of a choice overlap.
+    /// The place, relative to the nearest definition: `Tool/icons`. Several if branches of a choice overlap.
     pub(super) places: Vec<String>,
-    /// What went in; `None` when something was added.
+    /// The value before; `None` if something was added.
     pub(super) input: Option<Value>,
-    /// What came out; `None` when it was lost.
+    /// The value after; `None` if it was lost.
     pub(super) output: Option<Value>,
 }
 
-/// Everything that differs between a value of the definition and what was written for it.
+/// Returns all differences between a value of the definition and what was written for it.
 pub(super) fn differences(
     document: &Document,
     definition: &str,
@@ -43,13 +43,13 @@ struct Comparison<'d> {
     found: Vec<Difference>,
 }
 
-/// A schema that holds for the value at hand.
+/// A schema that applies to the current value.
 #[derive(Clone)]
 struct View<'d> {
     schema: &'d Value,
-    /// Where it stands in the document, to find its branches' validators.
+    /// Its JSON pointer in the document, to find the validators of its branches.
     pointer: String,
-    /// Where it stands, as people and the allow-list say it.
+    /// Its place as printed and as the allow-list writes it.
     place: String,
 }
 
@@ -115,7 +115,7 @@ impl<'d> View<'d> {
         })
     }
 
-    /// Puts what the schema refers to on the list, and says whether it says something itself.
+    /// Adds the schemas that this one refers to to the list, and returns whether it also has rules of its own.
     fn expand(&self, document: &'d Document, input: &Value, list: &mut Vec<Self>) -> Result<bool> {
         let Some(keywords) = self.schema.as_object() else { return Ok(true) };
         let mut refers = false;
@@ -137,7 +137,7 @@ impl<'d> View<'d> {
         Ok(!refers || SAYS_SOMETHING.iter().any(|keyword| keywords.contains_key(*keyword)))
     }
 
-    /// The schema of a member, if this one knows it.
+    /// Returns the schema of a member, if this one knows it.
     fn member(&self, name: &str) -> Option<Self> {
         let properties = &self.schema["properties"];
         if let Some(schema) = properties.get(name) {
@@ -164,7 +164,7 @@ impl<'d> View<'d> {
     }
 }
 
-/// Equal, with 1 and 1.0 the same number.
+/// Compares values; 1 and 1.0 are the same number.
 fn same(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::Number(ours), Value::Number(theirs)) => {
@@ -174,14 +174,14 @@ fn same(ours: &Value, theirs: &Value) -> bool {
     }
 }
 
-/// A name as a step of a JSON pointer.
+/// Escapes a name for a JSON pointer.
 fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// The schema of a value that nothing is said about.
+/// The schema of a value without rules.
 static ANYTHING: Value = Value::Bool(true);
-/// Keywords that say something about members or items, next to a reference or a choice.
+/// Keywords about members or items that may stand next to a reference or a choice.
 const SAYS_SOMETHING: [&str; 3] = ["properties", "additionalProperties", "items"];
 
 #[cfg(test)]
@@ -211,7 +211,7 @@ mod tests {
         Document::new("R", json!({"$defs": definitions}), &[]).unwrap()
     }
 
-    /// `path at places` of each difference.
+    /// Returns `path at places` of each difference.
     fn told(definition: &str, input: &Value, output: &Value) -> Vec<String> {
         let document = document();
         assert_eq!(document.mistakes(definition, input), Ok(vec![]), "the row itself is wrong");
@@ -227,10 +227,10 @@ mod tests {
             ("Tool", json!({"name": "a"}), json!({}), vec!["/name at Tool/name"]),
             ("Tool", json!({"name": "a"}), json!({"name": "b"}), vec!["/name at Tool/name"]),
             ("Tool", json!({"name": "a"}), json!("a"), vec!["the whole at Tool"]),
-            // Undeclared next to declared ones: unknown.
+            // Undeclared next to declared members: unknown.
             ("Tool", json!({"x": 1}), json!({}), vec![]),
             ("Tool", json!({"none": {"x": 1}}), json!({"none": {}}), vec![]),
-            // A map, anything, and an object that says it is open: known.
+            // A map, any value, and an object that is explicitly open: known.
             (
                 "Tool",
                 json!({"_meta": {"x": {"y": 1}}}),
@@ -239,7 +239,7 @@ mod tests {
             ),
             ("Tool", json!({"data": null}), json!({}), vec!["/data at Tool/data"]),
             ("Tool", json!({"open": {"x": 1}}), json!({"open": {}}), vec!["/open/x at Tool/open/*"]),
-            // The place is told from the nearest definition.
+            // The place is relative to the nearest definition.
             (
                 "Tool",
                 json!({"icons": [{"src": "s"}]}),
@@ -247,7 +247,7 @@ mod tests {
                 vec!["/icons/0/src at Icon/src"],
             ),
             ("Tool", json!({"icons": [{}, {}]}), json!({"icons": [{}]}), vec!["/icons at Tool/icons"]),
-            // The branch that fits decides what is known.
+            // The branch that matches decides what is known.
             (
                 "Block",
                 json!({"type": "text", "text": 1}),

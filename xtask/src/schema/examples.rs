@@ -1,7 +1,7 @@
 //! Which example messages were published with a revision?
 //!
-//! `examples/DEFINITION/NAME.json` beside the schema, one value of the definition in each file. Only the newer revisions
-//! have them.
+//! `examples/DEFINITION/NAME.json` beside the schema, one value of the definition in each file. Only the newer
+//! revisions have them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,18 +10,16 @@ use serde_json::Value;
 
 use crate::run::Result;
 
-/// One published message.
 #[derive(Debug)]
 pub(super) struct Example {
     /// The definition that it is a value of.
     pub(super) definition: String,
     /// The name of its file.
     pub(super) name: String,
-    /// What it says.
     pub(super) value: Value,
 }
 
-/// Every example in the folder of a revision, in order; none when the revision has no folder of them.
+/// Reads every example in the folder of a revision, in order; empty if the revision has no examples.
 pub(super) fn read(folder: &Path) -> Result<Vec<Example>> {
     let folder = folder.join("examples");
     if !folder.exists() {

@@ -1,7 +1,8 @@
-//! Which values does a schema allow? Random ones, made from the schema itself.
+//! Which values does a schema allow? Random ones, generated from the schema itself.
 //!
-//! What a schema leaves open is used: optional members come and go, members nobody declared turn up, texts are awkward. A
-//! definition that contains itself gets nothing optional from the third visit on, so that every value comes to an end.
+//! The generator uses the freedom that a schema leaves: optional members may be missing, undeclared members appear,
+//! texts are unusual. From its third nested visit on, a recursive definition gets only its required parts, so that
+//! every value is finite.
 
 use serde_json::{Map, Value, json};
 
@@ -11,35 +12,35 @@ use super::settle::Plain;
 use super::validate::Document;
 use crate::run::Result;
 
-/// How much of what is optional a value has.
+/// How much of the optional content a value has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measure {
-    /// Nothing: required members only, empty arrays.
+    /// Required members only, empty arrays.
     Least,
     /// Everything.
     Most,
-    /// What chance brings.
+    /// A random selection.
     Any,
 }
 
-/// Makes values of one definition after the other.
+/// Generates values of definitions.
 #[derive(Debug)]
 pub(super) struct Generator<'d> {
     pub(super) document: &'d Document,
     pub(super) random: Random,
     measure: Measure,
-    /// The definitions that the value being made is inside of.
+    /// The definitions that enclose the value being generated.
     pub(super) inside: Vec<String>,
 }
 
 impl<'d> Generator<'d> {
-    /// A generator for one definition's values.
+    /// Creates a generator for values of one definition.
     pub(super) fn new(document: &'d Document, definition: &str, seed: u64) -> Self {
         let random = Random::new(seed, &format!("{}/{definition}", document.revision));
         Self { document, random, measure: Measure::Any, inside: Vec::new() }
     }
 
-    /// A value of the definition; the error says what in its schema is not understood.
+    /// Generates a value of the definition; the error names the part of its schema that is not supported.
     pub(super) fn value(&mut self, definition: &str, measure: Measure) -> Result<Value> {
         self.measure = measure;
         self.inside = vec![definition.to_owned()];
@@ -129,7 +130,7 @@ impl<'d> Generator<'d> {
         (0..count).map(|_| self.make(items)).collect::<Result<Vec<_>>>().map(Value::Array)
     }
 
-    /// Whether something optional is to be there.
+    /// Decides whether to add an optional part.
     fn wants(&mut self) -> bool {
         match self.measure {
             _ if self.is_closing() => false,
@@ -139,7 +140,7 @@ impl<'d> Generator<'d> {
         }
     }
 
-    /// How many of something are to be there.
+    /// Decides how many items to add.
     fn count(&mut self, least: usize, most: usize) -> usize {
         let wanted = match self.measure {
             _ if self.is_closing() => 0,
@@ -150,14 +151,15 @@ impl<'d> Generator<'d> {
         wanted.min(most).max(least)
     }
 
-    /// Whether the innermost definition contains itself: then nothing optional may be added, or it would never end.
+    /// Returns whether the innermost definition is nested in itself. Then nothing optional is added, because the value
+    /// would never end.
     fn is_closing(&self) -> bool {
         let Some((last, outer)) = self.inside.split_last() else { return false };
         outer.iter().filter(|name| *name == last).count() >= 2
     }
 }
 
-/// The names in a `type`, which is one or an array of them.
+/// Returns the names in a `type`, which is a name or an array of names.
 fn types(rule: &Value) -> Vec<&str> {
     rule.as_str().map_or_else(|| strings(Some(rule)), |name| vec![name])
 }
@@ -166,7 +168,7 @@ fn strings(list: Option<&Value>) -> Vec<&str> {
     list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// The member that nobody declared, in objects that declare some.
+/// An undeclared member, added to objects that declare members.
 const UNDECLARED: &str = "x-undeclared";
 
 #[cfg(test)]
@@ -180,7 +182,7 @@ mod tests {
         Document::new("R", json!({"$defs": definitions}), &[]).unwrap()
     }
 
-    /// Many values of the definition `It`, all valid.
+    /// Generates many values of the definition `It` and checks that all are valid.
     fn values(definitions: Value) -> Vec<Value> {
         let document = document(definitions);
         let mut generator = Generator::new(&document, "It", 1);

@@ -1,7 +1,7 @@
 //! How is a whole message of the official schema read and written: a request, a notification, a reply?
 //!
-//! By its method, as it would be on a wire. The older schemas describe requests and notifications without the frame around
-//! them; those are framed first and unframed afterwards.
+//! The method decides, as on a real transport. The older schemas describe requests and notifications without the
+//! JSON-RPC frame; those are framed first and unframed afterwards.
 
 use bytes::Bytes;
 use serde_json::{Map, Value};
@@ -17,7 +17,7 @@ use toolway_protocol::{Era, Id, Message, Method, Notification, ProtocolVersion, 
 
 use super::table::member;
 
-/// A request of either side.
+/// Rewrites a request of either side.
 pub(super) fn request(version: ProtocolVersion, value: &[u8]) -> Result<Vec<u8>, String> {
     framed(value, Framing::Request, |message| {
         let Message::Request { id, method, params } = message else { return Err("no request".to_owned()) };
@@ -27,7 +27,7 @@ pub(super) fn request(version: ProtocolVersion, value: &[u8]) -> Result<Vec<u8>,
     })
 }
 
-/// The parameters of a request of this method.
+/// Rewrites the parameters of a request of this method.
 pub(super) fn params(version: ProtocolVersion, method: &Method, value: &[u8]) -> Result<Vec<u8>, String> {
     let params: Value = serde_json::from_slice(value).map_err(|error| error.to_string())?;
     let request = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": method.name(), "params": params});
@@ -54,7 +54,7 @@ fn write(
         spliced(out, version, id, method, &typed::<Told>(version, &text)?);
     } else {
         match Request::decode(method, params).map_err(|error| error.to_string())? {
-            // The envelope around a request is its era's; here it goes through as it came.
+            // The envelope of a request belongs to its era; here it is passed through unchanged.
             Some(Request::Other(method, _)) => spliced(out, version, id, &method, &text),
             Some(request) => write_request(out, version, id, method, |members| {
                 request.put(members);
@@ -81,7 +81,7 @@ fn spliced(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, method: &Method
     write_request(out, version, id, method, |members| members.splice(text[1..text.len() - 1].trim_ascii()));
 }
 
-/// A notification of either side.
+/// Rewrites a notification of either side.
 pub(super) fn notification(version: ProtocolVersion, value: &[u8]) -> Result<Vec<u8>, String> {
     framed(value, Framing::Notification, |message| {
         let Message::Notification { method, params } = message else {
@@ -101,7 +101,7 @@ pub(super) fn notification(version: ProtocolVersion, value: &[u8]) -> Result<Vec
     })
 }
 
-/// A reply, whatever is in it.
+/// Rewrites a reply with any result.
 pub(super) fn reply(
     value: &[u8],
     rewrite: impl FnOnce(&RawJson) -> Result<Vec<u8>, String>,
@@ -120,7 +120,7 @@ pub(super) fn reply(
     Ok(out)
 }
 
-/// Any message, or a batch of them where the revision has those.
+/// Rewrites any message, or a batch of them if the revision has batches.
 pub(super) fn any(version: ProtocolVersion, value: &[u8]) -> Result<Vec<u8>, String> {
     if let Ok(messages) = serde_json::from_slice::<Vec<RawJson>>(value) {
         let rewritten: Result<Vec<_>, _> =

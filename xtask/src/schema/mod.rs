@@ -1,21 +1,22 @@
 //! Do our types read and write what the official schemas say?
 //!
-//! `cargo xtask schema DIR` takes every definition of every revision, makes values from its schema, lets our type read each
-//! and write it again, and looks at what was written: it must be valid by the same definition, and nothing that the schema
-//! knows may be missing. The messages published as examples take the same way. What a server may ask is written for every
-//! revision in which it may. The schemas are not part of this repository; DIR holds them as `REVISION/schema.json`.
+//! `cargo xtask schema DIR` takes every definition of every revision, generates values from its schema, lets our type
+//! read each and write it again, and checks the output: it must be valid by the same definition, and must keep
+//! everything that the schema knows. The messages published as examples are checked in the same way. Questions of a
+//! server are written for every revision in which they are allowed. The schemas are not part of this repository; DIR
+//! holds them as `REVISION/schema.json`.
 //!
 //! | question | file |
 //! |---|---|
 //! | Which of our types is which definition? | `table.rs` |
-//! | What is known to differ, and why? | `allow.rs` |
+//! | Which differences are known, and why? | `allow.rs` |
 //! | What happens to the values of one revision? | `trial.rs` |
 //! | What does a schema say, is a value valid? | `validate.rs` |
 //! | Which values does a schema allow? | `generate.rs`, with `settle.rs`, `scalar.rs` and `random.rs` |
 //! | Which example messages were published? | `examples.rs` |
-//! | Did everything come back, and once? | `compare.rs`, `strict.rs` |
-//! | Is a question valid in every revision that it may be asked in? | `questions.rs` |
-//! | What is told? | `report.rs` |
+//! | Was everything preserved, and written only once? | `compare.rs`, `strict.rs` |
+//! | Is a question valid in every revision that allows it? | `questions.rs` |
+//! | What is printed? | `report.rs` |
 
 mod allow;
 mod compare;
@@ -83,7 +84,7 @@ fn seed() -> Result<u64> {
     }
 }
 
-/// Folders with a schema that we have no revision for.
+/// Returns the folders with a schema of an unknown revision.
 fn unknown_revisions(directory: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(directory).map_err(|error| {
         format!("could not list {}, which should hold REVISION/schema.json: {error}", directory.display())
@@ -93,5 +94,5 @@ fn unknown_revisions(directory: &Path) -> Result<Vec<String>> {
     Ok(names.filter(|name| name.parse::<ProtocolVersion>().is_err()).collect())
 }
 
-/// Fixed, so that the check says the same of the same sources.
+/// Fixed, so that the check gives the same result for the same sources.
 const SEED: u64 = 20_260_728;

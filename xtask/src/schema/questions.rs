@@ -1,8 +1,8 @@
-//! Is a question valid in every revision that it may be asked in, whichever it was thought of in?
+//! Is a question valid in every revision that allows it?
 //!
-//! Questions are made from the newest schema, which knows every kind of them. Each is written for all revisions whose clients
-//! may be asked it (`era::questions::lacking`), and must be valid there and hold nothing that the revision does not know. The
-//! newest revision has them in a result, the others as requests of the server.
+//! Questions are generated from the newest schema, which knows every kind of them. Each is written for all revisions
+//! whose clients may be asked it (`era::questions::lacking`). It must be valid there and contain only members that the
+//! revision knows. The newest revision has questions in a result, the others have them as requests of the server.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,8 @@ use super::table::member;
 use super::validate::Document;
 use crate::run::Result;
 
-/// Asks every kind of question in every revision, and notes in the revision's report what is wrong; how many were asked.
+/// Writes every kind of question for every revision, and records failures in the revision's report. Returns the number
+/// of questions.
 pub(super) fn run(documents: &[Document], seed: u64, reports: &mut [Report]) -> Result<usize> {
     let newest = documents.last().ok_or("there are no revisions")?;
     let questions = make(newest, seed)?;
@@ -30,7 +31,7 @@ pub(super) fn run(documents: &[Document], seed: u64, reports: &mut [Report]) -> 
     Ok(asked)
 }
 
-/// Questions of each definition, as the newest schema has them.
+/// Generates questions of each definition from the newest schema.
 fn make(newest: &Document, seed: u64) -> Result<Vec<InputRequest>> {
     let mut questions = Vec::new();
     for definition in ["ElicitRequest", "CreateMessageRequest", "ListRootsRequest"] {
@@ -38,7 +39,7 @@ fn make(newest: &Document, seed: u64) -> Result<Vec<InputRequest>> {
         for number in 0..VALUES {
             let measure = if number == 0 { Measure::Least } else { Measure::Any };
             let mut value = generator.value(definition, measure)?;
-            // What nobody declared goes through as it came, and would be unknown everywhere.
+            // Undeclared members are passed through unchanged, and would be unknown in every revision.
             forget(&mut value, "x-undeclared");
             questions.push(RawJson::from(value).decode().map_err(|error| error.to_string())?);
         }
@@ -59,7 +60,7 @@ fn forget(value: &mut Value, name: &str) {
 
 struct Asking<'d> {
     document: &'d Document,
-    /// The same without room for what it does not know.
+    /// The same document, with undeclared members forbidden.
     closed: &'d Document,
     report: &'d mut Report,
 }
@@ -102,7 +103,7 @@ impl Asking<'_> {
         };
         self.look(definition, &frame)?;
         self.look("ServerRequest", &frame)?;
-        // The older schemas describe requests without the frame around them.
+        // The older schemas describe requests without the JSON-RPC frame.
         if self.document.schema(definition)?["properties"].get("jsonrpc").is_none() {
             forget_frame(&mut frame);
         }
@@ -143,7 +144,7 @@ fn forget_frame(frame: &mut Value) {
     }
 }
 
-/// What there is in a question, by the names of [`KINDS`].
+/// Returns the kinds in a question, by the names of [`KINDS`].
 fn kinds(question: &InputRequest) -> Vec<&'static str> {
     match question {
         InputRequest::Elicit(Elicit::Form(form)) => {
@@ -178,7 +179,7 @@ fn kind(field: &Field) -> &'static str {
     }
 }
 
-/// Every kind of question, and since when it can be asked.
+/// Every kind of question, and the revision that introduced it.
 const KINDS: [(&str, ProtocolVersion); 15] = {
     use ProtocolVersion::{V2024_11_05, V2025_06_18, V2025_11_25};
     [
@@ -200,8 +201,8 @@ const KINDS: [(&str, ProtocolVersion); 15] = {
     ]
 };
 
-/// A client that can do everything.
+/// The capabilities of a client that supports everything.
 const ABLE: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{}}"#;
 
-/// Questions made of each definition.
+/// The number of questions generated from each definition.
 const VALUES: usize = 512;

@@ -1,16 +1,15 @@
-//! Where does chance come from, so that one number repeats a whole run?
+//! Where does randomness come from, so that one number repeats a whole run?
 //!
-//! Xorshift, because all that is wanted is variety that can be repeated. Every definition has its own stream, made from the
-//! seed and its name: a new definition, or a new type in the table, does not change what the others are given.
+//! Xorshift, because only repeatable variety is needed. Every definition has its own stream, made from the seed and its
+//! name: a new definition, or a new type in the table, does not change the values of the others.
 
-/// A stream of numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Random(u64);
 
 impl Random {
     /// The stream that belongs to `name` under `seed`.
     pub(super) fn new(seed: u64, name: &str) -> Self {
-        // FNV-1a; zero is the one state that xorshift never leaves.
+        // FNV-1a. `| 1` avoids zero, the only state that xorshift never leaves.
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325 ^ seed, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
@@ -22,17 +21,17 @@ impl Random {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
-        // The upper half: the lowest bits of a plain xorshift are the least random.
+        // Takes the upper half: the lowest bits of a plain xorshift are the least random.
         let number = usize::try_from(self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32).unwrap_or_default();
         number % limit.max(1)
     }
 
-    /// True once in `times`.
+    /// Returns `true` once in `times` on average.
     pub(super) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// One of `choices`, which are never none.
+    /// Picks one of `choices`, which must not be empty.
     pub(super) fn pick<'c, T>(&mut self, choices: &'c [T]) -> &'c T {
         &choices[self.below(choices.len())]
     }

@@ -1,14 +1,14 @@
-//! What is told about a run, and how?
+//! What is printed about a run, and how?
 //!
-//! A table with a row for each revision, the definitions that no type covers, and the faults. The same fault shows in many
-//! values; it is told once, with how often it came and the shortest value that shows it.
+//! A table with a row for each revision, the definitions that no type covers, and the faults. The same fault occurs in
+//! many values; it is printed once, with its count and the shortest value that shows it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// What happened in one revision.
+/// The results of one revision.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     pub(super) revision: String,
@@ -16,13 +16,13 @@ pub(super) struct Report {
     pub(super) covered: usize,
     /// Definitions that no type covers.
     pub(super) uncovered: Vec<String>,
-    /// Values that were made from the schema.
+    /// Values that were generated from the schema.
     pub(super) generated: usize,
     /// Values that a type read and wrote again.
     pub(super) written: usize,
     /// Published examples that a type read and wrote again.
     pub(super) examples: usize,
-    /// By definition, then by what is wrong.
+    /// By definition, then by the kind of failure.
     faults: BTreeMap<String, BTreeMap<String, Fault>>,
 }
 
@@ -33,12 +33,11 @@ struct Fault {
 }
 
 impl Report {
-    /// An empty report.
     pub(super) fn new(revision: &str) -> Self {
         Self { revision: revision.to_owned(), ..Self::default() }
     }
 
-    /// Notes a failure of a definition: in a few words what is wrong, and the details of this one case.
+    /// Records a failure of a definition: a short description, and the details of this case.
     pub(super) fn fail(&mut self, definition: &str, what: impl Into<String>, details: impl Into<String>) {
         let faults = self.faults.entry(definition.to_owned()).or_default();
         let details = details.into();
@@ -49,13 +48,13 @@ impl Report {
         }
     }
 
-    /// How many failures were noted.
+    /// Returns the number of recorded failures.
     pub(super) fn failed(&self) -> usize {
         self.faults.values().flat_map(BTreeMap::values).map(|fault| fault.times).sum()
     }
 }
 
-/// Everything that is printed, and how many failures are in it.
+/// Returns the text to print, and the number of failures in it.
 pub(super) fn render(reports: &[Report]) -> (String, usize) {
     let mut text = String::new();
     for Report { revision, uncovered, .. } in reports.iter().filter(|report| !report.uncovered.is_empty()) {
@@ -103,7 +102,7 @@ pub(super) fn render(reports: &[Report]) -> (String, usize) {
     (text, failed)
 }
 
-/// A value as details tell it: `name: JSON` on a line of its own.
+/// Writes a value for the details: `name: JSON` on its own line.
 pub(super) fn line(name: &str, value: &Value) -> String {
     format!("{name}: {value}\n")
 }
@@ -130,9 +129,9 @@ fn wrapped(words: &[String]) -> String {
     text
 }
 
-/// Faults told of each definition.
+/// The number of faults printed for each definition.
 const SHOWN: usize = 4;
-/// Characters told of a value.
+/// The number of characters printed of a value.
 const LONGEST: usize = 500;
 const WIDTH: usize = 106;
 

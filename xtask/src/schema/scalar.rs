@@ -1,14 +1,14 @@
 //! Which texts and numbers are tried where a schema leaves them open?
 //!
-//! Awkward ones: empty, escaped, beyond ASCII, at the edge of what JavaScript counts exactly. Fractions have few digits, so
-//! that reading and writing them is exact in every JSON library and a difference is a fault.
+//! Unusual ones: empty, escaped, beyond ASCII, at the limit of exact integers in JavaScript. Fractions have few digits,
+//! so that every JSON library reads and writes them exactly and a difference is a fault.
 
 use serde_json::{Number, Value, json};
 
 use super::random::Random;
 use crate::run::Result;
 
-/// A text of a format, or any.
+/// Returns a text of a format, or any text.
 pub(super) fn text(random: &mut Random, format: Option<&Value>) -> Result<String> {
     let Some(format) = format else {
         return Ok((*random.pick(&TEXTS)).to_owned());
@@ -31,7 +31,7 @@ pub(super) fn text(random: &mut Random, format: Option<&Value>) -> Result<String
     Ok((*random.pick(choices)).to_owned())
 }
 
-/// A number between the schema's `minimum` and `maximum`, a whole one if `kind` is `integer`.
+/// Returns a number between the schema's `minimum` and `maximum`, an integer if `kind` is `integer`.
 pub(super) fn number(random: &mut Random, kind: &str, plain: &serde_json::Map<String, Value>) -> Value {
     let limit = |keyword: &str| plain.get(keyword).and_then(Value::as_f64);
     let (low, high) = (limit("minimum"), limit("maximum"));
@@ -50,7 +50,7 @@ pub(super) fn number(random: &mut Random, kind: &str, plain: &serde_json::Map<St
     Value::Number(random.pick(&candidates).clone())
 }
 
-/// Any JSON at all, nested at most `depth` times.
+/// Returns any JSON value, nested at most `depth` times.
 pub(super) fn anything(random: &mut Random, depth: usize) -> Value {
     let kinds = if depth == 0 { 5 } else { 7 };
     match random.below(kinds) {
@@ -98,12 +98,12 @@ const TEXTS: [&str; 10] = [
 ];
 const BYTES: [u8; 6] = [0x00, 0x7f, 0xfb, 0xff, b'a', b'\n'];
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-/// Up to what JavaScript counts exactly, in both directions.
+/// Up to the limit of exact integers in JavaScript, in both directions.
 const INTEGERS: [i64; 10] =
     [0, 1, -1, 7, 100, -32_000, 65_536, 4_294_967_296, 9_007_199_254_740_991, -9_007_199_254_740_991];
 
 fn fractions() -> [Number; 6] {
-    // Python writes whole floats with their fraction.
+    // Python writes the fraction of floats that are whole numbers (`1.0`).
     [0.5, 0.1, 1.0, -2.75, 12_345.678, 1e10].map(|number| Number::from_f64(number).expect("it is finite"))
 }
 

@@ -1,7 +1,7 @@
-//! Which keywords hold for one value, once references are followed and choices made?
+//! Which keywords apply to one value, after references are followed and choices are made?
 //!
-//! Knows the part of JSON Schema that the official documents use and refuses a keyword outside it, so that a new revision
-//! is never understood by half.
+//! Knows the part of JSON Schema that the official documents use and refuses other keywords, so that a new revision is
+//! never understood only in part.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use crate::run::Result;
 pub(super) type Plain = Map<String, Value>;
 
 impl Generator<'_> {
-    /// Follows references, decides choices and brings everything that holds for one value together.
+    /// Follows references, decides choices and merges all keywords that apply to one value.
     pub(super) fn settle(&mut self, schema: &Value) -> Result<Plain> {
         let keywords = match schema {
             Value::Object(keywords) => keywords,
@@ -56,7 +56,7 @@ impl Generator<'_> {
     }
 }
 
-/// Adds what `other` says about a value to what `plain` says: the value must satisfy both.
+/// Merges the keywords of `other` into `plain`: the value must satisfy both.
 fn meet(plain: &mut Plain, other: Plain) -> Result {
     for (keyword, theirs) in other {
         let both = match plain.remove(&keyword) {
@@ -91,7 +91,7 @@ fn both(keyword: &str, ours: Value, theirs: Value) -> Result<Value> {
     }
 }
 
-/// What a schema may say besides references and choices.
+/// The keywords that may stand besides references and choices.
 const KEYWORDS: [&str; 12] = [
     "type",
     "properties",

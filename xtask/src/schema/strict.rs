@@ -1,14 +1,14 @@
-//! Is this JSON, and does no object have a member twice?
+//! Is this JSON, and has no object a duplicate member?
 //!
-//! `serde_json` keeps the last of two members with one name and says nothing; other parsers keep the first or refuse. What
-//! we write must not leave that to the reader.
+//! `serde_json` silently keeps the last of two members with the same name; other parsers keep the first or refuse. Our
+//! output must not depend on the reader.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Reads text that we wrote.
+/// Parses text that our types wrote.
 pub(super) fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice(text).map(|Strict(value)| value)
 }

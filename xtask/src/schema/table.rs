@@ -1,8 +1,8 @@
-//! Which of our types is which definition of the official schema?
+//! Which of our types corresponds to which definition of the official schema?
 //!
-//! A line for each definition: read the value with the type, write it in the shape of the revision. To cover one more, add
-//! `"Definition" => round::<Type>(version, value),`; what has no line needs an entry in `allow.rs`. A definition that
-//! changed its meaning gets a guard on `version` and two lines.
+//! One line for each definition: it reads the value with the type and writes it in the form of the revision. To cover
+//! one more, add `"Definition" => round::<Type>(version, value),`; a definition without a line needs an entry in
+//! `allow.rs`. A definition that changed its meaning gets a guard on `version` and two lines.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use toolway_protocol::types::{
 };
 use toolway_protocol::{Era, Id, Method, ProtocolVersion, RawJson, Reply, RpcError};
 
-/// Reads a value of the definition and writes it again; `None` when no type covers the definition.
+/// Reads a value of the definition and writes it again; `None` if no type covers the definition.
 #[expect(clippy::match_same_arms, reason = "a line for each definition, in the order of their names")]
 pub(super) fn rewrite(definition: &str, revision: &str, value: &[u8]) -> Option<Result<Vec<u8>, String>> {
     let version = match revision.parse::<ProtocolVersion>() {
@@ -194,7 +194,7 @@ pub(super) fn rewrite(definition: &str, revision: &str, value: &[u8]) -> Option<
     })
 }
 
-/// For a type that reads and writes itself.
+/// Rewrites a type that reads and writes itself.
 fn round<T: DeserializeOwned + Encode>(version: ProtocolVersion, value: &[u8]) -> Result<Vec<u8>, String> {
     let read: T = serde_json::from_slice(value).map_err(|error| error.to_string())?;
     let mut out = Vec::new();
@@ -202,7 +202,7 @@ fn round<T: DeserializeOwned + Encode>(version: ProtocolVersion, value: &[u8]) -
     Ok(out)
 }
 
-/// For a result: the era's codec writes it, with what the era wants around it.
+/// Rewrites a result. The codec of the era writes it, with the members that the era adds.
 fn result<T: DeserializeOwned>(
     version: ProtocolVersion,
     value: &[u8],
@@ -221,7 +221,7 @@ fn encoded(version: ProtocolVersion, value: &[u8], reply: &Reply) -> Result<Vec<
     member(&frame, "result")
 }
 
-/// For a page of a list.
+/// Rewrites a page of a list.
 fn list<T: DeserializeOwned + Encode>(
     version: ProtocolVersion,
     value: &[u8],
@@ -239,7 +239,7 @@ fn list<T: DeserializeOwned + Encode>(
     encoded(version, value, &reply(Arc::new(listing)))
 }
 
-/// For what `server/discover` answers.
+/// Rewrites the result of `server/discover`.
 fn discovered(value: &[u8]) -> Result<Vec<u8>, String> {
     let read: stateless::Discovered = serde_json::from_slice(value).map_err(|error| error.to_string())?;
     let mut frame = Vec::new();
@@ -247,7 +247,7 @@ fn discovered(value: &[u8]) -> Result<Vec<u8>, String> {
     member(&frame, "result")
 }
 
-/// For a round that ended in questions.
+/// Rewrites the result of a round that ended in questions.
 fn input_required(value: &[u8]) -> Result<Vec<u8>, String> {
     let read: InputRequired = serde_json::from_slice(value).map_err(|error| error.to_string())?;
     let mut frame = Vec::new();
@@ -255,7 +255,7 @@ fn input_required(value: &[u8]) -> Result<Vec<u8>, String> {
     member(&frame, "result")
 }
 
-/// For the reply that ends a stream of changes: all it says is which one.
+/// Rewrites the reply that ends a subscription stream: it only contains the id of the subscription.
 fn listen_end(value: &[u8]) -> Result<Vec<u8>, String> {
     let read: Value = serde_json::from_slice(value).map_err(|error| error.to_string())?;
     let id = read.pointer("/_meta/io.modelcontextprotocol~1subscriptionId").cloned().unwrap_or_default();
@@ -265,10 +265,10 @@ fn listen_end(value: &[u8]) -> Result<Vec<u8>, String> {
     member(&frame, "result")
 }
 
-/// For a reply whose definition is named after that of its result.
+/// Rewrites a reply whose definition is named after its result.
 fn response(definition: &str, revision: &str, value: &[u8]) -> Result<Vec<u8>, String> {
     message::reply(value, |result| {
-        // Some methods may answer with questions instead; the type of the result says so.
+        // Some methods may answer with questions instead; `resultType` tells.
         let kind: Value = serde_json::from_slice(result.as_bytes()).map_err(|error| error.to_string())?;
         let inner = match kind.get("resultType").and_then(Value::as_str) {
             Some("input_required") => "InputRequiredResult",
@@ -278,14 +278,14 @@ fn response(definition: &str, revision: &str, value: &[u8]) -> Result<Vec<u8>, S
     })
 }
 
-/// The hints that a result came with.
+/// Returns the cache hints of a result.
 fn cache(value: &[u8]) -> CacheHints {
     serde_json::from_slice::<CacheHints>(value)
         .map(|hints| CacheHints::new(hints.ttl_ms, hints.cache_scope))
         .unwrap_or_default()
 }
 
-/// A server stamps its own results, so the value's stamp is what this server is made to be.
+/// Returns the stamp of the value. A server stamps its own results, so it is given the name in the value.
 fn stamp(value: &[u8]) -> Result<stateless::Stamp, String> {
     let value: Value = serde_json::from_slice(value).map_err(|error| error.to_string())?;
     let server = match value.pointer("/_meta/io.modelcontextprotocol~1serverInfo") {
@@ -295,7 +295,7 @@ fn stamp(value: &[u8]) -> Result<stateless::Stamp, String> {
     Ok(stateless::Stamp::new(&server))
 }
 
-/// One member of a frame that was written, as it was written.
+/// Returns one member of a written frame, unchanged.
 pub(super) fn member(frame: &[u8], name: &str) -> Result<Vec<u8>, String> {
     let members: BTreeMap<String, RawJson> =
         serde_json::from_slice(frame).map_err(|error| format!("the frame is not JSON: {error}"))?;

@@ -1,7 +1,7 @@
 //! What happens to the values of one revision?
 //!
-//! Each goes through the table and back. What is wrong with the answer is noted in the report, unless the allow-list has it;
-//! at the end the list is held against what happened, so that no entry outlives its reason.
+//! Each is read and written by the type in the table. Failures are recorded in the report, unless the allow-list has
+//! them. At the end the allow-list is compared with what happened, so that unneeded entries are reported.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ pub(super) fn run(
     }
     trial.uncovered();
     trial.left_over_examples();
-    // Another seed may happen not to meet a rare loss; that says nothing about its entry.
+    // With another seed a rare loss may not occur, so its entry may still be needed.
     if seed == SEED {
         trial.left_over_losses();
     }
@@ -120,7 +120,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Reads a value with our type, writes it again, and looks at what was written.
+    /// Reads a value with our type, writes it again, and checks the output.
     fn send(&mut self, definition: &str, input: &Input<'_>) -> Result<Sent> {
         let Input { value, origin, mistakes } = input;
         let text = value.to_string();
@@ -151,7 +151,7 @@ impl Trial<'_> {
             }
         }
         for difference in compare::differences(self.document, definition, value, &written)? {
-            // What is written beyond a flawed value is what the value lacked.
+            // What is added to a flawed value is what the value lacked.
             let mends = difference.input.is_none() && !mistakes.is_empty();
             if !mends && !self.is_allowed(&difference) {
                 let Difference { path, places, input, output } = &difference;
@@ -187,7 +187,7 @@ impl Trial<'_> {
         false
     }
 
-    /// Holds the definitions without a type against the list of them, in both directions.
+    /// Compares the definitions without a type with the list of them, in both directions.
     fn uncovered(&mut self) {
         let revision = self.document.revision.as_str();
         let entries = || self.allowed.uncovered.iter().filter(|entry| entry.revisions.contains(&revision));
@@ -237,25 +237,25 @@ fn remove(reason: &str) -> String {
     format!("remove it from xtask/src/schema/allow.rs; it stood there because: {reason}")
 }
 
-/// A value to be sent.
+/// A value to read and write.
 struct Input<'v> {
     value: &'v Value,
-    /// Where it comes from, as failures tell it.
+    /// Its origin, as failures print it.
     origin: &'v str,
-    /// What is wrong with itself; if something is, what is written for it need not be valid either.
+    /// The mistakes in the value itself. If there are any, the output need not be valid either.
     mistakes: Vec<String>,
 }
 
-/// How far a value got.
+/// The outcome of reading and writing a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sent {
-    /// A type took it; what is wrong with its answer is in the report.
+    /// A type read and wrote it; failures are in the report.
     ThereAndBack,
     /// No type covers the definition.
     Nowhere,
 }
 
-/// Values made of each definition: one with as little as possible, one with everything, the others by chance.
+/// The number of values generated from each definition: one minimal, one with everything, the others random.
 const VALUES: usize = 128;
 
 #[cfg(test)]
@@ -273,7 +273,7 @@ mod tests {
         Loss { places: &["Tool/hint"], value: Some("false"), revisions: &["R"], reason: "a test" };
     const SPARE: Flawed = Flawed { definition: "Tool", revision: "R", name: "spare.json", reason: "a test" };
 
-    /// What is told of a revision with one definition and one example.
+    /// Returns the report of a revision with one definition and one example.
     fn told(example: Value, rewrite: Rewrite, allowed: &Allowed) -> String {
         let schema = json!({
             "type": "object",

@@ -1,8 +1,8 @@
-//! What does the official schema of one revision say, and is a value valid by it?
+//! What does the official schema of one revision contain, and is a value valid by it?
 //!
-//! The document is corrected first where it is known to be wrong ([`allow::CORRECTIONS`]). Then the validator of
-//! every schema in it is built, the definitions and what is nested in them, with `$ref` resolving inside the document;
-//! nothing is fetched.
+//! Known mistakes in the document are corrected first ([`allow::CORRECTIONS`]). Then a validator is built for every
+//! schema in it, both the definitions and the schemas nested in them. A `$ref` resolves inside the document; nothing is
+//! fetched.
 
 use std::fs;
 use std::path::Path;
@@ -13,10 +13,10 @@ use serde_json::{Map, Value};
 use super::allow::{self, Correction};
 use crate::run::Result;
 
-/// The schema document of one revision, ready to be asked.
+/// The schema document of one revision, with its validators.
 #[derive(Debug)]
 pub(super) struct Document {
-    /// Which revision it describes.
+    /// The revision it describes.
     pub(super) revision: String,
     root: Value,
     /// `definitions` in the older drafts of JSON Schema, `$defs` in the newer.
@@ -50,7 +50,7 @@ impl Document {
             }
         }
         let validators = jsonschema::options()
-            // 2020-12 only notes formats unless told otherwise.
+            // Draft 2020-12 checks formats only if asked to.
             .should_validate_formats(true)
             .offline()
             .build_map(&root)
@@ -58,7 +58,7 @@ impl Document {
         Ok(Self { revision: revision.to_owned(), root, section, validators })
     }
 
-    /// The same revision without room for members that it does not declare.
+    /// Returns the same document with undeclared members forbidden.
     pub(super) fn closed(&self) -> Result<Self> {
         let mut root = self.root.clone();
         close(&mut root[self.section]);
@@ -70,7 +70,7 @@ impl Document {
         self.section().keys().map(String::as_str).collect()
     }
 
-    /// Whether the revision has this definition.
+    /// Returns whether the revision has this definition.
     pub(super) fn has(&self, definition: &str) -> bool {
         self.section().contains_key(definition)
     }
@@ -80,7 +80,7 @@ impl Document {
         self.section().get(definition).ok_or_else(|| format!("there is no definition `{definition}`"))
     }
 
-    /// The name of the definition that a `$ref` points to.
+    /// Returns the name of the definition that a `$ref` points to.
     pub(super) fn referred<'r>(&self, reference: &'r Value) -> Result<&'r str> {
         let text = reference.as_str().unwrap_or_default();
         text.strip_prefix("#/")
@@ -89,24 +89,24 @@ impl Document {
             .ok_or_else(|| format!("`$ref` {reference} does not name a definition of the document"))
     }
 
-    /// Where the schema of a definition stands in the document.
+    /// Returns the pointer to the schema of a definition.
     pub(super) fn pointer(&self, definition: &str) -> String {
         format!("#/{}/{definition}", self.section)
     }
 
-    /// Whether a value is valid by the schema at `pointer`.
+    /// Returns whether a value is valid by the schema at `pointer`.
     pub(super) fn fits(&self, pointer: &str, value: &Value) -> Result<bool> {
         let validator =
             self.validators.get(pointer).ok_or_else(|| format!("there is no schema at {pointer}"))?;
         Ok(validator.is_valid(value))
     }
 
-    /// What is wrong with a value by a definition; empty when it is valid.
+    /// Returns what is wrong with a value by a definition; empty if it is valid.
     pub(super) fn mistakes(&self, definition: &str, value: &Value) -> Result<Vec<String>> {
         let pointer = self.pointer(definition);
         let validator =
             self.validators.get(&pointer).ok_or_else(|| format!("there is no schema at {pointer}"))?;
-        // Most values are valid, and a yes is found faster than reasons.
+        // Most values are valid, and this check is faster than collecting reasons.
         if validator.is_valid(value) {
             return Ok(Vec::new());
         }
@@ -122,7 +122,7 @@ impl Document {
     }
 }
 
-/// Forbids what is not declared wherever something is. Schemas of tools and `_meta` are anybody's.
+/// Forbids undeclared members in every object that declares some. Schemas of tools and `_meta` stay open.
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(keywords) => {

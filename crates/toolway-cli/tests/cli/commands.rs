@@ -8,7 +8,7 @@ fn ok(stdout: &str) -> Ran {
     Ran { code: Some(0), stdout: stdout.to_owned(), stderr: String::new() }
 }
 
-/// The same words to the same server: on a pipe, in the author's own program, and over HTTP.
+/// Runs the same arguments against the same server: over a pipe, in the author's own program, and over HTTP.
 fn everywhere(words: &[&str], check: impl Fn(Ran)) {
     check(on_fixture(words));
     check(own(words));
@@ -88,7 +88,7 @@ fn what_is_no_text_is_named_and_can_be_saved() {
     assert_eq!(own(&["call", "facts"]), ok("{\n  \"z\": 1,\n  \"a\": [\n    true,\n    null\n  ]\n}\n"));
     let folder = Folder::new();
     let directory = folder.0.join("new");
-    // What is there already stays.
+    // An existing file is not overwritten.
     folder.write("new/1.png", "mine");
     let ran = own(&["call", "draw", "--save", directory.to_str().unwrap()]);
     assert_eq!(ran, ok(&format!("a dot\n[image/png, 4 bytes: {}]\n", directory.join("2.png").display())));
@@ -158,7 +158,7 @@ fn a_revision_can_be_chosen() {
 fn whoever_reads_only_the_beginning_is_no_failure() {
     use std::process::{Command, Stdio};
     let mut list = fixture().args(["list"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Closes its end at once.
+    // Closes its end immediately.
     let reader = Command::new("true").stdin(list.stdout.take().unwrap()).status().unwrap();
     assert!(reader.success());
     let output = list.wait_with_output().unwrap();
@@ -166,7 +166,7 @@ fn whoever_reads_only_the_beginning_is_no_failure() {
     assert!(output.status.success());
 }
 
-/// A file of 20,000 bytes, read over a pipe, over HTTP and as a server of a file names it.
+/// Reads a file of 20,000 bytes over a pipe, over HTTP, and from a server named in a configuration file.
 #[test]
 fn messages_are_as_long_as_max_message_says() {
     let folder = Folder::new();

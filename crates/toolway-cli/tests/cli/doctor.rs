@@ -1,4 +1,4 @@
-//! Which step fails? One test for each, with the words that tell what to do.
+//! Which step fails? One test for each step, with the advice that is printed.
 
 use std::io::{Read, Write};
 
@@ -10,7 +10,8 @@ use crate::stage::{
     read_request, run, say, toolway, transcript, web,
 };
 
-/// Runs `doctor`, compares its words, and looks at its report: the step that failed must be the last, and the only one.
+/// Runs `doctor`, compares its output with the golden file, and checks its report: the failed step must be the last,
+/// and the only one.
 fn diagnose(name: &str, words: &[&str], step: &str, code: i32) {
     let typed = [&["doctor"], words].concat();
     let ran = say(&typed);
@@ -95,7 +96,7 @@ fn it_answers_with_messages_that_are_no_answers() {
 fn it_says_nothing_or_no_http() {
     let silent = listen(|mut stream| drop(stream.read_to_end(&mut Vec::new())));
     diagnose("http-silent", &["--timeout", "0.5", &format!("http://{silent}/mcp")], "http", 4);
-    // It hears the request first: what comes before one is told in other words.
+    // It reads the request first: a client reports a reply that arrives before the request in other words.
     let other = listen(|mut stream| {
         let _ = stream.read(&mut [0; 4096]);
         drop(stream.write_all(b"SSH-2.0-OpenSSH_9.9\r\n"));
@@ -142,7 +143,7 @@ fn the_list_fails() {
     diagnose("list", &on(&[], fixture.to_str().unwrap(), "no-list"), "list", 5);
 }
 
-/// What one list does not tell, the others do.
+/// One list fails; the others are still printed.
 #[test]
 fn a_list_that_fails_does_not_hide_the_others() {
     let fixture = fixture_path();
@@ -164,7 +165,7 @@ fn a_list_that_fails_does_not_hide_the_others() {
     diagnose("list-half", &on(&[], fixture, "no-prompts-list"), "list", 5);
 }
 
-/// Two servers that do not share their sessions look like one that forgets them.
+/// Two servers that do not share their sessions look like one server that loses them.
 #[test]
 fn sessions_are_kept_by_one_of_several_servers() {
     let demo = || {
@@ -176,19 +177,19 @@ fn sessions_are_kept_by_one_of_several_servers() {
     let address = |server: &Http| server.url["http://".len()..].split('/').next().unwrap().to_owned();
     let url = format!("http://{}/mcp", in_turn(servers.iter().map(address).collect()));
     diagnose("session", &[&url], "session", 4);
-    // The same for those who speak no other revision.
+    // The same result for a client that is pinned to an older revision.
     let pinned = ["--protocol", &*ProtocolVersion::LATEST_HANDSHAKE.to_string(), &url];
     let ran = say(&[&["doctor"], &pinned[..]].concat());
     assert_eq!(ran.code, Some(4), "{}", ran.stdout);
     assert!(ran.stdout.contains("\n✗ session  "), "{}", ran.stdout);
-    // One alone is well, through the same balancer.
+    // A single server passes, through the same balancer.
     let url = format!("http://{}/mcp", in_turn(vec![address(&servers[0])]));
     let ran = say(&["doctor", &url]);
     assert_eq!(ran.code, Some(0), "{}", ran.stdout);
     assert!(ran.stdout.contains("\n✓ session  "), "{}", ran.stdout);
 }
 
-/// Many servers know only those sessions that they have opened themselves, and say 400 to others.
+/// Many servers know only the sessions that they have opened themselves, and answer 400 to others.
 #[test]
 fn a_session_that_is_refused_with_400_is_lost_too() {
     for body in [

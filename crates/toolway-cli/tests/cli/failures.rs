@@ -1,4 +1,4 @@
-//! What is said, and which code is given, when something goes wrong?
+//! What is printed, and with which exit code, when something goes wrong?
 
 use std::io::Read;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::stage::{Closed, Ran, fixture_path, listen, on_fixture, own, run, say, toolway, web};
 
-/// Every kind of failure: what to type, the exit code, and its name for programs.
+/// Every kind of failure: the command line, the exit code, and the error code for programs.
 fn failures(closed: &Closed) -> Vec<(Vec<String>, i32, &'static str)> {
     let fixture = fixture_path().to_str().unwrap().to_owned();
     let closed = format!("http://{}/mcp", closed.address);
@@ -43,7 +43,7 @@ fn failures(closed: &Closed) -> Vec<(Vec<String>, i32, &'static str)> {
         (on(&["prompt", "sights"], &[&fixture, "serve"]), 1, "usage"),
         (on(&["complete", "prompt"], &[&fixture, "serve"]), 1, "usage"),
         (on(&["complete", "tool", "add", "a"], &[&fixture, "serve"]), 1, "usage"),
-        // 2: nothing of that name
+        // 2: nothing with this name
         (to(&["list", "weather"]), 2, "not_found"),
         (to(&["list", "localhost:8000/mcp"]), 2, "not_found"),
         (to(&["list", "ftp://example.com"]), 2, "not_found"),
@@ -57,7 +57,7 @@ fn failures(closed: &Closed) -> Vec<(Vec<String>, i32, &'static str)> {
         (on(&["complete", "template", "cty", "name"], &[&fixture, "serve"]), 2, "not_found"),
         (on(&["prompt", "x"], &[&fixture, "no-list"]), 2, "not_found"),
         (on(&["read", "x"], &[&fixture, "no-list"]), 2, "not_found"),
-        // 3: who is asking?
+        // 3: authentication is required
         (to(&["list", &unauthorized]), 3, "auth_required"),
         (to(&["list", &forbidden]), 3, "auth_required"),
         // 4: nothing listens there
@@ -70,7 +70,7 @@ fn failures(closed: &Closed) -> Vec<(Vec<String>, i32, &'static str)> {
         (on(&["list", "--timeout", "0.3"], &[&fixture, "silent"]), 4, "unreachable"),
         (on(&["list", "--timeout", "0.3"], &[&fixture, "rubbish"]), 4, "unreachable"),
         (on(&["list"], &[&fixture, "incompatible"]), 4, "unreachable"),
-        // 5: an answer, and it is an error
+        // 5: the server answers with an error
         (on(&["call", "fail", "reason=because"], &[&fixture, "serve"]), 5, "tool_error"),
         (on(&["call", "add", "{}"], &[&fixture, "serve"]), 5, "tool_error"),
         (on(&["call", "book"], &[&fixture, "serve"]), 5, "tool_error"),
@@ -106,7 +106,7 @@ fn programs_get_one_line_of_json_for_every_failure() {
             serde_json::from_str(line).unwrap_or_else(|error| panic!("{words:?}: {error}: {stderr}"));
         assert_eq!(envelope["error"]["code"], name, "{words:?}");
         assert!(envelope["error"]["message"].as_str().is_some_and(|message| !message.is_empty()));
-        // A tool that failed has given a result, and a program may want to read it.
+        // A tool that failed has sent a result, which a program may want to read.
         let is_result = code == 5 && words[0] == "call";
         assert_eq!(!stdout.is_empty(), is_result, "{words:?}: {stdout}");
         if is_result {
@@ -186,7 +186,7 @@ fn an_interrupt_gives_a_call_up_and_ends_the_server() {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
     let mut command = toolway();
-    // The server says who it is by a file that is there as long as it runs.
+    // The tool reports progress (`waiting`) while it runs, which `-v` prints on stderr.
     command.args(["call", "wait", "-v", "--"]).arg(fixture_path()).arg("serve");
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -227,7 +227,7 @@ fn an_interrupt_is_heard_while_arguments_are_read() {
         let mut command = crate::stage::fixture();
         command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
-        // Opens when it is read; the reader then waits for what is never written.
+        // This returns when the command opens the pipe to read; the command then waits for input that never comes.
         let writer = std::fs::File::options().write(true).open(&pipe).unwrap();
         assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
         let output = child.wait_with_output().unwrap();

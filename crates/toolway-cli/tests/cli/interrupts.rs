@@ -1,7 +1,8 @@
-//! What does a server hear of a call that is interrupted?
+//! What does a server receive when a call is interrupted?
 //!
-//! Each round is a process that calls a tool and is interrupted while the tool runs. When the process has ended, the server must have been
-//! told. `ROUNDS=200 cargo test -p toolway-cli --test cli interrupts` does more rounds than there is time for otherwise.
+//! Each round is a process that calls a tool and is interrupted while the tool runs. When the process has ended, the
+//! server must have been notified. `ROUNDS=200 cargo test -p toolway-cli --test cli interrupts` runs more rounds than
+//! the default.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,7 +16,7 @@ use toolway::prelude::*;
 
 use crate::stage::{Folder, answer, fixture_path, listen, read_request, toolway};
 
-/// Processes that run at the same time: as many make them late.
+/// The number of concurrent processes: enough to slow them down.
 const AT_ONCE: usize = 8;
 
 /// Calls the tool `wait` in as many processes as there are rounds, and interrupts each while its tool runs.
@@ -58,10 +59,10 @@ fn interrupt_one(words: &[String]) {
     assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
 }
 
-/// Sessions, and the requests in them, that something is known of.
+/// Pairs of a session and a request id.
 type Requests = Arc<Mutex<BTreeSet<(String, String)>>>;
 
-/// A server with sessions that does not end the calls of a session that is over, as many do not.
+/// A server with sessions that does not end its calls when a session ends, as many servers behave.
 #[test]
 fn a_server_with_sessions_is_told_of_every_call() {
     let (begun, cancelled, sessions) = (Requests::default(), Requests::default(), AtomicUsize::new(0));
@@ -96,7 +97,7 @@ fn a_server_with_sessions_is_told_of_every_call() {
                 });
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
                 let _ = stream.write_all(format!("{head}data: {progress}\n\n").as_bytes());
-                // The answer never comes.
+                // The answer is never sent.
                 let _ = stream.read_to_end(&mut Vec::new());
             }
             ("POST", "notifications/cancelled") => {
@@ -119,7 +120,7 @@ fn a_server_with_sessions_is_told_of_every_call() {
     assert!(left.is_empty(), "{} of {rounds} calls were left running: {left:?}", left.len());
 }
 
-/// A server on a pipe that writes down what it hears.
+/// A server on a pipe that records the methods it receives.
 #[test]
 fn a_server_on_a_pipe_is_told_of_every_call() {
     let folder = Folder::new();
@@ -136,7 +137,7 @@ fn a_server_on_a_pipe_is_told_of_every_call() {
     assert!(untold.is_empty(), "{} of {rounds} servers were not told: {untold:?}", untold.len());
 }
 
-/// Tells when it is dropped.
+/// Sends a message when it is dropped.
 struct Running(mpsc::Sender<()>);
 
 impl Drop for Running {
@@ -145,7 +146,7 @@ impl Drop for Running {
     }
 }
 
-/// Without sessions the end of the connection is the end of the call.
+/// Without sessions, closing the connection cancels the call.
 #[test]
 fn a_stateless_server_ends_every_call() {
     let (sender, ended) = mpsc::channel();

@@ -1,14 +1,15 @@
-//! The commands, as a person or a program runs them: results on stdout, everything else on stderr, and the right exit code.
+//! The commands, as a user or a program runs them: results on stdout, everything else on stderr, and the right exit
+//! code.
 //!
 //! | file | question |
 //! |---|---|
-//! | `stage.rs` | How are programs and servers started, and what is compared with what? |
+//! | `stage.rs` | How are programs and servers started, and how is their output compared? |
 //! | `commands.rs` | What do `list`, `call`, `read`, `prompt` and `complete` do? |
 //! | `targets.rs` | How is the server found? |
-//! | `failures.rs` | What is said, and which code is given, when something goes wrong? |
-//! | `interrupts.rs` | What does a server hear of a call that is interrupted? |
+//! | `failures.rs` | What is printed, and with which exit code, when something goes wrong? |
+//! | `interrupts.rs` | What does a server receive when a call is interrupted? |
 //! | `doctor.rs` | Which step fails? |
-//! | `words.rs` | Which words does a person read? |
+//! | `words.rs` | Which texts does a user read? |
 //! | `terminal.rs` | What does a user at a terminal see? |
 //! | `serve.rs` | How are servers run? |
 

@@ -1,4 +1,4 @@
-//! How are servers run? Words on stderr, frames on stdout, nothing else anywhere.
+//! How are servers run? Texts for users go to stderr, messages to stdout, and nothing else is written.
 
 use std::io::Read;
 use std::process::Command;
@@ -28,14 +28,14 @@ fn the_demo_speaks_on_stdin_and_stdout_and_says_nothing_else() {
 fn the_hints_of_the_demo_work_as_they_are_printed() {
     let mut demo = Http::start(demo());
     let hints = demo.hints_until("mcpServers");
-    // The curl line answers.
+    // The printed curl command works.
     let from = hints.find("curl ").unwrap();
     let to = hints[from..].find("\n\n").unwrap() + from;
     let output = Command::new("sh").args(["-c", &hints[from..to]]).output().unwrap();
     let reply: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
     assert_eq!(reply["result"]["content"][0]["text"], "5");
-    // The host's entry starts the demo over stdio.
+    // The printed configuration for a host starts the demo over stdio.
     let entry = hints.lines().find(|line| line.contains("mcpServers")).unwrap();
     let entry: Value = serde_json::from_str(entry).unwrap();
     let server = &entry["mcpServers"]["toolway-demo"];
@@ -61,8 +61,8 @@ fn an_address_in_use_is_named_with_a_way_out() {
 
 #[test]
 fn the_demo_serves_though_nobody_reads_its_hints() {
-    // Its address is known only by its hints, so it is given one. Another program may be quicker to take that: then the server ends
-    // as with an address in use, and gets another one.
+    // The test needs to know the address in advance, so it picks a free port. Another program may take the port first;
+    // then the server ends with "address in use", and the test picks another one.
     let (ended, ran) = loop {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = free.local_addr().unwrap().to_string();
@@ -74,7 +74,7 @@ fn the_demo_serves_though_nobody_reads_its_hints() {
             command.args(["serve", "--demo", "--http", &address]).stderr(writer).spawn().unwrap();
         let call = || say(&["call", &format!("http://{address}/mcp"), "add", "a=1", "b=2"]);
         let mut ran = call();
-        // Until it listens.
+        // Retries until the server listens.
         while ran.code == Some(4) && server.try_wait().unwrap().is_none() {
             ran = call();
         }

@@ -1,4 +1,4 @@
-//! How are programs and servers started, and what is compared with what?
+//! How are programs and servers started, and how is their output compared?
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
-/// The command `toolway`, with nothing of the machine's own settings.
+/// The command `toolway`, without the settings of this machine.
 pub(crate) fn toolway() -> Command {
     clean(Command::new(env!("CARGO_BIN_EXE_toolway")))
 }
 
-/// The author's own program.
+/// The fixture: a program that embeds the command line, as an author writes it.
 pub(crate) fn fixture() -> Command {
     clean(Command::new(fixture_path()))
 }
@@ -42,7 +42,7 @@ fn clean(mut command: Command) -> Command {
     command
 }
 
-/// What became of a command.
+/// The exit code and the output of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -53,7 +53,7 @@ pub(crate) struct Ran {
 pub(crate) fn run(mut command: Command, input: &str) -> Ran {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // A program that does not want it may have closed it.
+    // A program that does not read stdin may have closed it.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let output = child.wait_with_output().unwrap();
     Ran {
@@ -63,28 +63,28 @@ pub(crate) fn run(mut command: Command, input: &str) -> Ran {
     }
 }
 
-/// Runs `toolway` with these words against the fixture on a pipe.
+/// Runs `toolway` with these arguments against the fixture on a pipe.
 pub(crate) fn on_fixture(words: &[&str]) -> Ran {
     let mut command = toolway();
     command.args(words).arg("--").arg(fixture_path()).arg("serve");
     run(command, "")
 }
 
-/// Runs the author's own program with these words.
+/// Runs the fixture with these arguments.
 pub(crate) fn own(words: &[&str]) -> Ran {
     let mut command = fixture();
     command.args(words);
     run(command, "")
 }
 
-/// Runs `toolway` with these words.
+/// Runs `toolway` with these arguments.
 pub(crate) fn say(words: &[&str]) -> Ran {
     let mut command = toolway();
     command.args(words);
     run(command, "")
 }
 
-/// A server over HTTP, ended with the test.
+/// A server over HTTP, killed at the end of the test.
 pub(crate) struct Http {
     pub(crate) child: Child,
     pub(crate) stderr: BufReader<ChildStderr>,
@@ -102,7 +102,7 @@ impl Http {
         http
     }
 
-    /// Everything up to the line that holds `last`.
+    /// Reads stderr up to the line that contains `last`.
     pub(crate) fn hints_until(&mut self, last: &str) -> String {
         let mut hints = String::new();
         while !hints.contains(last) {
@@ -126,12 +126,12 @@ pub(crate) fn fixture_http() -> Http {
     Http::start(command)
 }
 
-/// Something that listens and treats each connection in its own way; gives its address.
+/// Listens, and handles each connection with `treat`; returns the address.
 pub(crate) fn listen(treat: impl Fn(TcpStream) + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let treat = std::sync::Arc::new(treat);
-    // It ends with the process of the test.
+    // The thread ends with the test process.
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let treat = treat.clone();
@@ -141,7 +141,7 @@ pub(crate) fn listen(treat: impl Fn(TcpStream) + Send + Sync + 'static) -> Strin
     address
 }
 
-/// A web server that says the same to every client.
+/// A web server that gives every client the same answer.
 pub(crate) fn web(status: &'static str, kind: &'static str, body: &'static str) -> String {
     listen(move |mut stream| {
         read_request(&mut stream);
@@ -149,7 +149,7 @@ pub(crate) fn web(status: &'static str, kind: &'static str, body: &'static str) 
     })
 }
 
-/// A request over HTTP.
+/// An HTTP request.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
     pub(crate) method: String,
@@ -158,7 +158,7 @@ pub(crate) struct Asked {
     pub(crate) body: Value,
 }
 
-/// Reads a request whole, so that closing the connection does not take the reply back.
+/// Reads a whole request, so that closing the connection does not discard the reply.
 pub(crate) fn read_request(stream: &mut TcpStream) -> Asked {
     let mut reader = BufReader::new(stream);
     let (mut asked, mut length) = (Asked::default(), 0);
@@ -193,7 +193,8 @@ pub(crate) fn answer(stream: &mut TcpStream, status: &str, headers: &str, body: 
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
 }
 
-/// An address that takes no connections, and that nothing else gets as long as this is kept: other tests listen at the same time.
+/// An address that accepts no connections. It stays reserved as long as this is kept, because other tests listen at the
+/// same time.
 pub(crate) struct Closed {
     pub(crate) address: String,
     _held: tokio::net::TcpSocket,
@@ -207,7 +208,7 @@ impl Closed {
     }
 }
 
-/// A balancer that passes connections on to several servers in turn; gives its address.
+/// A load balancer that forwards connections to several servers in turn; returns its address.
 pub(crate) fn in_turn(servers: Vec<String>) -> String {
     let next = AtomicUsize::new(0);
     listen(move |near| {
@@ -220,13 +221,13 @@ pub(crate) fn in_turn(servers: Vec<String>) -> String {
     })
 }
 
-/// Passes on what comes, and its end.
+/// Forwards bytes until the end of the stream, and the end itself.
 fn pass(mut from: TcpStream, mut to: TcpStream) {
     let _ = std::io::copy(&mut from, &mut to);
     let _ = to.shutdown(std::net::Shutdown::Write);
 }
 
-/// A directory of its own, gone with the test.
+/// A temporary directory, deleted at the end of the test.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -252,7 +253,7 @@ impl Drop for Folder {
     }
 }
 
-/// Compares a text with the one in `tests/golden`; `UPDATE_GOLDEN=1` writes it.
+/// Compares a text with the file in `tests/golden`; `UPDATE_GOLDEN=1` rewrites it.
 pub(crate) fn golden(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.txt"));
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -260,7 +261,7 @@ pub(crate) fn golden(name: &str, text: &str) {
         std::fs::write(&path, text).unwrap();
         return;
     }
-    // Some of the words are those of the operating system.
+    // Some of the texts come from the operating system.
     if cfg!(not(target_os = "linux")) {
         return;
     }
@@ -272,7 +273,7 @@ pub(crate) fn golden(name: &str, text: &str) {
     );
 }
 
-/// What was typed and what came of it, without what differs from run to run.
+/// The command line and its output, without the parts that differ from run to run.
 pub(crate) fn transcript(typed: &str, ran: &Ran) -> String {
     let mut text = format!("$ {typed}\n");
     text.push_str(&ran.stdout);
@@ -283,7 +284,7 @@ pub(crate) fn transcript(typed: &str, ran: &Ran) -> String {
     same_everywhere(&format!("{text}--- exit code {}\n\n", ran.code.unwrap()))
 }
 
-/// Without paths, ports and times.
+/// Replaces paths, ports and times.
 fn same_everywhere(text: &str) -> String {
     let text = text
         .replace(fixture_path().to_str().unwrap(), "FIXTURE")

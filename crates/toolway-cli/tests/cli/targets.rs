@@ -13,7 +13,7 @@ fn config(folder: &Folder, name: &str, servers: &serde_json::Value) -> String {
 
 #[test]
 fn a_program_is_named_by_its_path() {
-    // Without arguments it is no server, but it is started.
+    // Without arguments the fixture is not a server, but it is started.
     let ran = say(&["list", fixture_path().to_str().unwrap()]);
     assert_eq!((ran.code, &*ran.stdout), (Some(4), ""));
     assert!(ran.stderr.contains("ended with exit status 1"), "{}", ran.stderr);
@@ -66,7 +66,7 @@ fn files_of_the_user_are_found() {
         run(command, "")
     };
     for name in ["there", "cursor:there"] {
-        // In the user's own folder, it is the user's file all the same.
+        // In the home folder the file still counts as the user's own, not as a project's.
         for folder in [&project, &home] {
             let there = call(folder, &["call", name, "add", "a=1", "b=2"]);
             assert_eq!(
@@ -125,7 +125,7 @@ fn what_a_project_names_is_not_used_unless_somebody_says_so() {
     assert_eq!((ran.code, &*ran.stdout), (Some(1), ""), "{}", ran.stderr);
     assert_eq!(*heard.lock().unwrap(), "", "nothing was sent");
 
-    // A user who names the file knows it.
+    // A user who names the file trusts it.
     let ran = call(&["call", "--config", &file, "program", "add", "a=1", "b=2"]);
     assert_eq!(ran, Ran { code: Some(0), stdout: "3\n".to_owned(), stderr: String::new() });
     let ran = call(&["call", "--config", &own, "weather", "add", "a=1", "b=2"]);
@@ -146,7 +146,7 @@ fn variables_and_the_directory_of_a_command_are_set() {
     assert!(ran.stderr.contains(&format!("first second {}", folder.0.display())), "{}", ran.stderr);
 }
 
-/// Listens, keeps what is said, and answers nothing of use.
+/// Listens, records what it receives, and gives a useless answer.
 fn listener() -> (String, Arc<Mutex<String>>) {
     let heard = Arc::new(Mutex::new(String::new()));
     let keep = heard.clone();

@@ -10,7 +10,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::stage::{Folder, fixture, fixture_path, toolway};
 
-/// A program in a terminal of its own.
+/// A program in its own terminal.
 struct Terminal {
     master: File,
     child: Child,
@@ -35,7 +35,7 @@ impl Terminal {
         Self::start(command)
     }
 
-    /// Waits until this is seen after everything that was waited for before.
+    /// Waits until this text appears after the texts that were waited for before.
     fn sees(&mut self, text: &str) -> &mut Self {
         while !self.seen.contains(text) {
             assert!(self.read(), "{text:?} is not in {:?}", self.seen);
@@ -50,7 +50,7 @@ impl Terminal {
         self
     }
 
-    /// Everything else that is seen, and the exit code.
+    /// Returns the remaining output and the exit code.
     fn ends(&mut self) -> (String, Option<i32>) {
         while self.read() {}
         (std::mem::take(&mut self.seen), self.child.wait().unwrap().code())
@@ -58,7 +58,7 @@ impl Terminal {
 
     fn read(&mut self) -> bool {
         let mut bytes = [0; 4096];
-        // A terminal whose last program has gone says so by an error.
+        // Reading from a terminal fails after its last program has ended.
         let length = self.master.read(&mut bytes).unwrap_or(0);
         self.seen.push_str(&String::from_utf8_lossy(&bytes[..length]));
         length > 0
@@ -140,7 +140,7 @@ fn whoever_sits_there_is_asked_about_what_a_project_names() {
             assert_eq!(rest.contains("`here` is not used"), !works, "{rest:?}");
         }
     }
-    // What a stranger writes looks like nothing of ours.
+    // Control characters in an untrusted file must not imitate our own output.
     let wild =
         serde_json::json!({"command": "a", "args": ["\u{1b}[2J\u{202e}\nIt is yours.\nUse it? (y/N) "]});
     project.write("mcp.json", &serde_json::json!({"mcpServers": {"wild": wild}}).to_string());
@@ -172,7 +172,7 @@ fn a_server_cannot_command_the_terminal() {
     assert_eq!((&*seen, code), ("before\\u001b[2Jafter\r\n", Some(0)));
     let (seen, _) = Terminal::call(&["call", "fail", "reason=\u{1b}[2J"]).ends();
     assert!(!seen.contains('\u{1b}'), "{seen:?}");
-    // JSON has its own way to write some of them, and lets the others be.
+    // JSON escapes some of them itself, and leaves the others.
     let wild = ['\u{7f}', '\u{9b}', '\u{202e}'];
     let reason = format!("reason={}", String::from_iter(wild));
     let (seen, _) = Terminal::call(&["call", "fail", "--json", &reason]).ends();

@@ -1,6 +1,7 @@
-//! Are the errors that a person reads in a terminal on the page that explains them?
+//! Are the errors that a user sees in a terminal on the page that explains them?
 //!
-//! `words.rs` and `doctor.rs` keep in `tests/golden` what commands really said; here every error in there is looked up.
+//! `words.rs` and `doctor.rs` keep the real output of commands in `tests/golden`; this test looks up every error in
+//! there.
 
 #[path = "../../../toolway/tests/troubleshooting/page.rs"]
 mod page;
@@ -9,7 +10,7 @@ use std::path::Path;
 
 #[test]
 fn every_error_of_the_transcripts_is_on_the_page() {
-    // The command says with its own options what the library says with its methods.
+    // The command names its own options where the library names its methods.
     let options = [("`Http::header` or `Http::bearer`", "--header or --bearer"), ("`bearer`", "--bearer")];
     let in_our_words =
         |message: String| options.iter().fold(message, |words, (theirs, ours)| words.replace(theirs, ours));
@@ -23,7 +24,7 @@ fn every_error_of_the_transcripts_is_on_the_page() {
             let Some(error) = error_of(line) else { continue };
             errors += 1;
             let is_known = parts(error).any(|part| messages.iter().any(|message| page::says(message, part)));
-            // What the system and the server say is their own affair.
+            // Messages of the system and of the server are not on the page.
             if !is_known && !error.contains("(os error") && !error.contains(" (-32") {
                 missing.push(format!("{}: {error}", file.file_name().unwrap().display()));
             }
@@ -33,7 +34,7 @@ fn every_error_of_the_transcripts_is_on_the_page() {
     assert!(missing.is_empty(), "not in docs/troubleshooting.md:\n{}", missing.join("\n"));
 }
 
-/// An error and the sentences that it is put together from.
+/// Splits an error into itself and the sentences that it is composed of.
 fn parts(error: &str) -> impl Iterator<Item = &str> {
     let ends = |mark| error.match_indices(mark).map(|(at, _): (usize, &str)| at);
     let cuts: Vec<usize> = ends(": ").chain(ends("; ")).collect();
@@ -44,7 +45,7 @@ fn parts(error: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What a line of a transcript says that is an error, or what to do about one.
+/// Returns the error, or the advice about one, in a line of a transcript.
 fn error_of(line: &str) -> Option<&str> {
     if let Some(error) = line.strip_prefix("toolway: ") {
         return Some(error);

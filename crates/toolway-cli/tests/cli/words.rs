@@ -1,4 +1,4 @@
-//! Which words does a person read? They are kept in `tests/golden`, so that a change of them is seen.
+//! Which texts does a user read? They are kept in `tests/golden`, so that a change of them is visible.
 
 use crate::stage::{fixture_path, golden, on_fixture, own, say, transcript};
 

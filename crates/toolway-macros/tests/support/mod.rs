@@ -1,16 +1,16 @@
-//! Asks a server, as a client would.
+//! Sends requests to a server, as a client would.
 
 use serde_json::{Value, json};
 use toolway::prelude::*;
 
-/// The result of a request.
+/// Sends a request and returns its result.
 pub(crate) async fn ask(server: &Server, method: &str, params: Value) -> Value {
     let mut answer = answer(server, method, params).await;
     assert_eq!(answer.get("error"), None, "{method} failed");
     answer["result"].take()
 }
 
-/// The error of a request.
+/// Sends a request and returns its error.
 #[allow(dead_code, reason = "not every test fails")]
 pub(crate) async fn refused(server: &Server, method: &str, params: Value) -> Value {
     let mut answer = answer(server, method, params).await;
@@ -24,7 +24,7 @@ async fn answer(server: &Server, method: &str, params: Value) -> Value {
     serde_json::from_str(&answer).expect("an answer is JSON")
 }
 
-/// The text that a tool returned.
+/// Calls a tool and returns its text.
 #[allow(dead_code, reason = "not every test has tools")]
 pub(crate) async fn call(server: &Server, name: &str, arguments: Value) -> String {
     let result = ask(server, "tools/call", json!({"name": name, "arguments": arguments})).await;

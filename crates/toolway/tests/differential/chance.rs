@@ -1,6 +1,6 @@
-//! What is random here? Nothing: the same seed gives the same numbers everywhere.
+//! Where do the numbers come from? From a seed, so that the same seed gives the same numbers everywhere.
 
-/// Numbers that look random (`SplitMix64`).
+/// Pseudorandom numbers (`SplitMix64`).
 pub(crate) struct Chance(u64);
 
 impl Chance {
@@ -8,7 +8,7 @@ impl Chance {
         Self(seed)
     }
 
-    /// A number that any text has to itself.
+    /// Seeds the numbers with a text.
     pub(crate) fn of(text: &str) -> Self {
         let seed = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

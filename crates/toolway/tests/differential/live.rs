@@ -1,4 +1,4 @@
-//! How does a function of a server run a program?
+//! How does a handler of a server run a program?
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -258,7 +258,7 @@ fn form(field: &str, kind: FieldKind) -> FormSchema {
     FormSchema::new(Fields(vec![(field.to_owned(), Field::new(kind))])).with_required(vec![field.to_owned()])
 }
 
-/// An answer as a number.
+/// Converts an answer to a number.
 trait Worth {
     fn worth(self) -> u64;
 }

@@ -1,20 +1,21 @@
-//! Does a function that asks behave alike on every wire, and as if it ran straight through?
+//! Does a function that asks behave the same on every transport and revision, and as if it ran in one pass?
 //!
-//! Two hundred programs are made up, of which forty run without `cargo xtask deep`: they ask, alone and together, in loops and
-//! branches, do things once, fail, tell progress and log, and handle refusals in every way. Each runs on every wire with the same user, and each time everything that can be seen
-//! of it is compared with what the reference says: the result, the questions, the effects and the news, in their order.
+//! Two hundred programs are generated, of which forty run without `cargo xtask deep`. They ask questions, alone and
+//! together, in loops and branches, do effects once, fail, report progress, log, and handle refusals in every way. Each
+//! runs on every wire with the same user, and everything observable is compared with the reference: the result, the
+//! questions, the effects and the notifications, in order.
 //!
 //! | file | question |
 //! |---|---|
 //! | `program.rs` | What does a generated program look like? |
 //! | `run.rs` | How is a program run? |
-//! | `live.rs` | How does a function of a server run it? |
+//! | `live.rs` | How does a handler of a server run it? |
 //! | `reference.rs` | What should it do? |
 //! | `user.rs` | What does the user answer? |
 //! | `world.rs` | What happens outside of the function? |
 //!
-//! A failure prints the seed and the program; `DIFFERENTIAL_SEED=17 cargo test -p toolway --test differential` runs that one
-//! alone, `DIFFERENTIAL_SEED=0..5000` all of these.
+//! A failure prints the seed and the program; `DIFFERENTIAL_SEED=17 cargo test -p toolway --test differential` runs
+//! only that program, `DIFFERENTIAL_SEED=0..5000` runs a range.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::cast_possible_truncation, reason = "the numbers are small")]
@@ -44,10 +45,10 @@ use crate::reference::{Expected, expect};
 use crate::world::{Seen, World, outcome, told};
 
 const PROGRAMS: u64 = 200;
-/// So many of them run without `cargo xtask deep`, and so many also run where it takes longer or tells less.
+/// The number of programs without `cargo xtask deep`, and always on the older revisions and with several servers.
 const FEWER: u64 = 40;
 
-/// A few rounds for every change, all of them in `cargo xtask deep`.
+/// Returns `few` rounds for every change, and `all` in `cargo xtask deep`.
 fn rounds(few: u64, all: u64) -> u64 {
     if std::env::var("TOOLWAY_ROUNDS").is_ok_and(|rounds| rounds == "full") { all } else { few }
 }
@@ -72,9 +73,9 @@ async fn references(programs: &Programs) -> BTreeMap<u64, Expected> {
     expected
 }
 
-/// Runs a program and gathers all that can be seen of it.
+/// Runs a program and collects everything observable.
 async fn observe(client: &Client, world: &World, seed: u64) -> Seen {
-    // Who listens also hears of progress.
+    // A client that reads notifications also receives progress.
     let mut news = client.news();
     let result = client.call("execute", json!({"seed": seed})).await;
     let heard = std::iter::from_fn(|| news.try_next()).filter_map(|news| told(&news)).collect();
@@ -87,10 +88,10 @@ async fn a_function_that_asks_does_the_same_on_every_wire_as_if_it_ran_straight_
     let expected = references(&programs).await;
     let world = World::default();
     let server = server(tool(), &programs, &world).build().unwrap();
-    // What the first wire showed of the programs that the reference is not certain about.
+    // The results of the first wire, for the programs whose result the reference cannot predict.
     let first = Mutex::new(BTreeMap::new());
     each_wire_as(user::client(&world), &server, async |client| {
-        // Older ones have no forms.
+        // Older revisions have no forms.
         if client.protocol_version() < ProtocolVersion::V2025_06_18 {
             return;
         }
@@ -119,7 +120,7 @@ fn assert_same(program: &Program, seen: &Seen, expected: &Seen) {
     );
 }
 
-/// The programs are not all alike, and most of them are certain: else the test above would say little.
+/// The programs differ, and the reference predicts most of them; otherwise the test above would prove little.
 #[tokio::test]
 async fn the_programs_do_a_bit_of_everything() {
     if std::env::var_os("DIFFERENTIAL_SEED").is_some() {
@@ -148,7 +149,7 @@ async fn any_of_several_machines_can_go_on_with_a_call() {
     let store = Arc::new(Memory::default());
     let keys = ["6f6c64206b65797320617265206b65707420666f722061207768696c652e2e2e"];
     let machines: [Server; 2] = std::array::from_fn(|_| {
-        // What one of them has used up is used up for the other, too.
+        // A single-use state that one server has used is used for the other server, too.
         server(tool().single_use(), &programs, &world).store(store.clone()).seal_keys(keys).build().unwrap()
     });
     let address = balance(machines).await;
@@ -163,7 +164,7 @@ async fn any_of_several_machines_can_go_on_with_a_call() {
     }
 }
 
-/// Gives each request to the other of two servers than the one before.
+/// Sends the requests to two servers in turn.
 async fn balance(machines: [Server; 2]) -> std::net::SocketAddr {
     let services = machines.map(|machine| machine.http());
     let next = Arc::new(AtomicUsize::new(0));
@@ -177,7 +178,7 @@ async fn balance(machines: [Server; 2]) -> std::net::SocketAddr {
     address
 }
 
-/// Runs a program that was written by hand, and returns what every wire showed of it.
+/// Runs a program written by hand, and returns the result, which is the same on every wire.
 async fn on_every_wire(steps: Vec<Step>) -> Seen {
     let program = Program { seed: 0, steps, ending: Ending::Text };
     let programs: Programs = Arc::new([(0, program)].into());

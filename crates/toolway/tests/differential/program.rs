@@ -14,11 +14,11 @@ pub(crate) struct Program {
 pub(crate) enum Step {
     /// One question; its answer is noted unless it is ignored.
     Ask(Asked, Failing),
-    /// Several in one round.
+    /// Several questions in one round.
     Together(Together, Vec<Asked>, Failing),
-    /// A question for each number, under numbered keys.
+    /// A question for each number, with numbered keys.
     Loop(Times, Asked, Failing),
-    /// One way if the last note is even, another if it is odd.
+    /// Chooses one branch if the last note is even, the other if it is odd.
     Branch(Vec<Step>, Vec<Step>),
     Once(Effect),
     Remember(String),
@@ -30,7 +30,7 @@ pub(crate) enum Step {
     Return(Ending),
 }
 
-/// A question. What the user reads is made of the seed, the key and the wording.
+/// A question. Its text consists of the seed, the key and the wording.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Asked {
     pub(crate) key: String,
@@ -53,25 +53,25 @@ impl Asked {
 pub(crate) enum Kind {
     /// A derived form.
     Form,
-    /// A derived form, where *no* is a value.
+    /// A derived form, where declining is a value.
     Answer,
-    /// A form made by hand.
+    /// A form built by hand.
     Fields,
-    /// A form made by hand, whose answer is long.
+    /// A form built by hand, with a long answer.
     Essay,
     Url,
     Sample,
     Roots,
 }
 
-/// What the function does when there is no answer, or an effect fails.
+/// The reaction of the function to a missing answer or a failed effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failing {
     /// `?`
     PassOn,
-    /// `let _ =`, whether it fails or not.
+    /// `let _ =`, for success and failure.
     Ignore,
-    /// Notes why not, and goes on.
+    /// Notes the reason, and continues.
     Note,
     /// Tries once more (effects only).
     Retry,
@@ -86,24 +86,24 @@ pub(crate) enum Together {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Times {
     Always(u64),
-    /// What is left of the last note when it is divided by this.
+    /// The last note modulo this number.
     ByLastNote(u64),
 }
 
-/// Something that is done once.
+/// An effect that is done once.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Effect {
     pub(crate) key: String,
-    /// Whether the world makes it fail the first time.
+    /// `true` if the first attempt fails.
     pub(crate) fails_first: bool,
     pub(crate) failing: Failing,
-    /// Whether its result depends on the last note.
+    /// `true` if its result depends on the last note.
     pub(crate) uses_last_note: bool,
-    /// What it says to the log while it works.
+    /// A log message that it sends while it works.
     pub(crate) says: Option<Words>,
-    /// What it has to know before it can begin.
+    /// A question that must be answered before it can begin.
     pub(crate) asks: Option<Asked>,
-    /// How many bytes its result has besides.
+    /// The number of additional bytes in its result.
     pub(crate) bulk: usize,
 }
 
@@ -114,7 +114,7 @@ pub(crate) enum Level {
     Error,
 }
 
-/// Few, so that a program often says the same twice.
+/// Few different messages, so that a program often repeats one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Words {
     Working,
@@ -130,7 +130,7 @@ pub(crate) enum Ending {
 }
 
 impl Program {
-    /// The program of a seed.
+    /// Generates the program of a seed.
     pub(crate) fn generate(seed: u64) -> Self {
         let mut author = Author { chance: Chance::new(seed), asks: 0, effects: 0, done: 0.0 };
         let length = 4 + author.chance.below(8);
@@ -153,11 +153,11 @@ impl Program {
     }
 }
 
-/// What is asked together as a tuple.
+/// The kinds that are asked together as a tuple.
 pub(crate) const TUPLES: [[Kind; 3]; 2] =
     [[Kind::Form, Kind::Answer, Kind::Sample], [Kind::Fields, Kind::Url, Kind::Roots]];
 
-/// Makes up programs.
+/// Generates programs.
 struct Author {
     chance: Chance,
     asks: u32,
@@ -206,12 +206,12 @@ impl Author {
         }
     }
 
-    /// Sometimes the same question again; rarely another one with its key.
+    /// Sometimes repeats an earlier question; rarely uses its key for another question.
     fn asked(&mut self) -> Asked {
         let kind = self.kind();
         if self.asks > 0 && self.chance.is_one_in(12) {
             let key = format!("q{}", self.chance.below(u64::from(self.asks)));
-            // A key tells the kind, so that only the wording can be wrong.
+            // The key determines the kind, so that only the wording can differ.
             let kind = kind_of(&key);
             return Asked { key, kind, wording: u8::from(self.chance.is_one_in(4)) };
         }
@@ -236,11 +236,11 @@ impl Author {
     }
 
     fn effect(&mut self) -> Effect {
-        // Under a key that nobody else uses: what an effect has asked is not looked at again once it is done.
+        // Uses a key of its own: the question of an effect is not asked again once the effect is done.
         let asks = self.chance.is_one_in(5).then(|| self.asked_inside());
         let fails_first = self.chance.is_one_in(2);
         let failing = match self.chance.below(8) {
-            // What asks must not be ignored: others would be done before it.
+            // A failure of an effect that asks must not be ignored: later effects would run before it.
             _ if asks.is_some() => Failing::PassOn,
             0..=3 => Failing::Retry,
             4 => Failing::PassOn,
@@ -258,7 +258,7 @@ impl Author {
         }
     }
 
-    /// Sometimes one that was there before: then it is not done again.
+    /// Sometimes repeats an earlier key: then the effect is not done again.
     fn effect_key(&mut self) -> String {
         if self.effects > 0 && self.chance.is_one_in(8) {
             return format!("e{}", self.chance.below(u64::from(self.effects)));
@@ -267,7 +267,7 @@ impl Author {
         format!("e{}", self.effects - 1)
     }
 
-    /// Mostly more; sometimes the same again, or less.
+    /// Progress mostly grows; sometimes it repeats or shrinks.
     fn progress(&mut self) -> Step {
         match self.chance.below(6) {
             0 => self.done -= 1.5,

@@ -1,6 +1,6 @@
-//! What should a program do? What it does when it runs straight through, with the answers at hand and no rounds at all.
+//! What should a program do? The same as when it runs in one pass, with the answers available and without rounds.
 //!
-//! The only thing it knows of rounds is how many there may be.
+//! The only thing the reference knows about rounds is their maximum number.
 
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -14,15 +14,15 @@ use crate::world::{Seen, World, said_log, said_progress};
 
 const MAX_ROUNDS: u32 = 10;
 
-/// What should be seen of a program.
+/// The expected observations of a program.
 pub(crate) struct Expected {
     pub(crate) seen: Seen,
-    /// Whether that can be told from here. An effect that fails is tried again when the function runs again, so what comes after
-    /// it depends on the rounds; such a program must only be the same on every wire.
+    /// `true` if the reference can predict the result. A failed effect is retried when the function runs again, so what
+    /// follows depends on the rounds; such a program only has to behave the same on every wire.
     pub(crate) is_certain: bool,
 }
 
-/// Runs a program straight through.
+/// Runs a program in one pass.
 pub(crate) async fn expect(program: &Program) -> Expected {
     let mut reference = Reference {
         seed: program.seed,
@@ -61,18 +61,18 @@ struct Reference {
     world: World,
     news: Vec<String>,
     told: f64,
-    /// What was answered, by key, and to which question.
+    /// The answers, by key, with their questions.
     answers: BTreeMap<String, (Asked, Mind)>,
-    /// The questions that go out in one round with the next one.
+    /// The questions that are sent in the same round as the next one.
     open: Vec<String>,
     rounds: u32,
     done: BTreeMap<String, u64>,
-    /// Whether an effect failed that may be tried again.
+    /// `true` if an effect failed that may be retried.
     has_failed: bool,
     is_certain: bool,
 }
 
-/// Why a program does not go on.
+/// The reason why a program stops.
 struct Why {
     kind: Reason,
     text: String,
@@ -84,7 +84,7 @@ enum Reason {
     Cancelled,
     Misfit,
     Broken,
-    /// A misfit of which the function knows no more than that it is a failure.
+    /// A misfit that the function sees only as some failure.
     MisfitInside,
     Other,
 }
@@ -130,7 +130,7 @@ impl Reference {
         }
     }
 
-    /// Puts a new question to the user.
+    /// Asks the user a new question.
     fn put(&mut self, asked: &Asked) -> Result<Mind, Why> {
         if self.open.is_empty() {
             if self.rounds == MAX_ROUNDS {
@@ -148,7 +148,7 @@ impl Reference {
         Ok(mind)
     }
 
-    /// Whoever does not go on without an answer ends the round, if there is none yet.
+    /// Ends the round if an unanswered question is needed to continue.
     fn wait(&mut self, all: &[Asked], failing: Failing) {
         if failing != Failing::Ignore && all.iter().any(|asked| self.open.contains(&asked.key)) {
             self.open.clear();
@@ -194,13 +194,14 @@ impl Reference {
 }
 
 impl Reason {
-    /// What a resource or an effect says about a question: to the caller the same, to the function nothing.
+    /// The reason as seen through a resource or an effect: the same for the caller, but not known to the function.
     fn inside(self) -> Self {
         if self == Self::Misfit { Self::MisfitInside } else { Self::Other }
     }
 }
 
-/// The way in which *no* is told does not make a question another one, and one for roots has no text.
+/// Returns whether two questions are the same. How declining is handled does not matter, and a question for roots has
+/// no text.
 fn is_same(known: &Asked, asked: &Asked) -> bool {
     let kind = |kind| if kind == Kind::Answer { Kind::Form } else { kind };
     kind(known.kind) == kind(asked.kind) && (known.wording == asked.wording || asked.kind == Kind::Roots)
@@ -219,7 +220,7 @@ impl Host for Reference {
         all: &'a [Asked],
         failing: Failing,
     ) -> Doing<'a, Result<Vec<u64>, Why>> {
-        // Each is asked, whatever becomes of the others.
+        // All are asked, even if one fails.
         let found: Vec<_> = all.iter().map(|asked| self.find(asked)).collect();
         self.wait(all, failing);
         Box::pin(ready(found.into_iter().collect()))

@@ -1,4 +1,4 @@
-//! How is a program run? Step by step, by whoever can ask, do and say things.
+//! How is a program run? Step by step, by a host that can ask, do effects and send messages.
 
 use std::pin::Pin;
 
@@ -6,7 +6,7 @@ use crate::program::{Asked, Effect, Ending, Failing, Level, Program, Step, Times
 
 pub(crate) type Doing<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Can ask, do and say things: a server's function, or the reference.
+/// A host of a program: a handler of a server, or the reference.
 pub(crate) trait Host: Send {
     type Failure: Failure;
 
@@ -19,7 +19,7 @@ pub(crate) trait Host: Send {
         failing: Failing,
     ) -> Doing<'a, Result<Vec<u64>, Self::Failure>>;
 
-    /// Reads a resource that says something and then asks.
+    /// Reads a resource that sends a message and then asks.
     fn read<'a>(&'a mut self, asked: &'a Asked, failing: Failing) -> Doing<'a, Result<u64, Self::Failure>>;
 
     fn once<'a>(&'a mut self, effect: &'a Effect, note: u64) -> Doing<'a, Result<u64, Self::Failure>>;
@@ -32,7 +32,7 @@ pub(crate) trait Host: Send {
 }
 
 pub(crate) trait Failure: Send {
-    /// What is noted of a failure that a function may handle; nothing for those that it has to pass on.
+    /// The note for a failure that a function may handle; `None` for failures that it has to pass on.
     fn note(&self) -> Option<u64>;
 }
 
@@ -41,7 +41,7 @@ pub(crate) const CANCELLED: u64 = 301;
 pub(crate) const MISFIT: u64 = 302;
 pub(crate) const BROKEN: u64 = 303;
 
-/// What a program ended with, and what it has noted until then.
+/// How a program ended, and its notes.
 pub(crate) struct Ended {
     pub(crate) ending: Ending,
     pub(crate) notes: Vec<u64>,
@@ -53,7 +53,7 @@ pub(crate) async fn run<H: Host>(host: &mut H, program: &Program) -> Result<Ende
     Ok(Ended { ending: early.unwrap_or(program.ending), notes })
 }
 
-/// Takes steps; says how the function ends if one of them ends it.
+/// Runs steps; returns the ending if one of them ends the function.
 fn steps<'a, H: Host>(
     host: &'a mut H,
     all: &'a [Step],
@@ -105,7 +105,7 @@ fn steps<'a, H: Host>(
     })
 }
 
-/// Notes a result, or does with a failure what the program says.
+/// Notes a result, or handles a failure as the program says.
 fn keep<F: Failure>(notes: &mut Vec<u64>, failing: Failing, result: Result<u64, F>) -> Result<(), F> {
     let note = match (result, failing) {
         (_, Failing::Ignore) => return Ok(()),

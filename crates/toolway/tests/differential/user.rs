@@ -1,4 +1,4 @@
-//! What does the user answer? It depends on the text of the question alone, so it is the same on every wire.
+//! What does the user answer? The answer depends only on the text of the question, so it is the same on every wire.
 
 use serde_json::json;
 use toolway::client::{Answer, ClientBuilder};
@@ -9,22 +9,22 @@ use crate::chance::Chance;
 use crate::program::Kind;
 use crate::world::World;
 
-/// What an essay takes: five of them are more than a call may remember.
+/// The size of an essay, in bytes: five of them exceed what a call may remember.
 const ESSAY: usize = 9 * 1024;
 pub(crate) const ROOTS: u64 = 2;
 
-/// The user's mind.
+/// A decision of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mind {
     Amount(u64),
-    /// Something that the form does not take.
+    /// An answer that does not fit the form.
     Nonsense,
     Decline,
     Cancel,
 }
 
 impl Mind {
-    /// What the user thinks of a question.
+    /// Decides how the user answers a question.
     pub(crate) fn about(text: &str, kind: Kind) -> Self {
         let mut chance = Chance::of(text);
         let amount = chance.below(100);
@@ -54,7 +54,7 @@ impl Mind {
     }
 }
 
-/// A client whose user notes every question in the world's books.
+/// A client whose user records every question in the world.
 pub(crate) fn client(world: &World) -> ClientBuilder {
     let (forms, pages, model, roots) = (world.clone(), world.clone(), world.clone(), world.clone());
     Client::builder()

@@ -1,4 +1,4 @@
-//! What happens outside of the function, and who keeps the books about it?
+//! What happens outside of the function, and where is it recorded?
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 use toolway::Notification;
 use toolway::types::CallToolResult;
 
-/// Everything that can be seen of one call of a program.
+/// Everything observable of one call of a program.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Seen {
     /// The result, or the error.
     pub(crate) outcome: Value,
-    /// What the user, the model and the client were asked, in order.
+    /// The questions to the user, the model and the client, in order.
     pub(crate) questions: Vec<String>,
-    /// What was done and what failed, in order.
+    /// The effects and failed attempts, in order.
     pub(crate) effects: Vec<String>,
     /// Progress and log messages, in order.
     pub(crate) news: Vec<String>,
 }
 
-/// The world is shared by all servers and clients of a test; one program runs in it at a time.
+/// The world is shared by all servers and clients of a test; it runs one program at a time.
 #[derive(Clone, Default)]
 pub(crate) struct World(Arc<Mutex<Books>>);
 
@@ -41,7 +41,7 @@ impl World {
         self.books().questions.push(text.to_owned());
     }
 
-    /// Does something, or fails to.
+    /// Does an effect, or fails.
     pub(crate) fn attempt(&self, key: &str, note: u64, fails_first: bool) -> Result<u64, String> {
         let mut books = self.books();
         let tries = books.tries.entry(key.to_owned()).or_default();
@@ -54,7 +54,7 @@ impl World {
         Ok(note * 3 + key.len() as u64)
     }
 
-    /// A number that nobody else gets.
+    /// Returns a unique number.
     pub(crate) fn ticket(&self, key: &str) -> u64 {
         let mut books = self.books();
         books.tickets += 1;
@@ -63,14 +63,14 @@ impl World {
         ticket
     }
 
-    /// Ends a program: what was seen of it, in a world that is new again.
+    /// Ends a program: returns the observations and resets the world.
     pub(crate) fn close(&self, outcome: Value, news: Vec<String>) -> Seen {
         let Books { questions, effects, .. } = std::mem::take(&mut *self.books());
         Seen { outcome, questions, effects, news }
     }
 }
 
-/// A result or an error, without what the eras say around it.
+/// A result or an error, without the parts that depend on the era.
 pub(crate) fn outcome(result: toolway::Result<CallToolResult>) -> Value {
     match result {
         Ok(result) => json!({
@@ -80,7 +80,7 @@ pub(crate) fn outcome(result: toolway::Result<CallToolResult>) -> Value {
         }),
         Err(error) => match error.rpc() {
             Some(rpc) => {
-                // How exactly an answer does not fit is the business of forms.
+                // The exact reason why an answer does not fit is tested with the forms.
                 let (message, fit) = rpc
                     .message
                     .split_once(" does not fit")
@@ -92,7 +92,7 @@ pub(crate) fn outcome(result: toolway::Result<CallToolResult>) -> Value {
     }
 }
 
-/// What a client heard.
+/// Describes a notification that a client received.
 pub(crate) fn told(news: &Notification) -> Option<String> {
     match news {
         Notification::Progress(progress) => {
@@ -102,7 +102,7 @@ pub(crate) fn told(news: &Notification) -> Option<String> {
         Notification::LogMessage(message) => {
             Some(said_log(message.level.as_str(), &message.data.decode().ok()?))
         }
-        // That a question is not wanted any more, for example, would be a surprise.
+        // Any other notification is unexpected, and shows up as a difference.
         other => Some(format!("{other:?}")),
     }
 }

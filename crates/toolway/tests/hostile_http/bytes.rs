@@ -1,14 +1,14 @@
-//! Which bytes get which answer? The tables stand in `framing.rs` and `messages.rs`.
+//! Which bytes get which answer? The tables are in `framing.rs` and `messages.rs`.
 
 use toolway::prelude::*;
 
 use crate::wire::{Answer, Served, discover};
 
-/// What a stranger sends, and what must come back.
+/// The bytes that an attacker sends, and the expected answers.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) sent: Vec<u8>,
-    /// Whether the stranger says that nothing more will come.
+    /// `true` if the attacker then closes its writing half.
     pub(crate) then_finishes: bool,
     pub(crate) due: Vec<(u16, Body)>,
     pub(crate) after: After,
@@ -17,18 +17,18 @@ pub(crate) struct Case {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Body {
     Nothing,
-    /// An answer that is no error.
+    /// An answer that is not an error.
     Result,
     /// An error with this code.
     Error(i64),
 }
 
-/// What becomes of the connection.
+/// The expected state of the connection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum After {
     /// The next request on it is answered.
     Open,
-    /// It is closed, and whatever follows is nobody's request.
+    /// It is closed, and the bytes that follow are not read as a request.
     Closed,
 }
 
@@ -42,22 +42,22 @@ pub(crate) fn case(
     Case { name, sent: sent.into(), then_finishes: false, due: vec![(status, body)], after }
 }
 
-/// Refused by the library that speaks HTTP, which says nothing about why, and closes the connection.
+/// Refused by the HTTP library, which gives no reason and closes the connection.
 pub(crate) fn no_http(name: &'static str, sent: impl Into<Vec<u8>>, status: u16) -> Case {
     case(name, sent, status, Body::Nothing, After::Closed)
 }
 
-/// Well-formed HTTP that is refused with an error; the connection goes on.
+/// Well-formed HTTP that is refused with an error; the connection stays open.
 pub(crate) fn refused(name: &'static str, sent: impl Into<Vec<u8>>, status: u16, code: i64) -> Case {
     case(name, sent, status, Body::Error(code), After::Open)
 }
 
-/// Odd, but allowed.
+/// Unusual, but allowed.
 pub(crate) fn taken(name: &'static str, sent: impl Into<Vec<u8>>) -> Case {
     case(name, sent, 200, Body::Result, After::Open)
 }
 
-/// Tries every case, and tells all that went wrong.
+/// Tries every case, and reports all failures.
 pub(crate) async fn try_all(served: &Served, cases: Vec<Case>) {
     let mut wrong = Vec::new();
     for case in cases {
@@ -88,7 +88,7 @@ async fn try_one(served: &Served, case: &Case) -> Result<(), String> {
         return Err(format!("a page may read it: {}", leak.head));
     }
     let shown: Vec<_> = answers.iter().map(|answer| (answer.status, body(answer))).collect();
-    // Whatever would still come for the bytes above comes before the answer to this.
+    // Any further answer to the bytes above would arrive before the answer to this.
     wire.send(&discover("Connection: close\r\n")).await;
     let next = wire.answer().await.map(|answer| (answer.status, body(&answer)));
     let after = match next {
@@ -107,7 +107,7 @@ fn body(answer: &Answer) -> Body {
     if answer.body.is_empty() {
         return Body::Nothing;
     }
-    // What is no message, `/health` for one, has no code.
+    // An answer that is not a message, such as that of `/health`, has no code.
     let Ok(message) = serde_json::from_slice::<serde_json::Value>(&answer.body) else { return Body::Nothing };
     match message["error"]["code"].as_i64() {
         Some(code) => Body::Error(code),
@@ -115,7 +115,7 @@ fn body(answer: &Answer) -> Body {
     }
 }
 
-/// Whoever the header names, or nobody.
+/// The principal that the header names, if any.
 async fn who(headers: Headers) -> Admit {
     match headers.text("x-who") {
         Some(name) => Admit::as_principal(name),
@@ -128,7 +128,7 @@ fn add(a: i64, b: i64) -> i64 {
     a + b
 }
 
-/// The longest body that the server of these cases takes.
+/// The longest body that the server of these cases accepts.
 pub(crate) const MAX_BODY: usize = 2 << 20;
 
 pub(crate) async fn served() -> Served {

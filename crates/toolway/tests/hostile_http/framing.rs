@@ -1,6 +1,6 @@
-//! Odd HTTP: what does the door say to requests that are cut, doubled, smuggled or sent from elsewhere?
+//! Unusual HTTP: how does the server answer requests that are cut, doubled, smuggled or sent from another origin?
 //!
-//! What the library below us refuses itself has no body. It is written down here so that a change of it is seen.
+//! Refusals by the HTTP library below us have no body. They are listed here so that a change of them is noticed.
 
 use crate::bytes::{After, Body, Case, MAX_BODY, case, no_http, refused, served, taken, try_all};
 use crate::turn;
@@ -39,7 +39,7 @@ async fn media_types_decide_before_a_body_is_read() {
     try_all(&served().await, media_types()).await;
 }
 
-/// Right headers for what `body` says.
+/// Valid headers for `body`.
 fn headers() -> String {
     mirrored("server/discover", "")
 }
@@ -48,7 +48,7 @@ fn body() -> String {
     stateless("1", "server/discover", "")
 }
 
-/// A right message with these headers for its length.
+/// A valid message with these length headers.
 fn sized(length: &str) -> Vec<u8> {
     framed(&format!("{}{length}", headers()), body().as_bytes())
 }
@@ -57,7 +57,7 @@ fn chunked(rest: &str) -> Vec<u8> {
     framed(&format!("{}Transfer-Encoding: chunked\r\n", headers()), rest.as_bytes())
 }
 
-/// The body as one chunk, with these two things behind its size and behind its end.
+/// The body as one chunk, with an extension after its size and trailers after its end.
 fn one_chunk(extension: &str, trailers: &str) -> Vec<u8> {
     let body = body();
     chunked(&format!("{:x}{extension}\r\n{body}\r\n0\r\n{trailers}\r\n", body.len()))
@@ -66,7 +66,7 @@ fn one_chunk(extension: &str, trailers: &str) -> Vec<u8> {
 fn lengths() -> Vec<Case> {
     let length = body().len();
     let over = MAX_BODY + 1;
-    // What a proxy that goes by the other header would take for a request of somebody else.
+    // The part that a proxy which uses the other header would treat as a separate request.
     let smuggled = |first: &str| {
         let inner = String::from_utf8(call("add")).unwrap();
         framed(&format!("{}{first}", headers()), format!("0\r\n\r\n{inner}").as_bytes())
@@ -87,7 +87,7 @@ fn lengths() -> Vec<Case> {
         case(name, sent, 400, Body::Error(INVALID_REQUEST), After::Closed)
     };
     vec![
-        // RFC 9112, 6.3: the chunks count, and the connection ends. The empty body is no message.
+        // RFC 9112, 6.3: the chunks count, and the connection is closed. The empty body is not a message.
         ambiguous(
             "a length and chunks",
             smuggled("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"),
@@ -99,7 +99,7 @@ fn lengths() -> Vec<Case> {
             PARSE_ERROR,
         ),
         no_http("chunks that are not last", sized("Transfer-Encoding: chunked, gzip\r\n"), 400),
-        // The last coding is what ends a body, and a body is unpacked once: what is inside is no chunk.
+        // The last coding determines the end of a body, and a body is decoded once: its content is not a chunk.
         ambiguous("chunks twice", sized("Transfer-Encoding: chunked, chunked\r\n"), INVALID_REQUEST),
         ambiguous(
             "chunks on two lines",
@@ -218,13 +218,13 @@ fn heads() -> Vec<Case> {
         no_http("NUL in a name", discover("X\0A: b\r\n"), 400),
         no_http("NUL in a path", plain("GET /mcp\0"), 400),
         no_http("a space in a path", plain("GET /mcp /mcp"), 400),
-        // RFC 9112, 2.2: a recipient may take a single LF for the end of a line.
+        // RFC 9112, 2.2: a recipient may accept a single LF as the end of a line.
         taken("bare LF in headers", discover("X-A: b\nX-B: c\n")),
         taken("a header that is no ASCII", discover("X-A: \u{e9}\r\n")),
         taken("as many headers as may be", many(100 - own)),
         no_http("one header too many", many(101 - own), 431),
         no_http("a thousand headers", many(1000), 431),
-        // The limit is looked at between two reads, each of which may be as long again.
+        // The limit is checked between two reads, each of which may be as long again.
         no_http("a head far over 64 KiB", discover(&format!("X-A: {}\r\n", "a".repeat(300_000))), 431),
         no_http("a path far over 64 KiB", path(300_000), 431),
         refused("a long path", path(60_000), 404, INVALID_REQUEST),
@@ -321,7 +321,7 @@ fn methods() -> Vec<Case> {
         },
         no_http("HTTP/0.9", "GET /mcp\r\n\r\n", 400),
         no_http("HTTP/1.2", with("GET /mcp HTTP/1.2", ""), 400),
-        // Its whole beginning is for those who speak it, with the feature `h2c`.
+        // The complete preface starts HTTP/2, with the feature `h2c`.
         no_http("almost HTTP/2", "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", 400),
         no_http("no method", with(" /mcp HTTP/1.1", ""), 400),
     ]

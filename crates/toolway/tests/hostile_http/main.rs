@@ -1,15 +1,16 @@
-//! Strangers on the HTTP door: does a server on a real socket outlive whatever they send, or do not send?
+//! Attackers on HTTP: does a server on a real socket survive whatever they send, or do not send?
 //!
-//! A binary of its own, because it counts the memory of the whole process; its tests take turns for the same reason.
+//! A test binary of its own, because it counts the memory of the whole process; its tests run one at a time for the
+//! same reason.
 //!
 //! | file | question |
 //! |---|---|
 //! | `wire.rs` | How is raw HTTP sent, and how are answers read? |
 //! | `bytes.rs` | Which bytes get which answer? |
-//! | `framing.rs`, `messages.rs` | What do strangers send: odd HTTP, odd messages? |
-//! | `slow.rs` | What of those who send or read too slowly? |
-//! | `many.rs` | What of those who want too much? |
-//! | `stop.rs` | How does it stop while they are there? |
+//! | `framing.rs`, `messages.rs` | What do attackers send: unusual HTTP, unusual messages? |
+//! | `slow.rs` | What happens to clients that send or read too slowly? |
+//! | `many.rs` | What happens to clients that want too much? |
+//! | `stop.rs` | How does the server shut down while clients are connected? |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -34,7 +35,7 @@ async fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().await
 }
 
-/// How much more memory than `before` was taken at any time since the peak was last reset.
+/// Returns the peak memory above `before` since the peak was last reset.
 fn peak_since(before: usize) -> usize {
     MEMORY.peak_usage().saturating_sub(before)
 }

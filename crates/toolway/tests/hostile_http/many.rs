@@ -1,4 +1,5 @@
-//! What of those who want too much? Each limit is told as such, holds, and gives way when there is room again.
+//! What happens to clients that want too much? Each limit is reported as such, holds, and allows requests again when
+//! there is room.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -15,14 +16,14 @@ use toolway::server::http::{HttpBody, HttpService, Remote};
 use crate::wire::{Answer, HANDSHAKE, Served, call, discover, get, initialize, mirrored, post, stateless};
 use crate::{MEMORY, peak_since, turn};
 
-/// What a session may cost that says little about itself.
+/// The memory that a session with a short `initialize` may take.
 const SESSION: usize = 8 << 10;
-/// What one may cost that says as much as it can.
+/// The memory that a session with the largest `initialize` may take.
 const GREEDY_SESSION: usize = 384 << 10;
-/// What a stream may cost on which nothing is said.
+/// The memory that a silent stream may take.
 const STREAM: usize = 10 << 10;
 
-/// There is no room now, and the answer says when to come again.
+/// Returns whether the answer reports that the server is full, and when to retry.
 fn is_full(answer: &Answer) -> bool {
     let error = &answer.json()["error"];
     answer.status == 503
@@ -49,7 +50,7 @@ async fn three_thousand_openings_of_one_peer_are_a_thousand_sessions() {
     assert_eq!((opened, full), (1_000, 2_000));
     let peak = peak_since(before);
     assert!(peak < 1_000 * SESSION, "{peak} bytes at the peak");
-    // Those who need no session are served as ever.
+    // Clients without a session are still served.
     assert!(door.is_well().await);
 }
 
@@ -58,7 +59,7 @@ async fn what_a_client_says_about_itself_is_kept_only_if_it_is_little() {
     const OPENED: usize = 100;
     let _turn = turn().await;
     let service = server().http();
-    // Small objects are what takes the most memory for its text.
+    // Small objects take the most memory for their length.
     let greedy = |objects: usize, text: usize| {
         let mut body: Value = serde_json::from_str(&initialize()).unwrap();
         body["params"]["capabilities"] =
@@ -121,7 +122,7 @@ async fn two_thousand_idle_streams_cost_little_hear_the_news_and_end() {
     let unread = peak_since(before) / MANY;
     assert!(unread < STREAM, "{unread} bytes for a stream that nobody has read");
     for body in &mut bodies {
-        // Where to come back to, and then nothing for a long time.
+        // The id to resume from, and then nothing for a long time.
         assert!(text(body).await.unwrap().contains("id: "));
         let mut next = std::pin::pin!(body.frame());
         assert!(std::future::poll_fn(|cx| std::task::Poll::Ready(next.as_mut().poll(cx))).await.is_pending());
@@ -161,7 +162,7 @@ async fn streams_of_changes_have_so_many_places() {
     let session = door.open("").await;
     let answer = door.ask(&get(&session)).await;
     assert!(is_full(&answer), "{answer:?}");
-    // Who asked to listen gets an answer to that.
+    // A request to listen gets an error as its answer.
     let answer = door.ask(&listen).await;
     let error = &answer.json()["error"];
     assert_eq!((answer.status, &error["code"], &answer.json()["id"]), (503, &json!(-32603), &json!(7)));
@@ -226,7 +227,7 @@ async fn a_session_has_so_many_running_requests_and_another_its_own() {
     }
 }
 
-/// Lets the test see who came, and say who may go.
+/// Shows the test which calls have begun, and lets the test release them.
 struct Gate {
     entered: Semaphore,
     open: Semaphore,
@@ -280,7 +281,7 @@ async fn session(service: &HttpService) -> String {
     open(service, None).await.headers()["mcp-session-id"].to_str().unwrap().to_owned()
 }
 
-/// The next piece of a body; nothing at its end.
+/// Reads the next piece of a body; `None` at its end.
 async fn text(body: &mut HttpBody) -> Option<String> {
     let frame = body.frame().await?.unwrap();
     Some(String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap())

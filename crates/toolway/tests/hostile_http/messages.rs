@@ -1,4 +1,4 @@
-//! Odd messages in proper HTTP: is each read in one way only, or refused?
+//! Unusual messages in valid HTTP: does each have only one reading, or is it refused?
 
 use serde_json::json;
 
@@ -95,7 +95,7 @@ fn texts() -> Vec<Case> {
         taken("NUL in a key", with_param(r#""a\u0000b":1"#)),
         refused("a long s", edited(r#""params""#, r#""param\u017f""#), 400, INVALID_PARAMS),
         taken("half a surrogate pair", with_param(r#""x":"\ud800""#)),
-        // Keys are compared, so each of them must be a text; what nobody reads may stay as it is.
+        // Keys are compared, so each of them must be text; values that are not read may contain anything.
         broken("half a surrogate pair as a key", with_param(r#""\udc00":1"#)),
         taken("a number beyond numbers", with_param(r#""x":1e400"#)),
         taken("minus nothing", with_param(r#""x":-0"#)),
@@ -112,7 +112,7 @@ fn texts() -> Vec<Case> {
     ]
 }
 
-/// The message with these bytes inside a text.
+/// The message with these bytes inside a string.
 fn with_raw(right: &str, bytes: &[u8]) -> Vec<u8> {
     let (front, back) = right.split_once(r#""params":{"#).unwrap();
     let front = format!(r#"{front}"params":{{"x":""#);
@@ -147,7 +147,7 @@ async fn sessions(served: &Served) -> Vec<Case> {
     let (mine, other) = (served.open("").await, served.open("").await);
     let ann = served.open("X-Who: ann\r\n").await;
     let of_ann = ann.strip_prefix("X-Who: ann\r\n").unwrap().to_owned();
-    // A stream of the other conversation, and the id of its first event.
+    // A stream of the other session, and the id of its first event.
     let mut wire = served.connect().await;
     wire.send(&get(&other)).await;
     assert_eq!(wire.head().await.unwrap().status, 200);

@@ -1,4 +1,4 @@
-//! What of those who send or read too slowly? They are cut off, and nobody else notices.
+//! What happens to clients that send or read too slowly? They are disconnected, and other clients are not affected.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ async fn forty_stalled_sockets_are_cut_and_others_served_meanwhile() {
         in_body.push(wire);
         assert!(door.is_well().await);
     }
-    // One that never says a word is not even answered.
+    // A client that never sends anything does not get an answer.
     let mut silent = door.connect().await;
     for mut wire in in_head {
         let answer = wire.answer().await;
@@ -45,10 +45,10 @@ async fn forty_stalled_sockets_are_cut_and_others_served_meanwhile() {
     assert!(silent.is_closed().await);
 }
 
-/// How often the tool speaks, and how much it says each time.
+/// The number of messages of the tool, and the size of each.
 const TIMES: u32 = 8_000;
 const PIECE: usize = 4 << 10;
-/// What is kept of a stream at most: the events, their keys, and what is on its way.
+/// The most that may be kept of a stream: the events, their keys, and the data in transit.
 const MOST_KEPT: usize = 4 << 20;
 
 #[derive(Default)]
@@ -84,16 +84,16 @@ async fn a_reader_that_never_reads_keeps_nobody_waiting_and_no_memory() {
     let mut deaf = Wire::connect_small(door.address).await;
     deaf.send(&post(&session, &call(2, "flood"))).await;
     assert_eq!(deaf.head().await.unwrap().status, 200);
-    // Nobody reads on from here; others of the same session are answered.
+    // The client stops reading here; other requests of the same session are answered.
     for id in 0..50 {
         assert!(door.ask(&post(&session, &call(100 + id, "echo"))).await.is_result());
     }
-    // The call ends all the same.
+    // The call still ends.
     server.state::<Done>().unwrap().0.notified().await;
     let peak = peak_since(before);
     assert!(peak < MOST_KEPT, "{peak} bytes at the peak, of {} that were said", TIMES as usize * PIECE);
 
-    // Whoever comes back gets what was kept, and the answer.
+    // A client that resumes gets the kept events, and the answer.
     let first = deaf.until("id: ").await;
     let first = first.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
     let mut wire = door.connect().await;

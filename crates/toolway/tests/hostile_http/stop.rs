@@ -1,4 +1,5 @@
-//! How does it stop while they are there? What runs may finish, what only waits ends, and nobody else is let in.
+//! How does the server shut down while clients are connected? Running calls may finish, idle streams end, and new
+//! connections are refused.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,7 +100,7 @@ fn listen() -> Vec<u8> {
     post(&mirrored("subscriptions/listen", ""), &stateless("7", "subscriptions/listen", wanted))
 }
 
-/// A server that can be told to stop.
+/// A server that can be shut down.
 struct Stoppable {
     address: std::net::SocketAddr,
     watch: State<Watch>,
@@ -118,7 +119,7 @@ async fn start(grace: Duration) -> Stoppable {
 }
 
 impl Stoppable {
-    /// A connection with a call that is running.
+    /// A connection with a running call.
     async fn running(&self, request: &[u8]) -> Wire {
         let mut wire = Wire::connect(self.address).await;
         wire.send(request).await;

@@ -1,4 +1,4 @@
-//! How is raw HTTP sent, and how are answers read? Knows just enough of HTTP/1.1 to tell where an answer ends.
+//! How is raw HTTP sent, and how are answers read? Knows just enough of HTTP/1.1 to find the end of an answer.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use toolway::server::http::HttpService;
 
 pub(crate) const LATEST: &str = "2026-07-28";
 pub(crate) const HANDSHAKE: &str = "2025-11-25";
-/// A server that has not answered by then does not answer.
+/// A server that has not answered by then will not answer.
 const LONG: Duration = Duration::from_secs(20);
 
 /// A service behind a real socket. Dropping it closes the socket.
@@ -35,7 +35,7 @@ impl Served {
         ask(self.address, request).await
     }
 
-    /// Whether somebody who does nothing wrong is answered.
+    /// Returns whether a well-behaved client is answered.
     pub(crate) async fn is_well(&self) -> bool {
         self.ask(&discover("")).await.is_result()
     }
@@ -51,14 +51,14 @@ impl Drop for Served {
     }
 }
 
-/// One request on a connection of its own.
+/// Sends one request on its own connection.
 pub(crate) async fn ask(address: SocketAddr, request: &[u8]) -> Answer {
     let mut wire = Wire::connect(address).await;
     wire.send(request).await;
     wire.answer().await.expect("an answer")
 }
 
-/// Opens a conversation: the headers that name it, and whoever opens it.
+/// Opens a session and returns the headers that name it, with `extra`.
 pub(crate) async fn open(address: SocketAddr, extra: &str) -> String {
     let answer = ask(address, &post(extra, &initialize())).await;
     let session = answer.header("mcp-session-id").expect("a session").to_owned();
@@ -68,7 +68,7 @@ pub(crate) async fn open(address: SocketAddr, extra: &str) -> String {
     headers
 }
 
-/// One connection, spoken to in bytes.
+/// A connection that is used with raw bytes.
 pub(crate) struct Wire {
     socket: TcpStream,
     read: Vec<u8>,
@@ -79,29 +79,29 @@ impl Wire {
         Self { socket: TcpStream::connect(address).await.unwrap(), read: Vec::new() }
     }
 
-    /// A connection that takes next to nothing before somebody reads.
+    /// A connection with a tiny receive buffer.
     pub(crate) async fn connect_small(address: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(1024).unwrap();
         Self { socket: socket.connect(address).await.unwrap(), read: Vec::new() }
     }
 
-    /// Sends what the server takes; it may have closed the connection already.
+    /// Sends as much as the server accepts; it may have closed the connection already.
     pub(crate) async fn send(&mut self, bytes: &[u8]) {
         let _ = bounded(self.socket.write_all(bytes)).await;
     }
 
-    /// Says that nothing more will be sent.
+    /// Closes the writing half.
     pub(crate) async fn finish(&mut self) {
         let _ = self.socket.shutdown().await;
     }
 
-    /// Reads a piece; whether there was one. A connection that was cut is over like one that was closed.
+    /// Reads a piece; returns whether there was one. A reset connection counts as closed.
     async fn more(&mut self) -> bool {
         matches!(bounded(self.socket.read_buf(&mut self.read)).await, Ok(count) if count > 0)
     }
 
-    /// The head of the next answer; nothing when the connection is over.
+    /// Reads the head of the next answer; `None` when the connection is closed.
     pub(crate) async fn head(&mut self) -> Option<Answer> {
         let end = loop {
             if let Some(end) = find(&self.read, b"\r\n\r\n") {
@@ -117,7 +117,7 @@ impl Wire {
         Some(Answer { status: status.unwrap_or_else(|| panic!("no status: {head}")), head, body: Vec::new() })
     }
 
-    /// The next answer, to its end; nothing when the connection is over.
+    /// Reads the next answer to its end; `None` when the connection is closed.
     pub(crate) async fn answer(&mut self) -> Option<Answer> {
         let mut answer = self.head().await?;
         if answer.is_chunked() {
@@ -134,7 +134,7 @@ impl Wire {
         Some(answer)
     }
 
-    /// The next piece of a stream; nothing at its proper end.
+    /// Reads the next piece of a stream; `None` at its proper end.
     pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
         loop {
             if let Some(line) = find(&self.read, b"\r\n") {
@@ -150,7 +150,7 @@ impl Wire {
         }
     }
 
-    /// Pieces of a stream until all of it that came has `text` in it.
+    /// Reads pieces of a stream until they contain `text`.
     pub(crate) async fn until(&mut self, text: &str) -> String {
         let mut all = String::new();
         while !all.contains(text) {
@@ -160,13 +160,13 @@ impl Wire {
         all
     }
 
-    /// Everything until the connection is over, whole or not.
+    /// Reads everything until the connection is closed, complete or not.
     pub(crate) async fn rest(mut self) -> String {
         while self.more().await {}
         String::from_utf8_lossy(&self.read).into_owned()
     }
 
-    /// Whether the server closes the connection without another byte.
+    /// Returns whether the server closes the connection without another byte.
     pub(crate) async fn is_closed(&mut self) -> bool {
         !self.more().await && self.read.is_empty()
     }
@@ -206,13 +206,13 @@ impl Answer {
     }
 }
 
-/// A POST with a right length.
+/// A POST with a valid length.
 pub(crate) fn post(extra: &str, body: &str) -> Vec<u8> {
     let length = format!("Content-Length: {}\r\n", body.len());
     framed(&format!("{extra}{length}"), body.as_bytes())
 }
 
-/// A POST whose headers say themselves how long it is.
+/// A POST whose length headers are in `extra`.
 pub(crate) fn framed(extra: &str, rest: &[u8]) -> Vec<u8> {
     let head = format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
@@ -225,13 +225,13 @@ pub(crate) fn get(extra: &str) -> Vec<u8> {
     format!("GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{extra}\r\n").into_bytes()
 }
 
-/// The headers that repeat what a message of the stateless era says.
+/// The headers that repeat the content of a message of the stateless era.
 pub(crate) fn mirrored(method: &str, name: &str) -> String {
     let name = if name.is_empty() { String::new() } else { format!("Mcp-Name: {name}\r\n") };
     format!("MCP-Protocol-Version: {LATEST}\r\nMcp-Method: {method}\r\n{name}")
 }
 
-/// A message of the stateless era; `params` are members with commas behind them.
+/// A message of the stateless era; `params` are members with trailing commas.
 pub(crate) fn stateless(id: &str, method: &str, params: &str) -> String {
     let meta = format!(
         r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"{LATEST}","io.modelcontextprotocol/clientCapabilities":{{}}}}"#
@@ -239,13 +239,13 @@ pub(crate) fn stateless(id: &str, method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}{meta}}}}}"#)
 }
 
-/// A right request that needs nothing.
+/// A valid request without parameters.
 pub(crate) fn discover(extra: &str) -> Vec<u8> {
     let headers = mirrored("server/discover", "");
     post(&format!("{headers}{extra}"), &stateless("1", "server/discover", ""))
 }
 
-/// A right call of a tool without arguments, in the stateless era.
+/// A valid call of a tool without arguments, in the stateless era.
 pub(crate) fn call(tool: &str) -> Vec<u8> {
     post(&mirrored("tools/call", tool), &stateless("1", "tools/call", &format!(r#""name":"{tool}","#)))
 }

@@ -1,4 +1,4 @@
-//! Who may come in: on pipes and in process. What an HTTP answer looks like is not the subject here.
+//! Which callers are admitted on pipes and in process? The form of an HTTP answer is tested elsewhere.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -63,7 +63,8 @@ fn text(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
 }
 
-/// Everything that a server writes to a peer that sends these lines and keeps its end open, and how serving ends.
+/// Returns everything that a server writes to a peer that sends these lines and keeps its end open, and how serving
+/// ends.
 async fn turned_away(server: &Server, lines: &[&str]) -> (Vec<Value>, toolway::Error) {
     let (near, far) = tokio::io::duplex(1 << 16);
     let server = server.clone();
@@ -151,7 +152,7 @@ async fn nothing_is_answered_before_the_hook_has_spoken() {
     let mut talk = Talk::start(&server);
     talk.send_json(call(1, "whoami")).await;
     gate.asked.notified().await;
-    // A call that had been let through by now would be that of nobody.
+    // A call that was let through earlier would have no principal.
     gate.open.notify_one();
     assert_eq!(text(&talk.receive().await), "ann");
 }
@@ -178,7 +179,7 @@ async fn a_refused_peer_reads_why_and_the_conversation_ends() {
     }
 }
 
-/// Those who are not let in are told nothing else, not even what is wrong with what they send.
+/// A refused peer only sees the refusal, not what is wrong with its messages.
 #[tokio::test]
 async fn a_refused_peer_that_sends_nonsense_reads_the_refusal() {
     let server = server()
@@ -201,13 +202,13 @@ async fn a_refused_peer_that_asks_nothing_gets_nothing() {
     let error =
         server.serve_io(&b"{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n"[..], &mut written).await.unwrap_err();
     assert_eq!((error.kind(), written.len()), (ErrorKind::NotAdmitted, 0));
-    // A last line without an end is a line.
+    // A last line without a line end is still a line.
     let error =
         server.serve_io(&br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#[..], &mut written).await.unwrap_err();
     assert_eq!((error.kind(), written.last()), (ErrorKind::NotAdmitted, Some(&b'\n')));
 }
 
-/// It is given some time, and not for ever.
+/// The server waits some time for a peer to read, but not forever.
 #[tokio::test(start_paused = true)]
 async fn a_refused_peer_that_does_not_read_is_left() {
     let server = server().on_connect(async || Err::<Admit, _>(Refuse::forbidden("no"))).build().unwrap();
@@ -237,7 +238,7 @@ async fn a_panic_in_the_hook_refuses_and_says_nothing_of_itself() {
     }
 }
 
-/// What it takes and nobody gave is the server's affair.
+/// A parameter that nothing provides is the server's own error.
 #[tokio::test]
 async fn a_hook_that_cannot_be_run_refuses() {
     let server = server().on_connect(async |_: Extension<Plan>| Admit::anyone()).build().unwrap();

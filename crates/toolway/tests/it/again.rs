@@ -1,4 +1,4 @@
-//! What becomes of calls when the server goes away and comes back?
+//! What happens to calls when the server disappears and returns?
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,20 +15,20 @@ use toolway::types::LogLevel;
 use toolway::{Chain, Era, ErrorKind};
 use toolway_protocol::Message;
 
-/// What goes wrong with the next call of a tool.
+/// The failure of the next call of a tool.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
-    /// It is not sent.
+    /// The call is not sent.
     Unsent,
-    /// The server does it, and nobody hears of it.
+    /// The server runs it, and the reply is lost.
     ReplyLost,
-    /// The server has forgotten the conversation.
+    /// The server has lost the session.
     Forgotten,
-    /// The server hears it, and the connection breaks while it works.
+    /// The server receives it, and the connection breaks while it runs.
     Hangs,
 }
 
-/// A server at the end of a cable that has its days.
+/// A connection to a server that fails on demand.
 #[derive(Clone)]
 struct Cable {
     server: Server,
@@ -38,7 +38,7 @@ struct Cable {
 #[derive(Default)]
 struct State {
     faults: Mutex<VecDeque<Fault>>,
-    /// While this is set, there is no way to the server.
+    /// While this is set, the server cannot be reached.
     is_down: AtomicBool,
     reached: AtomicUsize,
     frames: Mutex<Vec<Value>>,
@@ -75,7 +75,7 @@ impl Cable {
         self.state.reached.load(Ordering::SeqCst)
     }
 
-    /// All connections of now end.
+    /// Ends all current connections.
     fn pull(&self) {
         for plug in &*self.state.plugs.lock().unwrap() {
             plug.pull();
@@ -170,7 +170,7 @@ impl Transport for Wire {
     }
 }
 
-/// A server that counts its runs: `bump` changes something, `look` says that it does not, `set` that it may be done twice.
+/// A server that counts its runs: `bump` changes something, `look` is declared read-only, `set` idempotent.
 fn counting() -> (Server, Arc<AtomicUsize>) {
     let runs = Arc::new(AtomicUsize::new(0));
     let tool = |name: &str| {
@@ -233,13 +233,13 @@ async fn a_call_whose_reply_is_lost_is_repeated_only_when_that_does_no_harm() {
                 }
             }
             assert_eq!(runs.load(Ordering::SeqCst), if repeats { 2 } else { 1 });
-            // Either way, the next call finds the server.
+            // In both cases the next call reaches the server.
             client.call("bump", json!({})).await.unwrap();
         }
     }
 }
 
-/// What a tool says of itself is not known before it was listed, and is not guessed.
+/// The annotations of a tool are unknown until it was listed, and are not guessed.
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_was_never_listed_is_not_called_twice() {
     let (server, runs) = counting();
@@ -275,7 +275,7 @@ async fn a_server_that_stays_away_is_tried_six_times_and_then_named() {
     assert_eq!(Chain(&error).to_string(), "failed to connect to the end of the cable: the cable is cut");
     assert_eq!(error.kind(), ErrorKind::Transport);
     assert!((2..=1 + 7).contains(&cable.reached()), "{}", cable.reached());
-    // And comes back with whoever calls next.
+    // The next call reconnects.
     cable.state.is_down.store(false, Ordering::SeqCst);
     client.call("bump", json!({})).await.unwrap();
 }
@@ -291,7 +291,7 @@ async fn many_who_lost_the_server_open_one_connection() {
         call.await.unwrap().unwrap();
     }
     assert_eq!((runs.load(Ordering::SeqCst), cable.reached()), (50, 2));
-    // Nor do they try one after the other where there is none.
+    // Nor do the calls try one after the other while the server is down.
     cable.state.is_down.store(true, Ordering::SeqCst);
     cable.pull();
     let calls: Vec<_> = (0..50).map(|_| tokio::spawn(client.call("bump", json!({})))).collect();
@@ -319,7 +319,7 @@ async fn a_new_connection_is_told_what_the_old_one_knew() {
         client.set_log_level(LogLevel::Info).await.unwrap();
         let mut changes = client.watch(["note://it"]).await.unwrap();
         cable.pull();
-        // Nobody knows what has changed meanwhile.
+        // Anything may have changed meanwhile.
         let mut told = vec![changes.next().await.unwrap(), changes.next().await.unwrap()];
         told.push(changes.next().await.unwrap());
         assert!(told.contains(&Change::Tools) && told.contains(&Change::Resource("note://it".to_owned())));
@@ -366,7 +366,7 @@ async fn a_closed_client_does_not_come_back() {
     assert_eq!(cable.reached(), 1);
 }
 
-/// A server of the handshake era that knows no other.
+/// A server of the handshake era only.
 fn old() -> Server {
     Server::new("old", "1.0.0").eras([toolway::Era::Handshake]).build().unwrap()
 }
@@ -390,7 +390,7 @@ async fn what_a_probe_has_shown_is_believed_for_a_while() {
     assert_eq!(cable.methods()[0], "server/discover");
 }
 
-/// What a caller has in `_meta` goes along, and names of the protocol are the protocol's.
+/// The caller's members in `_meta` are sent, except names that are reserved for the protocol.
 #[tokio::test]
 async fn what_a_caller_has_in_meta_goes_along() {
     let (server, _) = counting();
@@ -412,7 +412,7 @@ async fn what_a_caller_has_in_meta_goes_along() {
     }
 }
 
-/// The run that was begun when the connection broke is over or not; nobody can say, so nobody repeats it.
+/// A run that had begun when the connection broke may or may not have ended; this is unknown, so it is not retried.
 #[tokio::test(start_paused = true)]
 async fn each_call_runs_once_however_often_the_cable_is_pulled() {
     let ended = Arc::new(AtomicUsize::new(0));
@@ -464,7 +464,7 @@ async fn each_call_runs_once_however_often_the_cable_is_pulled() {
     assert!(ended.load(Ordering::SeqCst) > 0);
 }
 
-/// A tool that does something, asks, and does something else.
+/// A tool that does an effect, asks, and does another effect.
 fn paying() -> (Server, Arc<AtomicUsize>) {
     #[derive(Form)]
     struct Sure {
@@ -494,7 +494,7 @@ async fn a_round_that_does_not_reach_the_server_is_sent_again_and_not_the_whole_
         .protocol(ProtocolVersion::LATEST)
         .on_elicit(move |_| {
             counter.fetch_add(1, Ordering::SeqCst);
-            // The first round is over; the second one meets these.
+            // The first round is over; the second one hits these faults.
             faulty.fails([Fault::Unsent, Fault::Unsent]);
             std::future::ready(toolway::client::Answer::accept(json!({"yes": true})))
         })
@@ -508,7 +508,7 @@ async fn a_round_that_does_not_reach_the_server_is_sent_again_and_not_the_whole_
     assert_eq!(cable.reached(), 3);
 }
 
-/// The way to whichever server stands there now.
+/// A connection to the server that is currently there.
 #[derive(Clone)]
 struct Replaced(Arc<Mutex<Cable>>);
 
@@ -536,12 +536,12 @@ async fn a_server_that_was_replaced_by_a_newer_one_is_found_again() {
     assert_eq!(client.protocol_version(), ProtocolVersion::LATEST_HANDSHAKE);
     *way.0.lock().unwrap() = Cable::to(&new);
     cable.pull();
-    // What is remembered of it is not true any more.
+    // The remembered era is no longer right.
     assert_eq!(client.call("echo", json!({})).await.unwrap().first_text(), Some("here"));
     assert_eq!(client.protocol_version(), ProtocolVersion::LATEST);
 }
 
-/// A way that is opened when the test says so.
+/// A connection that opens when the test allows it.
 #[derive(Clone)]
 struct Slow {
     cable: Cable,
@@ -569,7 +569,7 @@ async fn whoever_cannot_wait_does_not_stop_the_opening() {
     let client = Client::connect(Target::new(slow.clone())).await.unwrap();
     slow.cable.pull();
     for _ in 0..3 {
-        // Its own limit holds, also while there is no connection; and so does one around it.
+        // Its own timeout applies even without a connection, and so does a timeout around it.
         let error = client.call("bump", json!({})).timeout(Duration::from_secs(2)).await.unwrap_err();
         assert!(error.is_timeout() && error.is_unsent(), "{error:?}");
         let call = client.call("bump", json!({}));

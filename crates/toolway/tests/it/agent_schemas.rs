@@ -1,8 +1,8 @@
-//! What becomes of each construct of JSON Schema on its way to each provider?
+//! How is each construct of JSON Schema converted for each provider?
 //!
-//! `tests/golden/agent/` has a file a construct: the schema, and what each provider is told and what is lost. To try another one,
-//! write a file with `about` and `input`; `UPDATE_GOLDEN=1 cargo nextest run -p toolway agent_schemas` adds the rest, and writes
-//! all files anew when the conversion changes.
+//! `tests/golden/agent/` has one file per construct: the schema, the result for each provider, and what is lost. To add
+//! one, write a file with `about` and `input`; `UPDATE_GOLDEN=1 cargo nextest run -p toolway agent_schemas` adds the
+//! rest, and rewrites all files when the conversion changes.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ fn every_construct_becomes_what_the_golden_files_say() {
     assert!(different.is_empty(), "these differ from their golden files:\n{}", different.join("\n"));
 }
 
-/// What a provider is told of a schema.
+/// Returns the schema for a provider.
 fn told(provider: Provider, input: &Value) -> Value {
     let converted = schema::convert(provider, input);
     let rules =

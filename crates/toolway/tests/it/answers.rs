@@ -1,4 +1,4 @@
-//! What a client answers when a server asks: in both eras, on a pipe and over HTTP. The server is played by hand.
+//! How does a client answer when a server asks, in both eras, on a pipe and over HTTP? The server is played by hand.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ use super::client_http::{Asked, SESSION, Stage, Stream};
 /// A server that is played by hand.
 struct Peer {
     wire: Wire,
-    /// What the client said it can be asked.
+    /// The capabilities that the client declared.
     declared: Value,
 }
 
@@ -30,7 +30,7 @@ enum Wire {
     Http {
         stage: Stage,
         opening: Option<Asked>,
-        /// The requests that are not answered yet by their ids, and the stream that GET opened under `null`.
+        /// The unanswered requests by their ids, and the stream that GET opened under `null`.
         streams: Vec<(Value, Stream)>,
     },
 }
@@ -38,7 +38,7 @@ enum Wire {
 const LINKS: [&str; 2] = ["pipe", "http"];
 
 impl Peer {
-    /// Joins a client to a server that answers the opening of a conversation with `version`.
+    /// Connects a client to a server that answers the opening of a conversation with `version`.
     async fn join(link: &str, builder: ClientBuilder, version: &str) -> (Client, Self) {
         let (connecting, wire) = match link {
             "pipe" => {
@@ -71,7 +71,7 @@ impl Peer {
         (connecting.await.unwrap().unwrap(), peer)
     }
 
-    /// The next message of the client.
+    /// Reads the next message of the client.
     async fn hear(&mut self) -> Value {
         match &mut self.wire {
             Wire::Pipe { lines, .. } => {
@@ -96,7 +96,7 @@ impl Peer {
         }
     }
 
-    /// Says something: over HTTP a reply goes to its request, the rest to the newest stream.
+    /// Sends a message: over HTTP a reply goes to its request, other messages to the newest stream.
     async fn say(&mut self, message: &Value) {
         match &mut self.wire {
             Wire::Pipe { writer, .. } => writer.write_all(format!("{message}\n").as_bytes()).await.unwrap(),
@@ -134,7 +134,7 @@ impl Peer {
         self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
     }
 
-    /// Asks whether the client is there, which must be the next thing that it says.
+    /// Pings the client; the answer must be its next message.
     async fn pings(&mut self) {
         self.ask("ping", "ping", &json!({})).await;
         assert_eq!(self.hear().await, json!({"jsonrpc": "2.0", "id": "ping", "result": {}}));
@@ -154,7 +154,7 @@ fn stateless(builder: ClientBuilder) -> ClientBuilder {
     builder.protocol(ProtocolVersion::LATEST)
 }
 
-/// Calls a tool that asks one question as a request of its own, and gives back the client's answer.
+/// Calls a tool that asks one question as a request of its own, and returns the client's answer.
 async fn ask_by_request(link: &str, builder: &ClientBuilder, method: &str, params: &Value) -> Value {
     let (client, mut peer) = Peer::join(link, handshake(builder.clone()), "2025-11-25").await;
     let call = calling(&client);
@@ -162,7 +162,7 @@ async fn ask_by_request(link: &str, builder: &ClientBuilder, method: &str, param
     peer.ask("q", method, params).await;
     let mut answer = peer.hear().await;
     assert_eq!((&answer["id"], &answer["jsonrpc"]), (&json!("q"), &json!("2.0")));
-    // Whatever the answer, the client is there.
+    // The client still works, whatever the answer was.
     peer.pings().await;
     peer.done(&called).await;
     assert_eq!(call.await.unwrap().unwrap().first_text(), Some("done"));
@@ -188,14 +188,14 @@ async fn ask_by_round(
             let answer = again["params"]["inputResponses"]["q"].take();
             let members = again["params"].as_object_mut().unwrap();
             assert_eq!(members.remove("inputResponses"), Some(json!({"q": null})));
-            // Each round has a token of its own.
+            // Each round has its own token.
             again["params"]["_meta"]["progressToken"] = called["params"]["_meta"]["progressToken"].clone();
             assert_eq!(again["params"], called["params"]);
             peer.done(&again).await;
             assert_eq!(call.await.unwrap().unwrap().first_text(), Some("done"));
             Ok(answer)
         }
-        // The call failed before it was sent again; the client goes on.
+        // The call failed before it was sent again; the client still works.
         error = async { while !call.is_finished() { tokio::task::yield_now().await } } => {
             let () = error;
             let failed = call.await.unwrap().unwrap_err();
@@ -228,7 +228,7 @@ fn sampling() -> Value {
     json!({"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}], "maxTokens": 5})
 }
 
-/// Whoever answers everything.
+/// A client that answers everything.
 fn talkative() -> ClientBuilder {
     Client::builder()
         .on_elicit(|question: Elicitation| async move {
@@ -287,7 +287,7 @@ async fn no_is_an_answer_and_so_are_defaults() {
     }
 }
 
-/// Each revision's schema: the empty object means forms, and old revisions have nothing else, or nothing at all.
+/// The schema of each revision: the empty object means forms; old revisions have only forms, or no elicitation at all.
 #[tokio::test]
 async fn what_is_answered_is_declared_as_far_as_the_revision_knows_it() {
     let forms = || Client::builder().on_elicit(|_| async { Answer::decline() });
@@ -461,7 +461,7 @@ async fn questions_are_answered_at_the_same_time_and_each_by_its_own_answer() {
     }
 }
 
-/// Whoever is asked and never answers: tells when a question begins and when it is dropped.
+/// A client that never answers: reports when a question begins and when it is dropped.
 fn silent() -> (ClientBuilder, mpsc::UnboundedReceiver<&'static str>) {
     struct Told(mpsc::UnboundedSender<&'static str>);
     impl Drop for Told {
@@ -487,7 +487,7 @@ async fn a_question_that_is_taken_back_is_ended_and_not_answered() {
         let (client, mut peer) = Peer::join(link, handshake(builder), "2025-11-25").await;
         peer.ask("q", "elicitation/create", &form()).await;
         assert_eq!(events.recv().await, Some("begun"));
-        // While it waits, its id is taken, and everything else goes on.
+        // While the question waits, its id is in use, and everything else continues.
         peer.ask("q", "elicitation/create", &form()).await;
         assert_eq!(peer.hear().await["error"]["code"], -32600);
         peer.pings().await;
@@ -502,7 +502,7 @@ async fn a_question_that_is_taken_back_is_ended_and_not_answered() {
             .await;
         }
         assert_eq!(events.recv().await, Some("dropped"));
-        // The next thing that the client says is no answer to it.
+        // The client does not answer the cancelled question: its next message is this one.
         peer.pings().await;
     }
 }
@@ -540,7 +540,7 @@ async fn questions_end_with_the_client_that_is_dropped_or_closed() {
             peer.ask("q", "elicitation/create", &form()).await;
             assert_eq!(events.recv().await, Some("begun"));
             let clone = client.clone();
-            // Nobody plays the server on, so the farewell has no answer.
+            // The server does not react any more, so closing gets no answer.
             let closing = tokio::spawn(async move {
                 if closes {
                     let _ = client.close().await;
@@ -604,12 +604,12 @@ async fn what_the_server_wants_back_comes_back_as_it_was_and_only_then() {
         assert_eq!(ids.len(), 3);
         peer.done(&called).await;
         call.await.unwrap().unwrap();
-        // Nothing of it is left for the next call.
+        // Nothing of it is sent with the next call.
         let call = calling(&client);
         let called = peer.hear().await;
         assert!(called["params"].get("requestState").is_none());
         assert!(called["params"].get("inputResponses").is_none());
-        // A server that does not say so means that it is done.
+        // A result without `resultType` is complete.
         peer.reply(&called, json!({"content": []})).await;
         call.await.unwrap().unwrap();
     }
@@ -664,7 +664,7 @@ async fn a_server_that_never_has_enough_is_left_after_ten_rounds() {
     assert_eq!(asked.load(Ordering::Relaxed), 10, "nobody is asked in vain");
 }
 
-/// The specification: a state without questions means that the server has too much to do.
+/// The specification: a state without questions means that the server is overloaded.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_asks_nothing_is_given_more_and_more_time() {
     let (client, mut peer) = Peer::join("pipe", stateless(Client::builder()), "2026-07-28").await;

@@ -1,4 +1,4 @@
-//! Bad arguments get an answer that a model can act on.
+//! Do invalid arguments get an answer that a model can act on?
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ fn measure(length: f64, unit: Option<Unit>, points: Vec<Point>) -> String {
     format!("{length} {unit:?} {}", points.iter().map(|point| point.x).sum::<i64>())
 }
 
-/// Types of the author whose names the macro might use itself.
+/// Types of the author with names that the macro might use itself.
 mod clash {
     use super::*;
 
@@ -53,7 +53,7 @@ fn nothing() {}
 
 struct Prefix(String);
 
-/// An extractor of the application's own.
+/// An extractor of the application.
 struct FirstLetter(char);
 
 impl Parameter for FirstLetter {
@@ -62,7 +62,7 @@ impl Parameter for FirstLetter {
     }
 }
 
-/// A name for a type that the macro cannot see through.
+/// An alias, which hides the type from the macro.
 type Context = Ctx;
 
 /// Mixes arguments and values of the server.
@@ -165,7 +165,7 @@ async fn no_arguments_are_the_empty_object() {
     assert_eq!(reply["result"]["content"], json!([]), "{reply}");
 }
 
-/// Sends a frame to the server itself and gives back the text of the result, or the message of the error.
+/// Sends a frame to the server itself and returns the text of the result, or the message of the error.
 async fn told(server: &Server, method: &str, params: &str) -> Result<String, String> {
     let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
     let reply = server.handle_json(frame, Extensions::new()).await.unwrap();
@@ -228,7 +228,7 @@ async fn a_struct_and_a_function_read_the_same_arguments_alike() {
         (r#"{"count":5,"inner":{"depth":null}}"#, Ok("5 0 Some(5)")),
         (r#"{"count":5,"inner":{"depth":2.0}}"#, Ok("5 2 Some(5)")),
         (r#"{"count":5,"limit":7}"#, Ok("5 0 Some(7)")),
-        // Null beside a default means the default.
+        // Null means the default, where there is one.
         (r#"{"count":5,"limit":null}"#, Ok("5 0 Some(5)")),
         (r#"{"count":5,"inner":null}"#, Ok("5 0 Some(5)")),
         (r#"{"count":5,"count":5}"#, Err("argument `count`: it comes twice")),
@@ -316,7 +316,7 @@ async fn texts_inside_texts_never_make_arguments_too_deep() {
     };
     let shallow = format!(r#"{{"tree":{}}}"#, nested(2, 4));
     assert_eq!(called(&server, "height", &shallow).await, Ok("12".to_owned()));
-    // A stack that is not enough ends the whole process.
+    // A stack overflow would end the whole process.
     for levels in [1, 5, 13] {
         let deep = format!(r#"{{"tree":{}}}"#, nested(levels, 55));
         assert!(called(&server, "height", &deep).await.is_err(), "{levels} texts");

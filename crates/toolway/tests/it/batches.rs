@@ -1,11 +1,11 @@
-//! Several messages in one line: who may send that, and what comes back?
+//! Several messages in one line: which revisions allow that, and what is the answer?
 
 use serde_json::{Value, json};
 use toolway::prelude::*;
 
 use crate::pipe::{Gate, Talk, quick, wait};
 
-/// The one revision that has batches.
+/// The only revision that has batches.
 const WITH_BATCHES: &str = "2025-03-26";
 
 /// Tells how far it is, waits, and tells again.
@@ -33,7 +33,7 @@ fn server() -> (Server, State<Gate>) {
     (server, gate)
 }
 
-/// A conversation that was opened by a handshake.
+/// Opens a conversation with a handshake.
 async fn open(server: &Server, version: &str) -> Talk {
     let mut talk = Talk::start(server);
     talk.send_json(initialize(0, version)).await;
@@ -63,7 +63,7 @@ fn cancel(id: impl Into<Value>) -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id.into()}})
 }
 
-/// What an array of answers says: id, and text of a tool, code of an error or nothing.
+/// Returns the id of each answer in an array, with the text of a tool, the code of an error, or null.
 fn said(answers: &Value) -> Vec<(Value, Value)> {
     let tell = |answer: &Value| {
         let text = &answer["result"]["content"][0]["text"];
@@ -119,7 +119,7 @@ async fn other_revisions_refuse_a_batch_and_do_nothing_of_it() {
             Some(version) => open(&server, version).await,
             None => Talk::start(&server),
         };
-        // An `initialize` does not open the way for its own batch.
+        // An `initialize` does not open the session for its own batch.
         talk.send_json(json!([initialize(1, WITH_BATCHES), ping(2), call(3, "wait")])).await;
         let refusal = talk.receive().await;
         assert_eq!((refusal.get("id"), &refusal["error"]["code"]), (None, &json!(-32600)), "{version:?}");
@@ -174,7 +174,7 @@ async fn neither_a_handshake_nor_another_era_fits_into_a_batch() {
         (json!(5), json!("quick")),
     ]);
     assert_eq!(said(&talk.receive().await), expected);
-    // Beside a batch, the other era is served as ever.
+    // Beside a batch, the other era is served as always.
     talk.send_json(with_meta(call(2, "quick"), envelope("2026-07-28"))).await;
     assert_eq!(talk.receive().await["result"]["content"][0]["text"], "quick");
 }
@@ -194,7 +194,7 @@ async fn a_request_of_a_batch_is_cancelled_by_its_own_id() {
     let (server, gate) = server();
     let mut talk = open(&server, WITH_BATCHES).await;
     talk.send_json(call("single", "wait")).await;
-    // One is cancelled by the same batch, one from outside, and the batch cancels one that came before it.
+    // One call is cancelled by the same batch, one from outside, and the batch cancels one that came before it.
     talk.send_json(json!([call(1, "wait"), call(2, "wait"), call(3, "wait"), cancel(1), cancel("single")]))
         .await;
     gate.dropped.notified().await;
@@ -220,7 +220,7 @@ async fn an_id_is_used_once_in_a_batch_and_by_what_runs() {
     let (server, gate) = server();
     let mut talk = open(&server, WITH_BATCHES).await;
     talk.send_json(call("taken", "wait")).await;
-    // The first of two is done before the second is looked at; a broken message has used its id, too.
+    // The first of two is done before the second is processed; an invalid message has used its id, too.
     talk.send_json(json!([
         call(1, "quick"),
         call(1, "quick"),
@@ -240,7 +240,7 @@ async fn an_id_is_used_once_in_a_batch_and_by_what_runs() {
         (json!("1"), Value::Null),
     ]);
     assert_eq!(said(&talk.receive().await), expected);
-    // A waiting request of a batch has its id for all lines.
+    // A waiting request of a batch keeps its id in use for all lines.
     talk.send_json(json!([call(1, "wait")])).await;
     talk.send_json(call(1, "quick")).await;
     assert_eq!(talk.receive().await["error"]["code"], -32600);
@@ -293,7 +293,8 @@ async fn the_requests_of_batches_count_like_others() {
     assert_eq!(sizes, [(56, 43), (100, 0), (100, 0)]);
 }
 
-/// We merely pin the number: somebody who never lets a batch end must not fill our memory with the rest of it.
+/// This test pins the number: a client that never lets a batch end must not fill our memory with the rest of its
+/// answers.
 #[tokio::test]
 async fn answers_that_wait_for_their_batch_are_limited() {
     let (server, gate) = server();
@@ -321,7 +322,7 @@ async fn an_array_of_answers_is_one_line() {
     assert_eq!(talk.receive().await[1], pong(2));
 }
 
-/// A schema over several lines, as people write them.
+/// A schema over several lines.
 struct Pretty(toolway::types::Tool);
 
 impl toolway::server::ToolHandler for Pretty {

@@ -1,4 +1,4 @@
-//! What may be said about one call, and what becomes of it?
+//! Which options does one call have, and what do they do?
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use toolway::server::{Cacheable, RequestStats};
 use toolway::testing::{each_session, each_wire};
 use toolway::types::{CacheScope, LogLevel};
 
-/// Says when it is dropped.
+/// Reports when it is dropped.
 struct Dropped(mpsc::UnboundedSender<&'static str>);
 
 impl Drop for Dropped {
@@ -22,7 +22,7 @@ impl Drop for Dropped {
     }
 }
 
-/// A server with a tool that never ends, and what happens to it.
+/// A server with a tool that never ends, and the events of that tool.
 fn endless() -> (Server, mpsc::UnboundedReceiver<&'static str>) {
     let (tell, told) = mpsc::unbounded_channel();
     let wait = ToolEntry::from_fn("wait", move || {
@@ -61,7 +61,7 @@ async fn a_call_that_takes_too_long_is_given_up_and_ends_at_the_server() {
             let error = client.call("wait", json!({})).timeout(limit).await.unwrap_err();
             assert!(error.is_timeout(), "{error:?}");
             assert_eq!(error.to_string(), format!("the server did not answer tools/call within {limit:?}"));
-            // The time of a call may be over before a busy server has read it.
+            // The call may time out before a busy server has read it.
             if tokio::time::timeout(10 * limit, told.recv()).await.is_ok() {
                 break;
             }
@@ -236,7 +236,7 @@ async fn tools_are_listed_once_until_the_server_says_that_they_changed() {
         assert_eq!(client.tools().await.unwrap().len(), 2);
         client.tools().await.unwrap();
         assert_eq!(lists.load(Ordering::SeqCst), 2);
-        // Who asks for it gets it from the server.
+        // An explicit request always asks the server.
         assert_eq!(client.list_tools().all().await.unwrap().len(), 2);
         assert_eq!(lists.load(Ordering::SeqCst), 3);
         server.remove_tool("second");
@@ -257,7 +257,7 @@ async fn tools_are_believed_for_as_long_as_the_server_says() {
     tokio::time::advance(time).await;
     client.tools().await.unwrap();
     assert_eq!(lists.load(Ordering::SeqCst), 2);
-    // A server that says nothing is asked each time.
+    // Without a cache hint the server is asked each time.
     let (server, lists) = listed(Server::new("fresh", "1.0.0"));
     let client = Client::connect(&server).await.unwrap();
     client.tools().await.unwrap();
@@ -301,7 +301,7 @@ async fn changes_are_heard_on_every_wire() {
         assert_eq!(changes.next().await, Some(Change::Tools));
         server.remove_tool("second");
         assert_eq!(changes.next().await, Some(Change::Tools));
-        // Whoever watches does not keep the client.
+        // A watch does not keep the client alive.
         drop(client);
         assert_eq!(changes.next().await, None);
     })

@@ -1,4 +1,4 @@
-//! The client: finding the era, reading replies of every shape, and saying whose fault it was.
+//! The client: does it find the era, read replies of every form, and report which side is at fault?
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -9,8 +9,8 @@ use toolway::{Chain, Era, ErrorKind};
 
 use crate::ports::Port;
 
-/// A foreign server on a pipe: answers its requests by a script, `ID` standing for the request's id, and
-/// returns the methods that it was asked.
+/// A foreign server on a pipe with scripted answers; `ID` stands for the request's id. Returns the methods that it
+/// received.
 fn scripted(answers: Vec<&'static str>) -> (tokio::io::DuplexStream, JoinHandle<Vec<String>>) {
     let (near, far) = tokio::io::duplex(1 << 16);
     let server = tokio::spawn(async move {
@@ -63,7 +63,7 @@ async fn a_server_that_does_not_know_discovery_is_opened_by_a_handshake() {
 #[tokio::test]
 async fn closing_a_pipe_takes_back_the_calls_that_were_given_up() {
     let refusal = r#"{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"no"}}"#;
-    // Instead of an answer: the call has begun.
+    // A notification instead of an answer: the call has begun.
     let begun = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
     let (client, server) = connect(vec![refusal, INITIALIZED, begun]).await;
     let client = client.unwrap();
@@ -124,7 +124,7 @@ async fn rubbish_on_a_pipe_is_skipped() {
     client.unwrap();
 }
 
-/// The specification: whoever speaks 2025-03-26 must take batches.
+/// The specification: a client of 2025-03-26 must accept batches.
 #[tokio::test]
 async fn a_batch_of_the_server_is_taken_apart() {
     let (client, _) = connect(vec![
@@ -184,7 +184,7 @@ async fn a_server_on_a_pipe_may_ask_once_a_handshake_was_begun() {
     assert_eq!(next().await.unwrap(), json!({"jsonrpc": "2.0", "id": "p", "result": {}}));
     let refused = next().await.unwrap();
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(7), &json!(-32601)));
-    // Closing ends it for all clones, and those who wait learn of it.
+    // Closing ends it for all clones, and pending calls fail.
     let clone = client.clone();
     let waiting = tokio::spawn(async move { clone.ping().await });
     assert_eq!(next().await.unwrap()["method"], "ping");
@@ -194,7 +194,7 @@ async fn a_server_on_a_pipe_may_ask_once_a_handshake_was_begun() {
     assert!(next().await.is_none(), "the server's input has ended");
 }
 
-/// An HTTP server that gives each connection the same answer, `ID` standing for the request's id.
+/// An HTTP server that gives each connection the same answer; `ID` stands for the request's id.
 async fn http_answer(head: &'static str, body: &'static str) -> Result<Client, Error> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -247,7 +247,7 @@ async fn what_is_no_reply_is_said_to_be_none() {
     }
 }
 
-/// An old HTTP server: knows only `initialize`, and says so without a message.
+/// An old HTTP server: it only knows `initialize`, and refuses other requests without a message.
 async fn old_http(status: &'static str) -> Result<Client, Error> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! Servers are put together from others, and from handlers that are no elements.
+//! Can a server be composed of other servers, and of handlers that are not elements?
 
 use serde_json::json;
 use toolway::prelude::*;

@@ -1,4 +1,5 @@
-//! Answers from another task: a handler awaits a channel, and whoever holds its other end answers, fails, or goes away.
+//! Answers from another task: a handler awaits a channel, and the task at the other end answers, fails, or drops the
+//! channel.
 
 use std::sync::Arc;
 
@@ -123,7 +124,7 @@ async fn row_163_an_answer_may_come_later_from_another_task() {
         assert_eq!(client.read_resource("closure://motd").await.unwrap().text(), Some("motd is done"));
         let reply = client.request("desk/ask", json!({"what": "it"})).await.unwrap();
         let reply: Value = reply.decode().unwrap();
-        // The stateless era puts facts of its own around a value that is an object; a text stays what it is.
+        // The stateless era adds its own members to a value that is an object; a string stays unchanged.
         assert_eq!(reply, json!("it is done"));
         for failure in [
             client.get_prompt("write", [("what", "fail")]).await.map(drop),

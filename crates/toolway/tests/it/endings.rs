@@ -1,4 +1,4 @@
-//! What a server hears when somebody has gone: requests, pipes and sessions.
+//! What is a server told when a request, a pipe or a session ends?
 
 use std::future::pending;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::pipe::Talk;
 use crate::raw_http::{Events, Raw, initialize, whole};
 use crate::sessions::{NEWEST, REVISIONS, Steps};
 
-/// What hooks have told.
+/// Sends what the hooks report.
 #[derive(Clone)]
 struct Told(mpsc::UnboundedSender<String>);
 
@@ -27,7 +27,7 @@ impl Heard {
         next.expect("a hook runs").unwrap()
     }
 
-    /// Nothing was told, and nothing is about to be.
+    /// Checks that nothing was reported, and that nothing is pending.
     async fn nothing(&mut self) {
         for _ in 0..100 {
             tokio::task::yield_now().await;
@@ -121,7 +121,7 @@ async fn row_202_a_hook_hears_when_a_request_has_closed() {
     let server = server(&told, &gate).on_disconnect(gone).on_terminate(ended).build().unwrap();
     let service = server.http();
 
-    // A request that stands alone: answered, answered by a stream, left alone. It has no session that could end.
+    // A stateless request: answered, answered with a stream, abandoned. It has no session that could end.
     for (tool, is_cut, expected) in [
         ("add", false, "POST whole ann small tester"),
         ("wait", false, "POST whole ann small tester"),
@@ -151,7 +151,7 @@ async fn row_202_a_hook_hears_when_a_request_has_closed() {
         let raw = Raw::open_with(&service, version, headers("bob")).await;
         let mut opening = [heard.next().await, heard.next().await];
         opening.sort();
-        // Nobody has read the first reply, and there is nothing to read in the second.
+        // The first reply was not read, and the second is empty.
         assert_eq!(opening, ["POST cut bob small tester", "POST whole bob small tester"]);
         let stream = raw.get(None).await;
         heard.nothing().await;
@@ -163,7 +163,7 @@ async fn row_202_a_hook_hears_when_a_request_has_closed() {
         assert_eq!(both, ["DELETE whole bob small tester", "Deleted bob"]);
     }
 
-    // Whoever is not let in has not been there; whoever asks for nonsense has.
+    // A refused caller is not reported; an admitted one with an invalid request is.
     let refused =
         Raw { headers: headers("mallory"), session: String::new(), service: service.clone(), version: "" };
     assert_eq!(refused.post(&json!({})).await.status(), StatusCode::FORBIDDEN);
@@ -199,7 +199,7 @@ async fn row_203_a_hook_hears_when_a_session_has_ended_for_good() {
         assert_eq!(heard.next().await, "Deleted ann");
         assert_eq!(raw.delete().await.status(), StatusCode::NOT_FOUND);
 
-        // It expires, and nobody comes to notice.
+        // The session expires without any request.
         let raw = Raw::open_with(&service, version, headers("bob")).await;
         tokio::time::sleep(Duration::from_secs(50)).await;
         raw.ask("ping", json!({})).await;
@@ -223,12 +223,12 @@ async fn row_203_a_hook_hears_when_a_session_has_ended_for_good() {
         }
     }
 
-    // A request that stands alone never had one.
+    // A stateless request never had a session.
     let (body, headers_) = stateless("add");
     let alone = Raw { service: service.clone(), session: String::new(), version: "", headers: headers_ };
     whole(alone.post(&body).await).await;
 
-    // The server stops, and waits for the hooks.
+    // The server shuts down, and waits for the hooks.
     Raw::open_with(&service, NEWEST, headers("cat")).await;
     heard.nothing().await;
     service.stop().await;
@@ -252,7 +252,7 @@ async fn a_session_that_another_server_goes_on_with_has_not_ended() {
     }
     heard.nothing().await;
     here.ask("ping", json!({})).await;
-    // Each of the servers that have served it tells it once.
+    // Each of the servers that have served it reports it once.
     tokio::time::sleep(Duration::from_secs(5 * 60)).await;
     assert_eq!([heard.next().await, heard.next().await], ["Expired ann", "Expired ann"]);
     heard.nothing().await;
@@ -303,7 +303,7 @@ async fn a_hook_that_panics_or_never_ends_harms_nobody() {
     all.sort();
     assert_eq!(all[0], "POST cut ann small tester", "nobody reads how a session is opened");
     assert_eq!(all[1..], ["POST whole ann small tester"; 4], "the last hook runs after all");
-    // The end of a pipe waits for its hooks, but not without end.
+    // The end of a pipe waits for its hooks, but not forever.
     let mut talk = Talk::start(&server);
     talk.send_json(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).await;
     talk.receive().await;
@@ -319,7 +319,7 @@ async fn what_a_hook_lacks_is_told_when_the_server_is_built() {
     let text = error.to_string();
     assert!(text.contains("the handler of `on_disconnect`: ") && text.contains("call `.state(…)`"), "{text}");
     assert!(text.contains("the handler of `on_terminate` takes an argument"), "{text}");
-    // Those of a merged server are taken over, with its values.
+    // The hooks of a merged server are kept, with its values.
     let merged = Server::new("inner", "1.0.0").state(Mutex::new(1_u8)).on_disconnect(lacks);
     assert!(Server::new("outer", "1.0.0").merge(merged).build().is_ok());
     assert_eq!(format!("{:?}", Termination::Expired), "Expired");

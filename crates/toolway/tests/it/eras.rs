@@ -1,4 +1,4 @@
-//! Servers that serve one era only: what belongs to the other one is answered as by a server that has never heard of it.
+//! Servers that serve only one era: are messages of the other era answered as by a server that does not know it?
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ fn bare(method: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": method})
 }
 
-/// What a server answers on a pipe, which is what it answers when it is handed text.
+/// Returns the answer of a server on a pipe, which must equal its answer from `handle_json`.
 async fn answer(server: &Server, message: &Value) -> Value {
     let by_pipe = one_line(server, message.to_string().as_bytes()).await;
     let by_hand = server.handle_json(message.to_string(), Extensions::new()).await.unwrap();
@@ -42,7 +42,7 @@ async fn answer(server: &Server, message: &Value) -> Value {
     by_pipe
 }
 
-/// What it answers over HTTP, with the headers that the newest revision wants.
+/// Returns the answer over HTTP, with the headers that the newest revision needs.
 async fn answer_http(server: &Server, message: &Value, version: Option<&str>) -> (u16, Value) {
     let mut request = post(message);
     if let Some(version) = version {
@@ -54,7 +54,7 @@ async fn answer_http(server: &Server, message: &Value, version: Option<&str>) ->
     (status.as_u16(), body)
 }
 
-/// Clients that may speak any revision, over a pipe and over HTTP.
+/// Clients that may use any revision, over a pipe and over HTTP.
 async fn clients(server: &Server) -> [toolway::Result<Client>; 2] {
     let (near, far) = tokio::io::duplex(1 << 16);
     let serving = server.clone();
@@ -79,7 +79,7 @@ async fn without_the_stateless_era_clients_shake_hands() {
         let sum = client.call("add", json!({"a": 2, "b": 3})).await.unwrap();
         assert_eq!(sum.first_text(), Some("5"));
     }
-    // A method that an older server does not know, and an envelope that it does not look at.
+    // A method that an older server does not know, and an envelope that it ignores.
     assert_eq!(answer(&server, &enveloped("server/discover")).await["error"]["code"], -32601);
     assert_eq!(answer(&server, &enveloped("ping")).await["result"], json!({}));
     let (status, body) = answer_http(&server, &enveloped("server/discover"), Some("2026-07-28")).await;
@@ -114,7 +114,7 @@ async fn without_the_handshake_whoever_says_initialize_reads_what_is_served() {
     assert_eq!((status, body["result"]["tools"].as_array().map(Vec::len)), (200, Some(1)));
 }
 
-/// A program may take longer to start than a probe is waited for; it reads all that was said meanwhile.
+/// A program may take longer to start than the probe's timeout; it reads everything that was sent meanwhile.
 #[tokio::test(start_paused = true)]
 async fn a_server_without_the_handshake_that_starts_late_is_spoken_to_all_the_same() {
     let server = server().eras([Era::Stateless]).build().unwrap();
@@ -148,14 +148,14 @@ async fn without_the_handshake_there_are_no_sessions_and_no_batches() {
     let mut talk = Talk::start(&server);
     talk.send_json(batch).await;
     assert_eq!(talk.receive().await["error"]["code"], -32600);
-    // What asks for nothing gets nothing.
+    // A notification gets no answer.
     let notification = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     assert_eq!(raw.post(&notification).await.status().as_u16(), 202);
     talk.send_json(notification).await;
     assert_eq!(talk.end().await, [] as [Value; 0]);
     let unasked = json!({"jsonrpc": "2.0", "id": 9, "result": {}});
     assert_eq!(raw.post(&unasked).await.status().as_u16(), 400);
-    // A client that speaks nothing else goes.
+    // A client that supports no other era disconnects.
     let (near, far) = tokio::io::duplex(1 << 16);
     tokio::spawn(async move {
         let (reader, writer) = tokio::io::split(far);

@@ -1,4 +1,4 @@
-//! The handshake era: opening, versions, and what travels in headers.
+//! The handshake era: opening, versions, and headers.
 
 use serde_json::{Value, json};
 use toolway::prelude::*;
@@ -32,7 +32,7 @@ async fn row_125_initialize_is_answered_with_a_version_capabilities_and_identity
         ("1999-01-01", "2025-11-25"),
         ("", "2025-11-25"),
     ] {
-        // Without a session there is nobody to be told of changes.
+        // Without a session the server cannot send change notifications.
         for (service, tools) in [(with_sessions(), json!({"listChanged": true})), (service(), json!({}))] {
             let (status, body) = read(service.handle(post(&initialize(asked))).await).await;
             assert_eq!(status, 200);
@@ -58,7 +58,7 @@ async fn only_a_peer_that_can_hear_of_changes_is_promised_them() {
         assert_eq!(json!(promised), json!({"listChanged": true, "subscribe": true}));
     })
     .await;
-    // Without a session nobody keeps the subscription, and there is no stream to be told on.
+    // Without a session a subscription cannot be stored, and a notification has no stream.
     let (_, body) = read(server.http().sessionless().handle(post(&initialize("2025-11-25"))).await).await;
     assert_eq!(body["result"]["capabilities"]["resources"], json!({}));
 }

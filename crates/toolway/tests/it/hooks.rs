@@ -1,4 +1,4 @@
-//! What do hooks around a call know of it, and what can they not do to it?
+//! What do hooks around a call know about it, and what can they not change?
 
 use std::future::{Ready, ready};
 use std::pin::pin;

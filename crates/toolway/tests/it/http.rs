@@ -1,4 +1,4 @@
-//! HTTP: who may come in, and what travels outside of the message.
+//! HTTP: which requests are accepted, and what is transferred outside of the message?
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn add(a: f64, b: f64) -> f64 {
     a + b
 }
 
-/// A door at which each request stands alone.
+/// A service without sessions.
 pub(crate) fn service() -> HttpService {
     with_sessions().sessionless()
 }
@@ -29,7 +29,7 @@ pub(crate) fn ping() -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})
 }
 
-/// A request that would be answered; tests change what they are about.
+/// A valid request; tests change the part they are about.
 pub(crate) fn post(body: &Value) -> Request<Full<Bytes>> {
     Request::post("/mcp")
         .header("host", "localhost:8000")
@@ -126,7 +126,7 @@ async fn row_156_the_check_of_the_origin_can_be_switched_off() {
     let request = |name| with(post(&ping()), name, &["http://evil.example"]);
     assert_eq!(service().validate_origin(true).handle(request("origin")).await.status(), 403);
     assert_eq!(service().validate_origin(false).handle(request("origin")).await.status(), 200);
-    // What is switched off is that check and no other.
+    // Only that check is switched off.
     let request = || with(request("origin"), "host", &["evil.example"]);
     assert_eq!(service().validate_origin(false).handle(request()).await.status(), 403);
     assert_eq!(service().validate_origin(false).validate_host(false).handle(request()).await.status(), 200);
@@ -143,12 +143,12 @@ async fn row_152_a_reply_is_what_the_client_takes() {
     for accept in ["text/html", "text/event-stream", "image/*"] {
         assert_eq!(service().handle(accepting(accept)).await.status(), 406, "{accept}");
     }
-    // A request that speaks before its answer is answered by a stream, if the client takes one.
+    // A call that sends messages before its answer is answered with a stream, if the client accepts one.
     let ended = Arc::new(Notify::new());
     let server = Server::new("http", "1.0.0").state(ended).tools(tools![endless]).build().unwrap();
     let response = server.http().handle(endless_call()).await;
     assert_eq!(response.headers()["content-type"], "text/event-stream");
-    // What is told on a stream only is refused to whoever takes none.
+    // A method that needs a stream is refused for a client that does not accept one.
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
     });
@@ -228,7 +228,7 @@ async fn row_153_a_body_beyond_the_limit_is_refused() {
     let length = body.to_string().len();
     assert_eq!(service().max_body(length).handle(post(&body)).await.status(), 200);
     assert_eq!(service().max_body(length - 1).handle(post(&body)).await.status(), 413);
-    // Also when nobody says beforehand how long it is.
+    // Also without a declared length.
     let stream = http_body_util::StreamBody::new(Endless);
     let (parts, _) = post(&body).into_parts();
     assert_eq!(service().handle(Request::from_parts(parts, stream)).await.status(), 413);
@@ -344,12 +344,12 @@ async fn a_stream_shows_that_it_is_alive_and_its_end_ends_the_handler() {
     assert_eq!(response.headers()["x-accel-buffering"], "no");
     let mut body = response.into_body();
     assert!(next_piece(&mut body).await.contains("notifications/progress"));
-    // Time stands still unless everybody waits: nothing but the silence itself brings these.
+    // The clock is paused and advances only when all tasks are idle: only the silence itself causes these.
     let start = tokio::time::Instant::now();
     assert_eq!(next_piece(&mut body).await, ": alive\n\n");
     assert_eq!(next_piece(&mut body).await, ": alive\n\n");
     assert_eq!(start.elapsed().as_secs(), 30);
-    // In this era a client that closes the stream cancels.
+    // In this era closing the stream cancels the call.
     drop(body);
     ended.notified().await;
 }

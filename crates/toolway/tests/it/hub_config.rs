@@ -1,5 +1,5 @@
-//! Files that name servers: what each host writes is understood, every mistake is told with its place, what is missing is
-//! missing for one server only, and nothing secret is shown.
+//! Files that name servers: are the formats of all hosts understood, is every mistake reported with its place, does a
+//! missing value affect only its server, and are secrets hidden?
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use toolway::hub::config::{Host, Places, Variables};
 use toolway::hub::{Config, ConfigError, ServerConfig, ServerKind};
 
-/// A folder with files in it, which goes when the test ends.
+/// A folder with files in it, deleted when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -45,7 +45,7 @@ fn variables() -> Variables {
     .home("/home/ada")
 }
 
-/// What a file says, a line a server: what somebody would have to type.
+/// Describes a configuration, one line per server: the command that a user would type.
 fn described(config: &Config) -> String {
     let mut text = String::new();
     for server in &config.servers {
@@ -478,7 +478,7 @@ fn nothing_secret_is_shown() {
     for part in ["one", "\"x\"", "K", "https://host/…"] {
         assert!(shown.contains(part), "{part} is no secret: {shown}");
     }
-    // Whatever is wrong with it, and wherever.
+    // Whatever is wrong, and wherever.
     for (from, to) in [
         ("\"command\": \"x\"", "\"command\": [\"s3cret\"]"),
         ("[\"s3cret\"]", "\"s3cret\""),
@@ -532,7 +532,7 @@ fn files_of_variables_are_read() {
     assert!(error.ends_with("wrong.env, whose line 2 has no `=`: write `NAME=value`"), "{error}");
 }
 
-/// Files of everybody.
+/// Configuration files of all hosts.
 fn everybody(name: &str) -> Folder {
     let server = |key: &str, name: &str, program: &str| {
         format!(r#"{{"{key}": {{"{name}": {{"command": "{program}"}}}}}}"#)
@@ -631,18 +631,18 @@ fn a_server_that_is_not_there_is_told_with_those_that_are() {
 fn a_file_that_cannot_be_read_is_not_passed_over() {
     let folder = everybody("broken");
     std::fs::write(folder.join("shop/.mcp.json"), "{ broken").unwrap();
-    // What comes before it is found; what comes behind it might be in it.
+    // Servers in files before the broken one are found; those behind it might be defined in the broken one.
     assert!(Config::find_in("plain", &folder.places()).is_ok());
     let error = Config::find_in("surf", &folder.places()).unwrap_err().to_string();
     assert!(error.contains(".mcp.json:1:3: this is no JSON"), "{error}");
     assert!(Config::find_in("windsurf:surf", &folder.places()).is_ok());
-    // Two of one name are a mistake of that name only.
+    // A duplicate name is a mistake of that name only.
     let twice = r#"{"mcpServers": {"a": {"command": "1"}, "a": {"command": "2"}, "b": {"command": "b"}}}"#;
     std::fs::write(folder.join("shop/.mcp.json"), twice).unwrap();
     assert_eq!(program(&Config::find_in("b", &folder.places()).unwrap()), "b");
     let error = Config::find_in("a", &folder.places()).unwrap_err().to_string();
     assert!(error.contains("mcpServers.a is the second server of this name"), "{error}");
-    // An empty file, as editors leave them, is nobody's mistake.
+    // An empty file, as editors leave them, is not a mistake.
     std::fs::write(folder.join("shop/.mcp.json"), "").unwrap();
     assert!(Config::find_in("surf", &folder.places()).is_ok());
 }

@@ -1,4 +1,4 @@
-//! What may stand around a call?
+//! What can be put around a call?
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use tower::timeout::TimeoutLayer;
 
 type Steps = Arc<Mutex<Vec<String>>>;
 
-/// A layer that says when a call comes by, and when its answer does.
+/// A layer that records when a call passes, and when its answer does.
 fn says(
     name: &'static str,
     steps: &Steps,
@@ -168,7 +168,7 @@ async fn a_layer_may_answer_itself_and_only_with_what_was_asked_for() {
             let text = &error.rpc().unwrap().message;
             assert!(text.contains("reference") && !text.contains("secret"), "{text}");
         }
-        // What is not there is not there: the layer is not to blame.
+        // An unknown tool is reported as such, not as an error of the layer.
         assert_eq!(call("unknown").await.unwrap_err().code(), Some(Code::INVALID_PARAMS));
         assert_eq!(call("hello").await.unwrap().first_text(), Some("hello"), "the server lives");
     })
@@ -319,7 +319,7 @@ fn layers_that_a_merge_would_lose_are_a_mistake() {
         let error = Server::new("outer", "1.0.0").merge(inner).build().unwrap_err().to_string();
         assert!(error.contains("the merged server \"inner\" has layers"), "{error}");
     }
-    // What is not lost is no mistake.
+    // A layer that would not be lost is not a mistake.
     let kept =
         inner().layer_for(Kind::Tool, says("x", &steps)).read_resource(|_: Reading| async { None::<String> });
     Server::new("outer", "1.0.0").merge(kept).build().unwrap();

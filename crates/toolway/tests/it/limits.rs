@@ -1,7 +1,7 @@
-//! Are all limits of a server and a client known, and does `docs/limits.md` tell the truth about them?
+//! Are all limits of a server and a client known, and is `docs/limits.md` right about them?
 //!
-//! `tests/golden/limits.txt` has every limit with its default, a line each. When one changes, or a new one comes, write the file
-//! anew with `UPDATE_GOLDEN=1 cargo nextest run -p toolway limits`, and say it in `docs/limits.md`.
+//! `tests/golden/limits.txt` has every limit with its default, one per line. When a limit changes or is added, rewrite
+//! the file with `UPDATE_GOLDEN=1 cargo nextest run -p toolway limits`, and update `docs/limits.md`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ fn the_page_of_limits_has_each_with_its_default() {
     for (name, value) in all() {
         let quoted = format!("`{name}`");
         let said: Vec<_> = rows.iter().filter(|row| row[0].ends_with(&quoted)).map(|row| row[1]).collect();
-        // 4194304 may be followed by what it means: 4194304 (4 MiB).
+        // 4194304 may be followed by an explanation: 4194304 (4 MiB).
         let is_right = |said: &str| said.split(' ').next() == Some(&value);
         if !matches!(said.as_slice(), [one] if is_right(one)) {
             wrong.push(format!("{name} is {value}, but the page says {said:?}"));
@@ -63,14 +63,14 @@ fn the_page_of_limits_names_calls_that_exist() {
     assert!(calls > 10, "the page says how limits are set");
 }
 
-/// The rows of all tables of a page, cell by cell.
+/// Returns the rows of all tables of a page, cell by cell.
 fn rows(page: &str) -> Vec<Vec<&str>> {
     let rows = page.lines().filter(|line| line.starts_with("| "));
     rows.map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
 }
 
-/// Every limit: those of the HTTP door as it shows them, those of the parser as it has them, and the constants of the
-/// sources.
+/// Returns every limit: those of the HTTP service from its `Debug`, those of the parser from its type, and the
+/// constants of the sources.
 fn all() -> Vec<(String, String)> {
     let service = format!("{:?}", Server::new("app", "1.0.0").build().unwrap().http());
     let shown = ["Limits { ", "SessionLimits { "].map(|name| {
@@ -105,28 +105,28 @@ fn all() -> Vec<(String, String)> {
     all
 }
 
-/// Numbers that limit nothing, or not what a peer may do.
+/// Numbers that are not limits, or do not limit a peer.
 const NO_LIMITS: [&str; 12] = [
     // Weights and bits of algorithms.
     "protocol::json::scan::LOW",
     "schema::terms::number::GREATEST_POWER",
     "schema::check::walk::FAR",
     "schema::check::walk::MARK",
-    // How a store in memory puts away what has expired.
+    // How the store in memory removes expired entries.
     "store::memory::expiring::A_FEW",
     "store::memory::expiring::A_LONG_TIME",
     "store::memory::expiring::SMALL",
-    // The test-suite of stores.
+    // The test suite of stores.
     "store::contract::A_CASE",
     "store::contract::trial::LONG",
     "store::contract::trial::MOMENT",
-    // What each thing that is remembered takes besides itself.
+    // The overhead of each remembered value.
     "server::call::replay::OVERHEAD",
     // The same limit as `json.depth`.
     "protocol::json::scan::MAX_DEPTH",
 ];
 
-/// Adds the numbers and times that the files of a folder name.
+/// Adds the numeric and duration constants in the files of a folder.
 fn constants(folder: &Path, prefix: &str, all: &mut Vec<(String, String)>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -142,7 +142,7 @@ fn constants(folder: &Path, prefix: &str, all: &mut Vec<(String, String)>) {
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
-        // Tests stand at the end, unless they have a file of their own.
+        // Tests are at the end, unless they have their own file.
         let end = text.find("\n#[cfg(test)]\nmod tests {").unwrap_or(text.len());
         for line in text[..end].lines() {
             let Some((head, rest)) = line.split_once("const ") else { continue };
@@ -161,7 +161,7 @@ fn constants(folder: &Path, prefix: &str, all: &mut Vec<(String, String)>) {
     }
 }
 
-/// What a constant is worth, if it is a number or a time.
+/// Returns the value of a constant, if it is a number or a duration.
 fn value_of(name: &str, kind: &str, text: &str) -> Option<String> {
     let number = |text: &str| -> u64 {
         let plain = |text: &str| text.replace('_', "").parse::<u64>().ok();

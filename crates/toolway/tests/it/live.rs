@@ -1,4 +1,5 @@
-//! Changes of a running server under load: a peer that does not read is told of each thing once, when it does.
+//! Changes of a running server under load: does a peer that does not read get each notification only once, when it
+//! reads again?
 
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ fn server() -> Server {
     builder.build().unwrap()
 }
 
-/// Ten thousand changes, after each of which the server may tell of them.
+/// Makes ten thousand changes; the server may send notifications after each.
 async fn change_a_lot(server: &Server) {
     for _ in 0..10_000 {
         server.resource_updated("news://today");
@@ -39,7 +40,7 @@ async fn change_a_lot(server: &Server) {
     }
 }
 
-/// How often each thing was told, until something is told that comes last.
+/// Counts notifications, until the last one.
 #[derive(Debug, Default)]
 struct Count {
     today: usize,
@@ -47,7 +48,7 @@ struct Count {
 }
 
 impl Count {
-    /// Whether there is more to come.
+    /// Counts a message; returns whether more will follow.
     fn note(&mut self, message: &Value) -> bool {
         match message["method"].as_str() {
             Some("notifications/resources/updated") => {
@@ -111,7 +112,7 @@ async fn ten_thousand_changes_are_few_news_on_a_pipe_that_nobody_reads() {
                 break;
             }
         }
-        // What fits into the pipe and before it.
+        // As many as fit into the pipe and the queue before it.
         count.is_few(100);
         task.abort();
     }
@@ -130,7 +131,7 @@ async fn ten_thousand_changes_are_few_news_on_the_stream_of_a_session() {
         server.resources_changed();
         let mut count = Count::default();
         while count.note(&stream.message().await.unwrap()) {}
-        // Lists come first, and the end of this test is one of them.
+        // List changes come first, and the end of this test is one of them.
         assert_eq!(count.tools, 1);
         assert_eq!(stream.message().await.unwrap()["params"]["uri"], "news://today");
     }

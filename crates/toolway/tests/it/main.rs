@@ -1,4 +1,4 @@
-//! Behaviour of servers and clients, a module a behaviour. A test runs on every wire unless the wire is its
+//! Behaviour of servers and clients, one module per behaviour. A test runs on every wire unless the wire is its
 //! subject.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]

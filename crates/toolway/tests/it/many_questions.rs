@@ -1,4 +1,4 @@
-//! A function asks very much: does everybody get through?
+//! A function asks very many questions: are all of them answered?
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

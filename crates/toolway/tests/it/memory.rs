@@ -1,4 +1,5 @@
-//! What handlers remember of their callers: whose it is, how long it is kept, and that nothing of it is lost.
+//! What handlers remember about their callers: which caller does it belong to, how long is it kept, and is nothing
+//! lost?
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -43,7 +44,7 @@ async fn counted(client: &Client) -> u32 {
     client.call("count", json!({})).await.unwrap().first_text().unwrap().parse().unwrap()
 }
 
-/// Who sends HTTP requests now; everybody else is somebody of their own.
+/// The principal of HTTP requests now; callers on other transports have their own.
 #[derive(Clone, Default)]
 struct Now(Arc<Mutex<&'static str>>);
 
@@ -93,7 +94,7 @@ async fn without_a_principal_sessions_and_pipes_remember_and_single_requests_say
         }
     })
     .await;
-    // On the one wire where nobody is known.
+    // On the only wire where the caller is unknown.
     let service = server().build().unwrap().http();
     let raw = Raw { service, session: String::new(), version: "", headers: stateless_headers("complain") };
     let (status, reply) = whole(raw.post(&stateless("complain")).await).await;
@@ -133,7 +134,7 @@ async fn servers_that_share_a_store_remember_the_same_of_a_session_until_it_is_d
         assert_eq!(counted_by(&other).await, 1);
         assert!(there.delete().await.status().is_success());
         assert!(other.delete().await.status().is_success());
-        // Neither a session nor what was remembered in it is left.
+        // Neither the session nor its memory is left.
         assert!(format!("{store:?}").starts_with("Memory { values: 0,"), "{store:?}");
     }
 }
@@ -149,7 +150,7 @@ async fn two_sessions_of_one_principal_do_not_share_and_nobody_gets_in_by_a_name
     let [one, two] =
         [Raw::open_with(&service, NEWEST, as_ann()).await, Raw::open_with(&service, NEWEST, as_ann()).await];
     assert_eq!((counted_by(&one).await, counted_by(&one).await, counted_by(&two).await), (1, 2, 1));
-    // Names that look like keys of the store are names.
+    // Names that look like keys of the store are only names.
     let mut seen = Vec::new();
     for name in ["ann", "6/memory/ann", "../ann", &format!("session/{}/ann", one.session), ""] {
         let call = stateless("count").to_string();
@@ -165,7 +166,7 @@ async fn it_lives_as_long_as_its_session_and_a_principals_as_long_as_was_said() 
     let service = server.http().session_idle(Duration::from_secs(30));
     let raw = Raw::open(&service, NEWEST).await;
     assert_eq!(counted_by(&raw).await, 1);
-    // The session is used all the time, but not what it remembers.
+    // The session is used all the time, but its memory is not.
     for _ in 0..10 {
         tokio::time::advance(Duration::from_secs(20)).await;
         raw.ask("ping", json!({})).await;
@@ -191,7 +192,7 @@ async fn a_value_that_was_changed_meanwhile_is_not_overwritten() {
     let mut theirs = ctx.memory_named::<String>("draft").await.unwrap();
     theirs.push_str("theirs");
     theirs.save().await.unwrap();
-    // Values beside it do not matter.
+    // Other values do not matter.
     ctx.memory_update(|calls: &mut Calls| calls.0 = 7).await.unwrap();
     theirs.push('!');
     theirs.save().await.unwrap();
@@ -200,7 +201,7 @@ async fn a_value_that_was_changed_meanwhile_is_not_overwritten() {
     assert_eq!(mine.update(|text| text.push_str(" and mine")).await.ok(), Some(()));
     assert_eq!(*mine, "theirs! and mine");
     assert_eq!(*ctx.memory_named::<String>("draft").await.unwrap(), "theirs! and mine");
-    // One that is no number stays what it is.
+    // A value that cannot be read as a number stays unchanged.
     assert!(matches!(ctx.memory_named::<u32>("draft").await, Err(MemoryError::Unreadable(_))));
     assert_eq!(ctx.memory::<Calls>().await.unwrap().0, 7);
 }
@@ -218,11 +219,11 @@ async fn there_is_room_for_so_much_together() {
     let error = third.save().await.unwrap_err();
     assert!(matches!(error, MemoryError::TooLarge(bytes) if bytes > 256 << 10), "{error:?}");
     assert!(error.to_string().contains("262144"), "{error}");
-    // What was there is still there.
+    // The earlier value is still there.
     assert_eq!(ctx.memory_named::<String>("two").await.unwrap().len(), 120 << 10);
 }
 
-/// A store that others use as well between any two steps.
+/// A store that is also changed by others between any two steps.
 #[derive(Default)]
 struct Busy {
     store: Memory,
@@ -322,7 +323,8 @@ async fn a_hundred_updates_at_once_lose_nothing() {
     }
     counts.sort_unstable();
     assert_eq!(counts, (1..=100).collect::<Vec<_>>());
-    // Those of one server wait for each other; what one server does can only be in the way of one call on each of the others.
+    // Calls on one server wait for each other; so each server can be in the way of at most one call on each of the
+    // others.
     let swaps = store.swaps.load(Ordering::Relaxed);
     assert!(swaps <= 300, "{swaps}");
 }

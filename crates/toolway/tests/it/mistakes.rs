@@ -1,4 +1,4 @@
-//! Mistakes of an author: found when the server is built, each told once.
+//! Mistakes of an author: are they found when the server is built, and is each reported once?
 
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -17,7 +17,7 @@ fn told(add: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Vec<String> {
     lines.map(|line| line.strip_prefix("  - ").unwrap().to_owned()).collect()
 }
 
-/// What a program shows that gives the mistake back from `main`.
+/// The output of a program that returns the error from `main`.
 #[test]
 fn an_error_is_shown_with_line_breaks() {
     let error = Server::new("", "1.0.0").build().unwrap_err();
@@ -257,7 +257,7 @@ impl Run for Alias {
 #[test]
 fn names_may_stand_anywhere_in_a_schema() {
     Server::new("right", "1.0.0").tools(tools![spread, pattern, Open, Alias]).build().unwrap();
-    // It refers to itself, which no value gets past; its names are found all the same.
+    // The schema refers to itself, so no value can match; its names are found anyway.
     let told = told(|server| server.tools(tools![endless]));
     let expected = "the input schema: a `$ref` leads back to itself without going into the value";
     assert_eq!(told, [format!("tool `endless`: {expected}")]);
@@ -276,7 +276,7 @@ fn shared(State(db): State<std::sync::Arc<Db>>) -> String {
     format!("{db:?}")
 }
 
-/// A value of another type that holds the same is what an author forgot about.
+/// Authors often forget that the same value in another wrapper is another type.
 #[test]
 fn a_state_that_is_wrapped_otherwise_is_told() {
     use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! Two-way pipes: frames, order, cancellation, endings.
+//! Pipes in both directions: frames, order, cancellation, and how they end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 use toolway::prelude::*;
 
-/// Sends one line to a fresh server and reads the one line it answers.
+/// Sends one line to a new server and reads the one line it answers.
 pub(crate) async fn one_line(server: &Server, frame: &[u8]) -> Value {
     let mut talk = Talk::start(server);
     talk.send(frame).await;
@@ -23,7 +23,7 @@ async fn serve(server: Server, pipe: DuplexStream) -> toolway::Result<()> {
     server.serve_io(reader, writer).await
 }
 
-/// A server behind a pipe, spoken to in raw lines.
+/// A server behind a pipe, driven with raw lines.
 pub(crate) struct Talk {
     writer: WriteHalf<DuplexStream>,
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
@@ -53,12 +53,12 @@ impl Talk {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// Ends the server in the middle of everything.
+    /// Aborts the server.
     pub(crate) fn abort(self) {
         self.task.abort();
     }
 
-    /// Ends the input and returns what still comes.
+    /// Closes the input and returns the remaining output.
     pub(crate) async fn end(mut self) -> Vec<Value> {
         self.writer.shutdown().await.unwrap();
         let mut rest = Vec::new();
@@ -74,7 +74,7 @@ fn call(id: Value, tool: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool}})
 }
 
-/// Where a call waits, and what it has told on the way.
+/// Holds calls, and counts those that have entered and were dropped.
 pub(crate) struct Gate {
     pub(crate) open: Semaphore,
     pub(crate) entered: Semaphore,
@@ -86,7 +86,7 @@ impl Gate {
         Self { open: Semaphore::new(0), entered: Semaphore::new(0), dropped: Arc::default() }
     }
 
-    /// Waits until so many calls wait.
+    /// Waits until `count` calls wait.
     pub(crate) async fn entered(&self, count: u32) {
         self.entered.acquire_many(count).await.unwrap().forget();
     }
@@ -113,7 +113,7 @@ pub(crate) fn quick() -> &'static str {
     "quick"
 }
 
-/// A schema over several lines, as people write them.
+/// A schema over several lines.
 struct Pretty;
 
 impl toolway::server::ToolHandler for Pretty {
@@ -193,7 +193,7 @@ async fn broken_frames_get_the_exact_error_and_the_next_one_works() {
             json!(1),
         ),
         (br#"{"jsonrpc":"2.0","id":1,"method":"no/such"}"#, -32601, json!(1)),
-        // The id of a reply is one of ours: the peer would take it for one of its own.
+        // The id of a reply belongs to a request of ours: the peer would take it for one of its own.
         (br#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#, -32600, Value::Null),
         (br#"{"jsonrpc":"2.0","id":1,"error":7}"#, -32600, Value::Null),
         (deep.as_bytes(), -32600, Value::Null),
@@ -355,8 +355,8 @@ async fn a_peer_that_does_not_read_stops_being_read() {
     let (near, far) = tokio::io::duplex(1 << 10);
     let task = tokio::spawn(serve(server, far));
     let (mut reader, mut writer) = tokio::io::split(near);
-    // More answers than may wait: writing comes to a stop instead of filling the server's memory. (Time is paused:
-    // the limit strikes when nothing moves any more, not after some real time.)
+    // More answers than may be queued: writing blocks instead of filling the server's memory. (The clock is paused: the
+    // timeout fires when all tasks are idle, not after some real time.)
     let mut sent = 0;
     loop {
         let line = call(json!(sent), "blob").to_string() + "\n";
@@ -367,7 +367,7 @@ async fn a_peer_that_does_not_read_stops_being_read() {
         sent += 1;
         assert!(sent < 1000, "the server takes requests without end");
     }
-    // Once the answers are read, everything that was taken is answered.
+    // Once the answers are read, everything that was accepted is answered.
     let reading = tokio::spawn(async move {
         let mut all = Vec::new();
         reader.read_to_end(&mut all).await.unwrap();

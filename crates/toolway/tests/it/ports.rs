@@ -1,11 +1,12 @@
-//! Ports that nothing else takes while a test needs them. A port that is only known to be free may be given to another test, or to an
-//! outgoing connection, before it is used.
+//! Ports that stay reserved while a test needs them. A port that is only known to be free may be given to another test,
+//! or to an outgoing connection, before it is used.
 
 use std::net::SocketAddr;
 
 use tokio::net::{TcpListener, TcpSocket};
 
-/// A port that is held as long as this lives. Connections to it are refused, except while a [listener](Self::listen) is there.
+/// A port that is reserved as long as this lives. Connections to it are refused, except while a
+/// [listener](Self::listen) exists.
 #[derive(Debug)]
 pub(crate) struct Port {
     pub(crate) address: SocketAddr,
@@ -23,7 +24,7 @@ impl Port {
         format!("http://{}/mcp", self.address)
     }
 
-    /// Listens at the port. Call it again when the listener before is gone.
+    /// Listens at the port. May be called again after the previous listener is dropped.
     pub(crate) fn listen(&self) -> TcpListener {
         let socket = socket();
         socket.bind(self.address).unwrap();

@@ -1,4 +1,4 @@
-//! Progress: what goes out, and what a caller may say about it.
+//! Progress: what is sent, and what may a caller request?
 
 use serde_json::{Value, json};
 use toolway::Notification;
@@ -24,7 +24,7 @@ fn server() -> Server {
     Server::new("counter", "1.0.0").tools(tools![count]).build().unwrap()
 }
 
-/// The specification: progress must increase; and JSON has no number that is none.
+/// The specification: progress must increase; and JSON cannot express NaN.
 #[tokio::test]
 async fn only_more_is_told() {
     each_wire(&server(), async |client| {
@@ -81,7 +81,7 @@ async fn total_and_message_may_be_left_out() {
     .await;
 }
 
-/// A token is a text or an integer; whoever sends anything else gets an answer and no progress.
+/// A token is a string or an integer; a call with any other token gets an answer without progress.
 #[tokio::test]
 async fn a_token_that_is_none_does_not_break_the_call() {
     for token in [json!({}), json!([1]), json!(true), json!(null), json!(1.5), json!({"deep": [{}]})] {

@@ -1,4 +1,4 @@
-//! Promises: a server does what it has said, says nothing that it has not promised, and nobody else's words become its own.
+//! Does a server do what it declares, send only what it has declared, and never pass on text of others as its own?
 
 use std::future::ready;
 use std::sync::{Arc, Mutex};
@@ -76,7 +76,7 @@ async fn a_list_that_has_lost_its_last_entry_is_empty_and_not_unknown() {
         assert_eq!(client.prompts().await.unwrap(), []);
         assert_eq!(client.resources().await.unwrap(), []);
         assert_eq!(client.resource_templates().await.unwrap(), []);
-        // Who comes later finds what this peer found: entries may come back, and that will be told.
+        // A later client sees the same capabilities: entries may be added again, which is then announced.
         let now = server.capabilities();
         assert!(now.tools.is_some() && now.prompts.is_some() && now.resources.is_some(), "{now:?}");
         server.add_tool(hello()).unwrap();
@@ -88,14 +88,14 @@ async fn a_list_that_has_lost_its_last_entry_is_empty_and_not_unknown() {
     .await;
 }
 
-/// News that had come before the answer to a question that was asked afterwards.
+/// Returns the notifications that arrived before the answer to a later request.
 async fn news_so_far(client: &Client, news: &mut News) -> Vec<Notification> {
     client.ping().await.unwrap();
     std::iter::from_fn(|| news.try_next()).collect()
 }
 
-/// A server that promises news of prompts, and of nothing else. Of what changed at the same time, prompts are told of after
-/// tools and before resources.
+/// A server that only declares notifications about prompts. When several lists change at the same time, prompts are
+/// announced after tools and before resources.
 fn of_prompts() -> Server {
     let yes = Settings::from_iter([("listChanged".to_owned(), json!(true))]);
     let declared = ServerCapabilities::new()
@@ -106,7 +106,7 @@ fn of_prompts() -> Server {
     server.tool(hello()).prompt(greet()).resource(note()).build().unwrap()
 }
 
-/// The spec: only servers that declared `listChanged` tell of it.
+/// The spec: only servers that declared `listChanged` send it.
 #[tokio::test]
 async fn a_conversation_hears_only_what_it_was_promised() {
     let server = of_prompts();
@@ -172,7 +172,7 @@ async fn a_stream_of_changes_is_acknowledged_for_what_is_promised_and_carries_no
         server.prompts_changed();
         let first = news.next().await.unwrap();
         assert!(matches!(first, Notification::PromptsChanged(_)), "{first:?}");
-        // Once more: whatever else had been told at the first time would come before this.
+        // Once more: any other notification of the first time would arrive before this.
         server.prompts_changed();
         let second = news.next().await.unwrap();
         assert!(matches!(second, Notification::PromptsChanged(_)), "{second:?}");
@@ -202,7 +202,7 @@ async fn nobody_can_subscribe_who_could_not_be_told() {
     assert_eq!(talk.receive().await["params"]["uri"], "note://it");
 }
 
-/// 2025-11-25, lifecycle: the server should send nothing but pings and log messages before `initialized`.
+/// 2025-11-25, lifecycle: before `initialized` the server should only send pings and log messages.
 #[tokio::test]
 async fn changes_are_kept_until_the_client_is_ready_and_told_then() {
     let server = Server::new("early", "1.0.0").tool(hello()).build().unwrap();
@@ -215,7 +215,7 @@ async fn changes_are_kept_until_the_client_is_ready_and_told_then() {
     assert_eq!(talk.receive().await["id"], "fence");
     talk.send_json(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
     assert_eq!(talk.receive().await["method"], "notifications/tools/list_changed");
-    // Once for both, and again for the next.
+    // One notification for both, and another for the next change.
     talk.send_json(ping("fence")).await;
     assert_eq!(talk.receive().await["id"], "fence");
     server.tools_changed();
@@ -295,7 +295,7 @@ async fn what_is_read_on_the_way_says_nothing_about_keeping_the_answer() {
         };
         let (logo, profile) = match client.protocol_version().era() {
             Era::Stateless => ((json!(7000), json!("public")), (json!(0), json!("private"))),
-            // Nobody knows of caching here.
+            // This era has no caching.
             Era::Handshake => Default::default(),
         };
         assert_eq!(hints("it://logo").await, logo);
@@ -396,7 +396,7 @@ async fn a_strict_server_stays_strict_inside_another_and_makes_no_other_strict()
     .await;
 }
 
-/// Says something, so that an answer over HTTP is a stream of events, and answers with JSON of several lines.
+/// Sends a message, so that an answer over HTTP is an event stream, and answers with JSON of several lines.
 struct Pretty;
 
 impl ToolHandler for Pretty {
@@ -425,7 +425,7 @@ async fn line_breaks_inside_json_do_not_break_the_answer() {
         assert!(matches!(news.try_next(), Some(Notification::Progress(_))));
     })
     .await;
-    // Every line of the stream is one of an event, whoever reads it.
+    // Every line of the stream belongs to an event, for any parser.
     let mut call = stateless("tools/call", json!({"name": "pretty"}));
     call["params"]["_meta"]["progressToken"] = json!(7);
     let response = server.http().handle(dressed(&call, "pretty")).await;
@@ -450,7 +450,7 @@ fn dressed(body: &Value, name: &str) -> http::Request<http_body_util::Full<bytes
     request
 }
 
-/// The protocol's code and its `uri` are for the resource that a client asked for; this client asked for none.
+/// The protocol's code and its `uri` are for the resource that a client requested; this client did not request one.
 #[tokio::test]
 async fn a_resource_that_a_method_did_not_find_is_not_the_method_itself() {
     let find = |ctx: Ctx| async move {
@@ -527,7 +527,7 @@ async fn a_message_has_one_meta_and_the_caller_cannot_write_what_the_protocol_wr
     }
 }
 
-/// A POST to the tool of each era.
+/// A POST to the tool in each era.
 fn posts(tool: &str) -> [http::Request<http_body_util::Full<bytes::Bytes>>; 2] {
     let params = json!({"name": tool});
     let handshake = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
@@ -545,7 +545,7 @@ async fn values_that_a_web_application_attached_reach_the_handler() {
         assert_eq!(status, 200);
         assert_eq!(answer["result"]["content"][0]["text"], "alice", "{answer}");
     }
-    // Those of one request are not those of the next.
+    // Values of one request do not reach the next.
     for request in posts("who") {
         let (_, answer) = read(service.handle(request).await).await;
         assert_ne!(answer["result"]["content"][0]["text"], "alice", "{answer}");

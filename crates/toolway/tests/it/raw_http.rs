@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 use toolway::server::http::{HttpBody, HttpService};
 use toolway::transport::sse::{Event, Parser};
 
-/// A conversation over HTTP, with nothing between it and the service.
+/// A session over HTTP that uses the service directly.
 #[derive(Clone)]
 pub(crate) struct Raw {
     pub(crate) service: HttpService,
     pub(crate) session: String,
     pub(crate) version: &'static str,
-    /// Headers that every request carries.
+    /// Headers of every request.
     pub(crate) headers: Vec<(&'static str, String)>,
 }
 
 impl Raw {
-    /// Opens a conversation.
+    /// Opens a session.
     pub(crate) async fn open(service: &HttpService, version: &'static str) -> Self {
         Self::open_with(service, version, Vec::new()).await
     }
@@ -71,7 +71,7 @@ impl Raw {
         whole(response).await.1
     }
 
-    /// Calls a tool; the id of the request is its progress token, too.
+    /// Calls a tool; the id of the request is also its progress token.
     pub(crate) async fn call(&self, id: i64, tool: &str, arguments: Value) -> Response<HttpBody> {
         let params = json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": id}});
         self.post(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})).await
@@ -85,7 +85,7 @@ impl Raw {
         self.service.handle(request).await
     }
 
-    /// The stream that GET opens.
+    /// Opens a stream with GET.
     pub(crate) async fn stream(&self, last: Option<&str>) -> Events {
         Events::of(self.get(last).await)
     }
@@ -101,7 +101,7 @@ pub(crate) fn initialize(version: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
 }
 
-/// The whole reply as one message.
+/// Returns the whole reply as one message.
 pub(crate) async fn whole(response: Response<HttpBody>) -> (StatusCode, Value) {
     let status = response.status();
     let body = response.into_body().collect().await.unwrap().to_bytes();
@@ -123,7 +123,7 @@ impl Events {
         Self { body: response.into_body(), parser: Parser::new(1 << 20), last: None }
     }
 
-    /// The next event; nothing when the stream is over.
+    /// Returns the next event; `None` when the stream has ended.
     pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.parser.next_event().unwrap() {
@@ -135,7 +135,7 @@ impl Events {
         }
     }
 
-    /// The next message; nothing when the stream is over.
+    /// Returns the next message; `None` when the stream has ended.
     pub(crate) async fn message(&mut self) -> Option<Value> {
         loop {
             let event = self.next().await?;
@@ -145,7 +145,7 @@ impl Events {
         }
     }
 
-    /// Every message until the stream is over.
+    /// Returns all messages until the stream ends.
     pub(crate) async fn rest(mut self) -> Vec<Value> {
         let mut all = Vec::new();
         while let Some(message) = self.message().await {

@@ -1,4 +1,4 @@
-//! What is a caller told whose parameters do not fit a method of the application, a prompt or a template?
+//! What error does a caller get whose parameters do not fit a custom method, a prompt or a template?
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -34,7 +34,7 @@ async fn a_method_of_the_application_tells_everything_that_is_wrong_with_its_par
         for part in ["`form`, did you mean `from`?", "`to`", "`passengers`", "`from`"] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        // What has no members of its own is taken as it comes.
+        // A handler that takes a plain value gets the parameters unchanged.
         let echoed = client.request("acme/echo", json!({"any": [1, "thing"]})).await.unwrap();
         assert_eq!(echoed.decode::<Value>().unwrap()["any"], json!([1, "thing"]));
         let sum = client.request("acme/sum", json!({"a": 1, "b": 2})).await.unwrap();

@@ -1,4 +1,4 @@
-//! What a function returns becomes a result.
+//! What result do the return values of a function become?
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -87,7 +87,7 @@ async fn json_is_structured_where_the_revision_can_and_text_everywhere() {
         let object = call(&client, "structured").await;
         assert_eq!(object.first_text(), Some(r#"{"sum":5}"#));
         assert_eq!(object.structured_content.is_some(), version.as_str() >= "2025-06-18", "{version}");
-        // Anything but an object came later.
+        // Structured content other than objects came later.
         let list = call(&client, "list").await;
         assert_eq!(list.first_text(), Some("[1,2]"));
         assert_eq!(list.structured_content.is_some(), version.as_str() >= "2026-07-28", "{version}");
@@ -116,7 +116,7 @@ async fn failures_show_what_their_author_meant_to_show() {
             )));
             assert!(!text.contains("secret") && !text.contains("No such file"), "{text}");
         }
-        // The server is still there.
+        // The server still works.
         assert_eq!(call(&client, "yes").await.first_text(), Some("true"));
     })
     .await;
@@ -141,7 +141,7 @@ async fn a_file_in_hand_is_told_by_its_name() {
             ("hand://a.png", "image/png", None, Some("d29yZHM=")),
             ("hand://noise", "application/octet-stream", None, Some("//4=")),
             ("hand://noise.txt", "text/plain", None, Some("//4=")),
-            // What the resource says of itself comes first.
+            // The media type of the resource takes precedence.
             ("said://a.md", "text/x-log", Some("a.md"), None),
         ] {
             let read = client.read_resource(uri).await.unwrap().contents.remove(0);
@@ -185,7 +185,7 @@ async fn a_result_that_breaks_its_own_schema_is_not_sent() {
         for (arguments, is_sent) in [
             (json!({"mean": 2.5, "stars": 3}), true),
             (json!({"mean": 2.5, "stars": 9}), false),
-            // `serde` writes what is not a number as null.
+            // `serde` writes NaN as null.
             (json!({"stars": 3}), false),
         ] {
             let result = client.call("rate", arguments.clone()).await.unwrap();

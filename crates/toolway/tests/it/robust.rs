@@ -1,4 +1,4 @@
-//! Availability: whatever a peer sends and whatever a handler does, the next request is answered.
+//! Availability: whatever a peer sends and whatever a handler does, is the next request answered?
 
 use std::future::{Ready, pending};
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use toolway::types::{PromptArgument, Resource, ResourceTemplate, Tool};
 
 use crate::pipe::Talk;
 
-/// How many requests of one pipe may run, and how many of them may be streams of changes. The numbers are ours.
+/// The number of requests of one pipe that may run, and how many of them may be subscription streams. We chose these
+/// numbers.
 const MAX_RUNNING: usize = 256;
 const MAX_LISTENS: usize = 32;
 
@@ -40,12 +41,12 @@ fn listen(id: impl Into<Value>) -> Value {
     json!({"jsonrpc": "2.0", "id": id.into(), "method": "subscriptions/listen", "params": params})
 }
 
-/// A refusal that is over soon, and says so.
+/// Returns whether the reply is a temporary refusal.
 fn is_busy(reply: &Value) -> bool {
     reply["error"]["code"] == -32603 && reply["error"]["data"]["retryAfterMs"].as_u64().is_some()
 }
 
-/// A tool that tells when it begins and when it is dropped, and never ends.
+/// A tool that reports when it begins and when it is dropped, and never ends.
 fn endless(begun: &Arc<Semaphore>, dropped: &Arc<Notify>) -> ToolEntry {
     struct Tell(Arc<Notify>);
     impl Drop for Tell {
@@ -84,7 +85,7 @@ async fn as_many_calls_as_may_run_can_all_tell_of_their_progress() {
         call["params"]["_meta"] = json!({"progressToken": id});
         talk.send_json(call).await;
     }
-    // All are in the middle, more than can wait in any queue.
+    // All are running, more than fit into any queue.
     for _ in 0..MAX_RUNNING {
         assert_eq!(talk.receive().await["params"]["progress"], 1);
     }
@@ -153,7 +154,7 @@ async fn streams_of_changes_leave_room_for_other_requests() {
     assert_eq!(open, MAX_LISTENS);
     talk.send_json(call("x", "hello")).await;
     assert_eq!(talk.receive().await["result"]["content"][0]["text"], "hello");
-    // A stream that is cancelled gives its place back, as soon as it has ended.
+    // A cancelled stream frees its slot once it has ended.
     talk.send_json(cancel(0)).await;
     loop {
         talk.send_json(listen("another")).await;
@@ -169,7 +170,7 @@ async fn streams_of_changes_leave_room_for_other_requests() {
     assert!(rest.iter().all(|reply| reply.get("result").is_some()), "{rest:?}");
 }
 
-/// The panic of a handler that has not even made its future.
+/// Panics before the handler has created its future.
 fn at_once<T>() -> Ready<T> {
     panic!("the password is swordfish")
 }
@@ -242,7 +243,7 @@ fn rash() -> Server {
         .unwrap()
 }
 
-/// One failed call: an internal error that does not tell what the panic said. The next call works.
+/// Checks for one failed call: an internal error without the text of the panic. The next call must work.
 async fn one_failure<T>(client: &Client, case: &str, outcome: Result<T, Error>) {
     let Err(error) = outcome else { panic!("{case} did not fail") };
     let rpc = error.rpc().unwrap_or_else(|| panic!("{case}: {error}"));
@@ -266,7 +267,7 @@ async fn a_panic_before_the_first_await_is_one_failed_call() {
             assert!(!result.first_text().unwrap().contains("swordfish"), "{result:?}");
             lives(&client, tool).await;
         }
-        // The last one is nobody's, so the reader of the server gets it.
+        // The last URI has no resource, so the common reader of the server gets it.
         for uri in ["rash://closure", "rash://written", "rash://family/7", "other://it"] {
             one_failure(&client, uri, client.read_resource(uri).await).await;
         }
@@ -318,7 +319,7 @@ async fn resources_that_read_each_other_without_end_are_one_failed_call() {
             assert_eq!(error.rpc().unwrap().code.0, -32603, "{uri}: {error}");
         }
         assert_eq!(client.call("look", json!({})).await.unwrap().is_error, Some(true));
-        // A chain that has an end is read to it.
+        // A chain that ends is read to its end.
         assert_eq!(client.read_resource("count://10").await.unwrap().text(), Some("bottom"));
     })
     .await;

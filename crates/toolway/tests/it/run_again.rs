@@ -1,4 +1,4 @@
-//! A function that asked runs again: what is not asked and not said a second time?
+//! A function that asked runs again: what is not repeated?
 
 use std::sync::{Arc, Mutex};
 
@@ -26,7 +26,7 @@ async fn insist(ctx: Ctx) -> Result<String, ToolError> {
     Err(ToolError::new("no age"))
 }
 
-/// What does not fit is an answer, too: the function has dealt with it and finds it again.
+/// An answer that does not fit is an answer too: the function has handled it and gets it again.
 #[tokio::test]
 async fn a_question_is_not_asked_again_because_its_answer_did_not_fit() {
     let server = Server::new("app", "1.0.0").tools(tools![insist]).build().unwrap();
@@ -40,7 +40,7 @@ async fn a_question_is_not_asked_again_because_its_answer_did_not_fit() {
     each_wire_as(client, &server, async |client| {
         let result = client.call("insist", json!({})).await.unwrap();
         let asked = std::mem::take(&mut *asked.lock().unwrap());
-        // The first two revisions have no way to ask a user.
+        // The first two revisions cannot ask a user.
         if client.protocol_version() >= ProtocolVersion::V2025_06_18 {
             assert_eq!(result.first_text(), Some("36 after 2"), "{asked:?}");
             assert_eq!(asked, ["Your age? (0)", "Your age? (1)", "Your age? (2)"]);
@@ -66,7 +66,8 @@ async fn copy(ctx: Ctx) -> Result<&'static str, ToolError> {
     Ok("copied")
 }
 
-/// What an effect has said is not said when it is not done again, and must not stand for what the function says later.
+/// A log message of an effect is not sent again when the effect is skipped, and must not replace a later message of the
+/// function.
 #[tokio::test]
 async fn a_log_message_is_sent_as_often_as_it_is_written_also_inside_of_effects() {
     let server = Server::new("app", "1.0.0").tools(tools![copy]).build().unwrap();

@@ -1,5 +1,4 @@
-//! What a second look at sessions and streams over HTTP has found: long calls, slow readers, stores that fail, doors that
-//! close.
+//! Sessions and streams over HTTP in detail: long calls, slow readers, stores that fail, shutdown.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +22,7 @@ use crate::raw_http::{Events, Raw, initialize, whole};
 use crate::sessions::{NEWEST, REVISIONS, Steps as Gate, walk};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// Time stands still in these tests while anybody has something to do: this is how long nothing may happen.
+/// The clock of these tests is paused while any task is busy: this is how long nothing may happen.
 const FOR_EVER: Duration = Duration::from_secs(3600);
 
 /// Says something four times a second.
@@ -67,7 +66,7 @@ fn builder(gate: &Gate) -> ServerBuilder {
         .state(gate.clone())
         .tools(tools![walk, tick, flood, silent, add])
         .resources(resources![today])
-        // The clock of these tests is set forward by more than calls may take.
+        // The clock of these tests advances by more than the default deadline.
         .deadline(None)
 }
 
@@ -94,9 +93,9 @@ struct Moody {
     memory: Memory,
     fails_to_append: AtomicBool,
     fails_to_publish: AtomicBool,
-    /// Entries that hold this text wait.
+    /// Entries that contain this text wait.
     holds: Mutex<Option<&'static str>>,
-    /// The next value that is renewed is handed over only when the test says so.
+    /// The next renewal of a value returns only when the test allows it.
     holds_value: AtomicBool,
     is_held: Notify,
     free: Notify,
@@ -200,7 +199,7 @@ impl Store for Moody {
 async fn a_session_does_not_expire_while_a_request_talks() {
     let (service, _) = service();
     let raw = Raw::open(&service.session_idle(SECOND * 3), NEWEST).await;
-    // It says something more often than anybody looks after the session.
+    // It sends messages more often than the session is renewed.
     let rest = Events::of(raw.call(7, "tick", json!({"times": 40})).await).rest().await;
     assert_eq!((rest.len(), text(&rest[40])), (41, "done"));
     assert_eq!(ping(&raw).await, StatusCode::OK);
@@ -234,7 +233,7 @@ async fn an_open_stream_is_not_forgotten_for_those_that_are_over() {
         server.tools_changed();
         let told = timeout(FOR_EVER, news.message()).await.expect("news reach an open stream");
         assert_eq!(told.unwrap()["method"], "notifications/tools/list_changed");
-        // And it can still be come back to.
+        // The stream can still be resumed.
         let last = news.last.clone();
         drop(news);
         server.tools_changed();
@@ -287,7 +286,7 @@ async fn a_stream_ends_when_what_is_said_on_it_cannot_be_kept() {
         let rest =
             timeout(FOR_EVER, events.rest()).await.expect("nobody waits for an answer that will not come");
         assert_eq!(rest, Vec::<Value>::new());
-        // A call whose stream cannot even begin says so at once.
+        // A call whose stream cannot begin fails immediately.
         let response = timeout(SECOND * 5, raw.call(8, "walk", json!({"steps": 2}))).await.unwrap();
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
         store.fails_to_append.store(false, Ordering::Release);
@@ -360,7 +359,7 @@ async fn what_was_known_before_a_change_does_not_undo_it() {
     let (store, gate) = (Arc::new(Moody::default()), Gate::new());
     let server = builder(&gate).store(store.clone()).build().unwrap();
     let raw = Raw::open(&server.http(), NEWEST).await;
-    // A request reads the record, and is slow to look at it.
+    // A request reads the record, and is slow to use it.
     store.holds_value.store(true, Ordering::Release);
     let slow = tokio::spawn({
         let raw = raw.clone();
@@ -416,11 +415,11 @@ async fn a_cancelled_request_of_a_client_that_takes_no_events_gets_none() {
 #[tokio::test(start_paused = true)]
 async fn a_long_silent_request_can_be_come_back_to() {
     let gate = Gate::new();
-    // Longer than a handler may run by default, too.
+    // Also longer than the default deadline of a handler.
     let service = builder(&gate).deadline(None).http().unwrap();
     let raw = Raw::open(&service, NEWEST).await;
     let primer = Events::of(raw.call(7, "silent", json!({})).await).next().await.unwrap();
-    // Far longer than anything is kept that nobody uses.
+    // Far longer than unused data is kept.
     sleep(FOR_EVER * 2).await;
     gate.go(1);
     let rest = raw.stream(primer.id.as_deref()).await.rest().await;
@@ -431,7 +430,7 @@ async fn a_long_silent_request_can_be_come_back_to() {
 async fn nobody_waits_for_ever_for_a_server_that_has_died() {
     let (store, gate) = (Arc::new(Memory::new()), Gate::new());
     let raw = Raw::open(&builder(&gate).store(store.clone()).build().unwrap().http(), NEWEST).await;
-    // What another server leaves behind that is killed while a request runs.
+    // The log that another server leaves behind when it is killed during a request.
     let beginning = Entry { bytes: "p".into(), keep: Keep::Always };
     let log = format!("events/{}/0123456789abcdef", raw.session);
     let room = Room { entries: 10, bytes: 1000 };
@@ -445,7 +444,7 @@ async fn an_answer_that_nobody_can_come_back_for_is_not_kept() {
     for version in REVISIONS {
         let (store, gate) = (Arc::new(Memory::new()), Gate::new());
         let raw = Raw::open(&builder(&gate).store(store.clone()).build().unwrap().http(), version).await;
-        // The client leaves before it was given anything to come back with.
+        // The client disconnects before it got an id to resume with.
         assert!(timeout(SECOND / 10, raw.call(7, "silent", json!({}))).await.is_err());
         gate.go(1);
         // The id is free once the answer is there.
@@ -468,7 +467,7 @@ async fn subscriptions_have_a_size_together() {
     assert_eq!(subscribe("news://today".to_owned()).await["result"], json!({}));
 }
 
-/// A conversation of the oldest transport.
+/// A connection of the oldest transport (HTTP+SSE).
 struct Oldest {
     raw: Raw,
     query: String,
@@ -518,7 +517,7 @@ async fn half_a_message_ends_a_conversation_of_the_oldest_transport() {
     let (service, _) = service();
     let oldest = Oldest::open(service.legacy_sse()).await;
     let long = json!({"jsonrpc": "2.0", "method": "notifications/x", "params": {"x": "x".repeat(200_000)}});
-    // The client goes while its message is being taken.
+    // The client disconnects while its message is being accepted.
     assert!(timeout(Duration::ZERO, oldest.post(&long)).await.is_err());
     assert_eq!(oldest.post(&json!({"jsonrpc": "2.0", "id": 9, "method": "ping"})).await, 404);
     let rest = timeout(FOR_EVER, oldest.events.rest()).await.expect("the stream ends");

@@ -1,4 +1,4 @@
-//! Conversations over HTTP: how they begin and end, and what is lost when a connection breaks (nothing).
+//! Sessions over HTTP: how do they begin and end, and is nothing lost when a connection breaks?
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::raw_http::{Events, Raw, initialize, whole};
 pub(crate) const REVISIONS: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
 pub(crate) const NEWEST: &str = "2025-11-25";
 
-/// Lets the test say when a step is done.
+/// Lets the test decide when a step is done.
 #[derive(Clone)]
 pub(crate) struct Steps(Arc<Semaphore>);
 
@@ -119,7 +119,7 @@ async fn row_207_a_session_is_named_by_its_header_and_nothing_else() {
     assert_eq!(status, StatusCode::BAD_REQUEST);
     assert!(error["error"]["message"].as_str().unwrap().contains("Mcp-Session-Id"), "{error}");
     let forged = ["0".repeat(32), "x".to_owned(), raw.session.to_uppercase(), format!("{}/", raw.session)];
-    // An id is random, and one without letters is the same in capitals.
+    // Ids are random; an id without letters is the same in upper case.
     for forged in forged.into_iter().filter(|forged| *forged != raw.session) {
         let forged = Raw { session: forged, ..raw.clone() };
         assert_eq!(forged.post(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).await.status(), 404);
@@ -153,7 +153,7 @@ async fn row_208_a_client_that_comes_back_misses_nothing_and_hears_nothing_twice
         let mut events = Events::of(raw.call(7, "walk", json!({"steps": 5})).await);
         assert!(progress(1)(&events.message().await.unwrap()));
         let last = events.last.clone().unwrap();
-        // The connection breaks; a disconnect is not a cancel.
+        // The connection breaks; a disconnect does not cancel the call.
         drop(events);
         gate.go(2);
         let mut events = raw.stream(Some(&last)).await;
@@ -162,13 +162,13 @@ async fn row_208_a_client_that_comes_back_misses_nothing_and_hears_nothing_twice
         }
         let last = events.last.clone().unwrap();
         drop(events);
-        // The answer comes while nobody is there.
+        // The answer is written while no client is connected.
         gate.go(3);
         let rest = raw.stream(Some(&last)).await.rest().await;
         assert_eq!(rest.len(), 3, "{rest:?}");
         assert!(progress(4)(&rest[0]) && progress(5)(&rest[1]));
         assert_eq!(rest[2]["result"]["content"][0]["text"], "walked 5");
-        // And it can be asked for again, until it is forgotten.
+        // It can be requested again, until it is dropped.
         assert_eq!(raw.stream(Some(&last)).await.rest().await, rest);
     }
 }
@@ -204,7 +204,7 @@ async fn an_id_that_cannot_be_come_back_to_is_a_bad_request() {
         assert_eq!((status, &error["error"]["code"]), (StatusCode::BAD_REQUEST, &json!(-32600)), "{forged}");
         answers.push(error);
     }
-    // What belongs to another conversation is like what never was.
+    // A stream of another session looks like one that never existed.
     answers.push(whole(two.get(Some(&last)).await).await.1);
     assert!(answers.windows(2).all(|pair| pair[0] == pair[1]), "{answers:?}");
 }
@@ -226,7 +226,7 @@ async fn streams_of_the_newest_revision_begin_with_where_to_come_back_to() {
 async fn a_silent_request_becomes_a_stream_that_can_be_come_back_to() {
     let (service, gate) = service();
     let raw = Raw::open(&service, NEWEST).await;
-    // Time passes only while everybody waits.
+    // Time passes only while all tasks are idle.
     let mut events = Events::of(raw.call(7, "silent", json!({})).await);
     let primer = events.next().await.unwrap();
     assert!(primer.data.is_empty());
@@ -234,7 +234,7 @@ async fn a_silent_request_becomes_a_stream_that_can_be_come_back_to() {
     gate.go(1);
     let rest = raw.stream(primer.id.as_deref()).await.rest().await;
     assert_eq!(rest[0]["result"]["content"][0]["text"], "done");
-    // Revisions that know no such beginning wait for one message.
+    // Revisions without a primer get a single message.
     let old = Raw::open(&service, "2025-06-18").await;
     gate.go(1);
     let (_, answer) = whole(old.call(7, "silent", json!({})).await).await;
@@ -311,11 +311,11 @@ async fn row_206_a_get_opens_a_stream_for_news_and_the_newest_hears_them() {
         let mut newer = raw.stream(None).await;
         server.tools_changed();
         assert_eq!(newer.message().await.unwrap()["method"], "notifications/tools/list_changed");
-        // When the newest goes, the one before it is the newest.
+        // When the newest stream ends, the one before it is the newest.
         drop(newer);
         server.tools_changed();
         assert_eq!(older.message().await.unwrap()["method"], "notifications/tools/list_changed");
-        // Without any, news are kept for the next.
+        // Without any stream, notifications are kept for the next one.
         drop(older);
         server.tools_changed();
         let mut next = raw.stream(None).await;
@@ -334,7 +334,7 @@ async fn a_stream_of_news_can_be_come_back_to_as_well() {
     let primer = events.next().await.unwrap();
     server.tools_changed();
     assert!(events.message().await.is_some());
-    // The client has not got that far.
+    // The client has not received that event.
     drop(events);
     let mut events = raw.stream(primer.id.as_deref()).await;
     assert_eq!(events.message().await.unwrap()["method"], "notifications/tools/list_changed");
@@ -359,7 +359,7 @@ async fn the_log_level_and_subscriptions_belong_to_the_session() {
     let (mut of_loud, mut of_quiet) = (loud.stream(None).await, quiet.stream(None).await);
     server.resource_updated("news://today");
     server.tools_changed();
-    // What both hear shows that the quiet one did not hear the other.
+    // The notification that both receive shows that the quiet one did not receive the other.
     assert_eq!(of_quiet.message().await.unwrap()["method"], "notifications/tools/list_changed");
     assert_eq!(of_loud.message().await.unwrap()["method"], "notifications/tools/list_changed");
     assert_eq!(of_loud.message().await.unwrap()["params"]["uri"], "news://today");
@@ -386,7 +386,8 @@ async fn a_silent_session_is_forgotten_and_one_that_is_in_use_is_not() {
     let mut events = Events::of(running.call(7, "walk", json!({"steps": 2})).await);
     assert!(events.message().await.is_some());
     drop(events);
-    // The clock stands still unless everybody waits; reading is not being silent, and neither is running.
+    // The clock is paused unless all tasks are idle; neither a session with an open stream nor one with a running call
+    // is idle.
     tokio::time::sleep(Duration::from_secs(5 * 60)).await;
     assert_eq!(silent.post(&ping).await.status(), StatusCode::NOT_FOUND);
     assert_eq!(reading.post(&ping).await.status(), StatusCode::OK);
@@ -409,7 +410,7 @@ async fn there_are_only_so_many_sessions() {
     assert_eq!((status, &error["error"]["code"]), (StatusCode::SERVICE_UNAVAILABLE, &json!(-32603)));
     assert_eq!(error["id"], 0);
     assert!(error["error"]["data"]["retryAfterMs"].is_u64());
-    // Room is given back.
+    // The slot is freed.
     open.pop().unwrap().delete().await;
     Raw::open(&service, NEWEST).await;
 }
@@ -444,14 +445,14 @@ async fn row_209_servers_that_share_a_store_are_one_server() {
     let (here, there) = (make(), make());
     let raw = Raw::open(&here.http(), NEWEST).await;
     let other = Raw { service: there.http(), ..raw.clone() };
-    // A session that one opened, the other serves.
+    // A session that one server opened is served by the other.
     let (_, sum) = whole(other.call(1, "add", json!({"a": 2, "b": 3})).await).await;
     assert_eq!(sum["result"]["content"][0]["text"], "5");
-    // What is said to one counts for the other.
+    // A setting made at one server applies to the other.
     assert_eq!(other.ask("logging/setLevel", json!({"level": "debug"})).await["result"], json!({}));
     let rest = Events::of(raw.call(2, "chatter", json!({})).await).rest().await;
     assert_eq!(rest.iter().filter(|message| message["method"] == "notifications/message").count(), 2);
-    // News of one reach a stream that the other holds.
+    // Notifications of one server reach a stream of the other.
     let mut stream = raw.stream(None).await;
     assert_eq!(other.ask("resources/subscribe", json!({"uri": "news://today"})).await["result"], json!({}));
     let heard = tokio::spawn(async move {
@@ -464,7 +465,7 @@ async fn row_209_servers_that_share_a_store_are_one_server() {
         (&message["method"], &message["params"]["uri"]),
         (&json!("notifications/resources/updated"), &json!("news://today"))
     );
-    // A stream that broke at one is come back to at the other.
+    // A stream that broke at one server is resumed at the other.
     gate.go(1);
     let mut events = Events::of(raw.call(7, "walk", json!({"steps": 2})).await);
     assert!(progress(1)(&events.message().await.unwrap()));
@@ -474,7 +475,7 @@ async fn row_209_servers_that_share_a_store_are_one_server() {
     let rest = other.stream(last.as_deref()).await.rest().await;
     assert!(progress(2)(&rest[0]));
     assert_eq!(rest[1]["result"]["content"][0]["text"], "walked 2");
-    // What ends at one has ended at the other.
+    // A session that ends at one server has ended at the other.
     other.delete().await;
     assert_eq!(stream.rest().await, Vec::<Value>::new());
     assert_eq!(raw.call(3, "add", json!({"a": 2, "b": 3})).await.status(), StatusCode::NOT_FOUND);
@@ -525,7 +526,7 @@ async fn a_reader_that_never_reads_holds_nobody_up() {
     let (_, sum) = whole(raw.call(8, "add", json!({"a": 2, "b": 3})).await).await;
     assert_eq!(sum["result"]["content"][0]["text"], "5");
     assert!(news.next().await.is_some());
-    // It was not forgotten what was said: the newest are there, and the answer is.
+    // Nothing important is lost: the newest messages and the answer are there.
     let rest = Events::of(stuck).rest().await;
     assert_eq!(rest.last().unwrap()["result"]["content"][0]["text"], "walked 3000");
 }
@@ -548,19 +549,19 @@ async fn a_batch_is_answered_together_where_the_revision_has_batches() {
     assert_eq!((&answers[3]["id"], &answers[3]["error"]["code"]), (&json!(0), &json!(-32600)));
     assert_eq!((&answers[4]["id"], &answers[4]["error"]["code"]), (&json!(1), &json!(-32600)));
     assert_eq!(answers.as_array().unwrap().len(), 6, "{answers}");
-    // What changes the session counts for the next request.
+    // A change of the session applies to the next request.
     let rest = Events::of(raw.call(9, "chatter", json!({})).await).rest().await;
     assert_eq!(rest.len(), 3, "{rest:?}");
-    // Only notifications: nothing to say.
+    // Only notifications: no answer.
     let quiet = json!([{"jsonrpc": "2.0", "method": "notifications/initialized"}]);
     assert_eq!(raw.post(&quiet).await.status(), StatusCode::ACCEPTED);
-    // One that speaks makes the reply a stream, whose last message is the array.
+    // A call that sends messages makes the reply a stream, whose last message is the array.
     let walk = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "walk", "arguments": {"steps": 1}, "_meta": {"progressToken": 5}}});
     gate.go(2);
     let events = Events::of(raw.post(&json!([walk, add(6)])).await).rest().await;
     assert!(progress(1)(&events[0]));
     assert_eq!((&events[1][0]["id"], &events[1][1]["id"]), (&json!(5), &json!(6)));
-    // Each can be cancelled by its id alone.
+    // Each can be cancelled by its id.
     let silent = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "silent", "arguments": {}}});
     let batch = json!([silent, add(8)]);
     let (answers, _) = tokio::join!(raw.post(&batch), async {
@@ -588,7 +589,7 @@ async fn a_batch_is_refused_where_the_revision_has_none() {
         version: NEWEST,
         headers: version.into_iter().map(|version| ("mcp-protocol-version", version.to_owned())).collect(),
     };
-    // Who does not say means the revision that had no header to say it in.
+    // Without the header the revision is the one that did not have it.
     for (version, status) in
         [(None, 200), (Some("2025-03-26"), 200), (Some("2025-06-18"), 400), (Some("2026-07-28"), 400)]
     {
@@ -604,7 +605,7 @@ async fn the_oldest_transport_is_there_when_asked_for() {
         Raw { service: server.http(), session: String::new(), version: "2024-11-05", headers: Vec::new() };
     assert_eq!(off.get(None).await.status(), StatusCode::METHOD_NOT_ALLOWED);
     let raw = Raw { service: server.http().legacy_sse(), ..off };
-    // Whoever names a revision knows a newer transport.
+    // A client that names a revision knows a newer transport.
     let newer = Raw { headers: vec![("mcp-protocol-version", "2025-06-18".to_owned())], ..raw.clone() };
     assert_eq!(newer.get(None).await.status(), StatusCode::METHOD_NOT_ALLOWED);
     let mut events = raw.stream(None).await;
@@ -618,7 +619,7 @@ async fn the_oldest_transport_is_there_when_asked_for() {
     };
     assert_eq!(post(&query, &initialize("2024-11-05").to_string()).await, 202);
     assert_eq!(events.message().await.unwrap()["result"]["protocolVersion"], "2024-11-05");
-    // A message may have line breaks in it.
+    // A message may contain line breaks.
     let pretty = "{\n\"jsonrpc\": \"2.0\",\n\"method\": \"notifications/initialized\"}";
     assert_eq!(post(&query, pretty).await, 202);
     gate.go(2);
@@ -633,7 +634,7 @@ async fn the_oldest_transport_is_there_when_asked_for() {
     let newer = Raw::open(&raw.service, NEWEST).await;
     let (_, sum) = whole(newer.call(1, "add", json!({"a": 2, "b": 3})).await).await;
     assert_eq!(sum["result"]["content"][0]["text"], "5");
-    // The conversation ends with its stream.
+    // The session ends with its stream.
     drop(events);
     assert_eq!(post(&query, pretty).await, 404);
 }
@@ -654,7 +655,7 @@ async fn nobody_is_not_somebody_without_a_name() {
     assert_eq!(raw.get(None).await.status(), StatusCode::OK);
 }
 
-/// Who says who they are, in a header.
+/// Admits the principal that the bearer token names.
 async fn by_name(connecting: Connecting) -> Result<Admit, Refuse> {
     match connecting.bearer() {
         Some(name) => Ok(Admit::as_principal(name)),
@@ -678,7 +679,7 @@ async fn a_session_belongs_to_who_opened_it() {
     let mut events = Events::of(alice.call(7, "walk", json!({"steps": 2})).await);
     assert!(events.message().await.is_some());
     let last = events.last.clone().unwrap();
-    // Nobody else can use it, end it, listen in, come back to its streams, or find out that it exists.
+    // Another principal cannot use it, end it, listen to it, resume its streams, or find out that it exists.
     let mallory = Raw { headers: of("mallory"), ..alice.clone() };
     let guess = Raw { session: "0".repeat(32), ..mallory.clone() };
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
@@ -701,13 +702,13 @@ async fn a_session_belongs_to_who_opened_it() {
     assert_eq!(own.get(Some(&last)).await.status(), StatusCode::BAD_REQUEST);
     gate.go(2);
     assert_eq!(events.rest().await.pop().unwrap()["result"]["content"][0]["text"], "walked 2");
-    // Every request is asked for itself: a session is no credential.
+    // Every request is authenticated: a session is not a credential.
     let nobody = Raw { headers: Vec::new(), ..alice.clone() };
     for refused in [nobody.get(None).await, nobody.delete().await, nobody.post(&cancel).await] {
         assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
         assert!(refused.headers()["www-authenticate"].to_str().unwrap().contains("resource_metadata="));
     }
-    // The oldest transport is no way around that.
+    // The oldest transport does not bypass that.
     let mut pipe = Raw { session: String::new(), headers: of("alice"), ..alice.clone() }.stream(None).await;
     let query = String::from_utf8(pipe.next().await.unwrap().data.to_vec()).unwrap();
     for (name, status) in [("mallory", 404), ("alice", 202)] {

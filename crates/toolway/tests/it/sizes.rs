@@ -62,7 +62,7 @@ pub(crate) fn server() -> ServerBuilder {
     Server::new("sizes", "1.0.0").tools(tools![letters, spoken, count, log, greet])
 }
 
-/// The number in front of a word of a text.
+/// Returns the number before a word in a text.
 fn number_before(text: &str, word: &str) -> usize {
     let (before, _) = text.split_once(word).unwrap_or_else(|| panic!("{text}"));
     before.rsplit(' ').find(|word| !word.is_empty()).unwrap().parse().unwrap()
@@ -74,7 +74,7 @@ async fn call_letters(client: &Client, tool: &str, count: usize) -> Result<(bool
     Ok((result.is_error(), result.first_text().unwrap_or_default().to_owned()))
 }
 
-/// Finds the border of replies to the byte, with a server that sends `MAX + 1` bytes and a client that takes `MAX`.
+/// Finds the exact limit of replies, with a server that sends up to `MAX + 1` bytes and a client that accepts `MAX`.
 pub(crate) async fn find_the_border_of_replies(client: &Client) {
     for tool in ["letters", "spoken"] {
         let (is_error, text) = call_letters(client, tool, 2 * MAX).await.unwrap();
@@ -82,7 +82,7 @@ pub(crate) async fn find_the_border_of_replies(client: &Client) {
         assert!(text.contains("the server sends at most 10001"), "{text}");
         assert!(text.contains("raise `max_message` on the server"), "{text}");
         let overhead = number_before(&text, " bytes long") - 2 * MAX;
-        // Whatever the reply has besides its letters has two digits less now, where the count stands in it; it does not.
+        // The overhead does not depend on the number of letters.
         let (is_error, text) = call_letters(client, tool, MAX - overhead).await.unwrap();
         assert!(!is_error && text.len() == MAX - overhead, "{text}");
         let error = call_letters(client, tool, MAX + 1 - overhead).await.unwrap_err();
@@ -92,7 +92,7 @@ pub(crate) async fn find_the_border_of_replies(client: &Client) {
         assert!(error.to_string().contains("raise `max_message` on the client"), "{error}");
         let (is_error, text) = call_letters(client, tool, MAX + 2 - overhead).await.unwrap();
         assert!(is_error, "{text}");
-        // Everything else goes on.
+        // Everything else continues to work.
         assert_eq!(call_letters(client, tool, 3).await.unwrap().1, "xxx");
     }
 }
@@ -114,7 +114,7 @@ async fn replies_have_their_border_on_every_wire() {
     each_wire_as(builder, &server, async |client| find_the_border_of_replies(&client).await).await;
 }
 
-/// How long a request is that has a text of no letters, as the client tells.
+/// Returns the length of a request with an empty text, as the client reports it.
 async fn overhead_of_requests(client: &Client) -> usize {
     let error = client.call("count", json!({"text": "x".repeat(3 * MAX)})).await.unwrap_err();
     assert!(error.is_too_large(), "{error}");
@@ -122,7 +122,7 @@ async fn overhead_of_requests(client: &Client) -> usize {
     number_before(&error.to_string(), " bytes long") - 3 * MAX
 }
 
-/// Finds the border of requests to the byte, where `side` does not take more than `MAX`.
+/// Finds the exact limit of requests, where `side` accepts at most `MAX`.
 pub(crate) async fn find_the_border_of_requests(client: &Client, side: &str) {
     let room = MAX - overhead_of_requests(client).await;
     let fits = client.call("count", json!({"text": "x".repeat(room)})).await.unwrap();
@@ -161,7 +161,7 @@ async fn a_client_sends_no_more_than_the_server_has_said_to_take_on_any_wire() {
     .await;
 }
 
-/// Requests of 5,000 bytes, with the id in every place where it may stand, and the id of the answer.
+/// Requests of 5,000 bytes, with the id in every possible place, and the id of the answer.
 #[tokio::test]
 async fn a_line_beyond_the_limit_is_answered_with_its_id() {
     let server = server().max_message(1000).build().unwrap();
@@ -176,9 +176,9 @@ async fn a_line_beyond_the_limit_is_answered_with_its_id() {
             json!("a\"b"),
         ),
         (format!(r#"{{"params":{params},"\u0069d":-9,"method":"tools/call","jsonrpc":"2.0"}}"#), json!(-9)),
-        // Which of the two is meant cannot be known.
+        // With two ids, the right one is unknown.
         (format!(r#"{{"id":1,"method":"ping","params":{params},"id":2}}"#), Value::Null),
-        // An id that stands inside something else is not the message's.
+        // An id inside another value is not the message's.
         (format!(r#"[{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}]"#), Value::Null),
         (format!(r#"{{"jsonrpc":"2.0","id":{{"id":7}},"method":"ping","params":{params}}}"#), Value::Null),
         (format!(r#"{{"jsonrpc":"2.0","id":"{long}","method":"ping"}}"#), Value::Null),
@@ -190,7 +190,7 @@ async fn a_line_beyond_the_limit_is_answered_with_its_id() {
         assert_eq!(reply["error"]["data"]["maxMessage"], 1000, "{reply}");
         assert_eq!(reply.get("id").cloned().unwrap_or_default(), id, "{reply}");
     }
-    // A notification has no answer, and neither has an answer to a question.
+    // A notification gets no answer, and neither does an answer to a question.
     talk.send_json(json!({"jsonrpc": "2.0", "method": "notifications/x", "params": {"text": long}})).await;
     talk.send_json(json!({"jsonrpc": "2.0", "id": 7, "result": {"text": long}})).await;
     talk.send_json(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).await;
@@ -257,7 +257,7 @@ async fn results_that_are_no_tools_fail_with_an_error_that_names_the_setting() {
             assert_eq!(error.code(), Some(toolway::Code::INTERNAL_ERROR), "{uri}: {error}");
             assert!(error.to_string().contains("raise `max_message` on the server"), "{uri}: {error}");
         }
-        // That the server sends no more is not to say that it takes no more.
+        // The limit of what the server sends does not limit what it accepts.
         client.call("count", json!({"text": "x".repeat(MAX / 2)})).await.unwrap();
     })
     .await;
@@ -275,7 +275,7 @@ async fn a_notification_beyond_the_limit_is_lost_and_nothing_else() {
         client.set_log_level(LogLevel::Debug).await.unwrap();
         let logged = client.call("log", json!({"count": 2 * MAX})).await.unwrap();
         assert_eq!(logged.first_text(), Some("logged"));
-        // On a stream of its own, a notification may come after the reply.
+        // On a separate stream, a notification may arrive after the reply.
         let told = async {
             while heard.lock().unwrap().is_empty() {
                 tokio::task::yield_now().await;
@@ -300,7 +300,7 @@ async fn a_question_or_an_answer_beyond_the_limit_fails_at_once() {
             .max_message(of_client)
             .on_elicit(|_| async { Answer::accept(json!({"name": "x".repeat(2 * MAX)})) });
         each_session_as(builder, &server, async |client| {
-            // Users cannot be asked in the oldest revisions.
+            // The oldest revisions cannot ask users.
             if client.protocol_version() != ProtocolVersion::LATEST_HANDSHAKE {
                 return;
             }
@@ -331,7 +331,7 @@ async fn answers_of_a_batch_that_are_too_long_together_fail_one_by_one() {
     assert!(reply.to_string().len() <= MAX);
 }
 
-/// A foreign server on a pipe, which answers what it is told to.
+/// A foreign server on a pipe with scripted answers.
 struct Foreign {
     lines: tokio::io::Lines<BufReader<tokio::io::ReadHalf<tokio::io::DuplexStream>>>,
     writer: tokio::io::WriteHalf<tokio::io::DuplexStream>,
@@ -367,7 +367,7 @@ fn calling(client: &Client, letters: usize) -> tokio::task::JoinHandle<Result<St
     tokio::spawn(async move { call.await.map(|result| result.first_text().unwrap_or_default().to_owned()) })
 }
 
-/// Each case: the lengths of requests that are under way, the error, and which of them end with it.
+/// Each case: the lengths of requests in flight, the error, and which of them end with it.
 #[tokio::test]
 async fn an_error_without_an_id_ends_the_requests_that_can_be_meant() {
     let limited = json!({"code": -32600, "message": "too big", "data": {"maxMessage": 90_000}});
@@ -402,7 +402,7 @@ async fn an_error_without_an_id_ends_the_requests_that_can_be_meant() {
     }
 }
 
-/// A reply, a question and a notification that are too long, and one that comes after them.
+/// A reply, a question and a notification that are too long, and messages after them.
 #[tokio::test]
 async fn a_line_of_the_server_beyond_the_limit_costs_one_call() {
     let (client, mut foreign) = Foreign::start(Client::builder().max_message(MAX).timeout(None)).await;
@@ -415,7 +415,7 @@ async fn a_line_of_the_server_beyond_the_limit_costs_one_call() {
     let refusal = foreign.next().await;
     assert_eq!((&refusal["id"], &refusal["error"]["data"]["maxMessage"]), (&json!("q"), &json!(MAX)));
     let result = |text: &str| json!({"content": [{"type": "text", "text": text}]});
-    // `serde_json` puts the id before or after the result; both are found.
+    // The id may come before or after the result; both are found.
     let line = format!(r#"{{"result":{},"id":{},"jsonrpc":"2.0"}}"#, result(&long), ids[0]);
     foreign.writer.write_all(format!("{line}\n").as_bytes()).await.unwrap();
     foreign.say(&json!({"jsonrpc": "2.0", "id": ids[1], "result": result("done")})).await;
@@ -427,7 +427,7 @@ async fn a_line_of_the_server_beyond_the_limit_costs_one_call() {
     client.close().await.unwrap();
 }
 
-/// The server answers before it has read the request, and the client must not lose the answer over that.
+/// The server answers before it has read the whole request, and the client must still get the answer.
 #[tokio::test]
 async fn a_request_far_beyond_the_limit_of_an_http_server_is_refused_with_its_words() {
     let server = server().max_message(MAX).build().unwrap();
@@ -458,7 +458,7 @@ async fn a_hub_takes_what_it_is_told_and_what_its_file_says() {
     let error = called("usual__letters").await.unwrap_err();
     assert!(format!("{error:?}").contains("longer than 10000 bytes"), "{error:?}");
     assert_eq!(called("large__letters").await.unwrap().text().unwrap().len(), 2 * MAX);
-    // Through a gateway, whose callers hear why.
+    // Through a gateway, whose callers see the reason.
     let gateway = Server::new("gateway", "1.0.0").mount(&hub).build().unwrap();
     each_wire(&gateway, async |client| {
         let told = match client.call("usual__letters", json!({"count": 2 * MAX})).await {

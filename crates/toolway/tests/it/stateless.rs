@@ -1,4 +1,4 @@
-//! The stateless era over HTTP: the ladder of refusals, exact codes and statuses.
+//! The stateless era over HTTP: the order of refusals, with exact codes and statuses.
 
 use http::Request;
 use http_body_util::Full;
@@ -278,7 +278,7 @@ async fn arguments_that_travel_in_headers_say_the_same_there() {
         (json!({"region": "eu west"}), vec![("mcp-param-region", "eu west")], true),
         (json!({"region": "Zürich"}), vec![("mcp-param-region", "=?base64?WsO8cmljaA==?=")], true),
         (json!({"limit": 42}), vec![("mcp-param-limit", "42.0")], true),
-        // What is not in the body needs no header.
+        // An argument that is not in the body needs no header.
         (json!({}), vec![], true),
         (json!({"region": null}), vec![], true),
         (json!({"region": "eu"}), vec![], false),
@@ -304,7 +304,7 @@ async fn arguments_that_travel_in_headers_say_the_same_there() {
             assert_eq!(answer["id"], 1);
         }
     }
-    // A mark that clients must not follow is the author's mistake.
+    // An annotation that clients must not follow is the author's mistake.
     let schema = json!({"type": "object", "properties": {"n": {"type": "number", "x-mcp-header": "N"}}});
     let tool = ToolEntry::define(toolway::types::Tool::new("bad", schema), || async {});
     let error = Server::new("headers", "1.0.0").tool(tool).build().unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Real processes: stdin and stdout may be pipes, sockets, files or a terminal, and `println!` harms nobody.
+//! Real processes: stdin and stdout may be pipes, sockets, files or a terminal, and `println!` does no harm.
 
 #![cfg(unix)]
 
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-/// Ends the process if the test does not.
+/// Kills the process if the test does not.
 struct Running(Child);
 
 impl Drop for Running {
@@ -35,7 +35,7 @@ const CALL: &str =
     "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"noisy\"}}\n";
 const PONG: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n";
 
-/// Both answers, whichever came first, and nothing else.
+/// Checks that the output is both answers, in any order, and nothing else.
 fn assert_answers(output: &str) {
     let mut answers: Vec<Value> =
         output.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
@@ -56,7 +56,7 @@ fn pipes() {
     process.0.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
     assert!(process.0.wait().unwrap().success());
     assert_answers(&output);
-    // What the tool and its child printed went to stderr, also what was printed before serving.
+    // Output of the tool and its child went to stderr, including what was printed before serving.
     for noise in ["printed by the tool", "printed by the child"] {
         assert!(errors.contains(noise), "{errors}");
     }
@@ -107,7 +107,7 @@ fn a_terminal() {
     let mut process = start(terminal.try_clone().unwrap(), terminal, Stdio::null());
     let mut master = File::from(master);
     write!(master, "{PING}").unwrap();
-    // A terminal echoes what is typed; the answer comes after it.
+    // A terminal echoes the input; the answer comes after it.
     let answer = PONG.trim_end();
     let mut seen = String::new();
     let mut buffer = [0; 1024];
@@ -121,7 +121,7 @@ fn a_terminal() {
     assert!(process.0.wait().unwrap().success());
 }
 
-/// The two ends of a new pseudo-terminal: ours, and the one that a program is started in.
+/// Returns the two ends of a new pseudo-terminal: ours, and the one for the program.
 fn terminal() -> (OwnedFd, OwnedFd) {
     use rustix::fs::{Mode, OFlags};
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -135,7 +135,7 @@ fn terminal() -> (OwnedFd, OwnedFd) {
 
 #[test]
 fn stdout_that_is_also_stderr_stays_usable_for_both() {
-    // `2>&1`: were the pipe made non-blocking, printing to stderr could fail.
+    // `2>&1`: if the pipe were made non-blocking, printing to stderr could fail.
     let (mut reader, writer) = std::io::pipe().unwrap();
     let mut process =
         start(Stdio::piped(), OwnedFd::from(writer.try_clone().unwrap()), OwnedFd::from(writer));

@@ -1,4 +1,4 @@
-//! The store in memory keeps its word and does not grow; and the contract finds out stores that break theirs.
+//! Does the store in memory fulfil the contract without growing, and does the contract detect broken stores?
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -19,7 +19,7 @@ async fn memory_passes_the_contract() {
     contract::check(async || Memory::new(), sleep).await;
 }
 
-/// The contract runs on one thread in paused time; here calls really are at once.
+/// The contract runs on one thread with a paused clock; here calls really run concurrently.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn on_several_threads_no_swap_append_or_message_is_lost() {
     const TASKS: u64 = 8;
@@ -30,7 +30,7 @@ async fn on_several_threads_no_swap_append_or_message_is_lost() {
     for task in 0..TASKS {
         let store = store.clone();
         tasks.spawn(async move {
-            // Another channel a task: nobody falls behind who hears each message before the next.
+            // One channel per task: a subscriber that reads each message before the next one does not fall behind.
             let channel = task.to_string();
             let mut subscription = store.subscribe(&channel).await.unwrap();
             for turn in 0..TURNS {
@@ -86,7 +86,7 @@ enum Mistake {
     CallsFail,
 }
 
-/// Each with a case that must find it out.
+/// Each mistake with a case that must detect it.
 const MISTAKES: [(Mistake, &str); 27] = {
     use Mistake::*;
     [
@@ -133,7 +133,7 @@ async fn the_contract_finds_out_every_mistake() {
     }
 }
 
-/// A store in memory that makes one mistake.
+/// A store in memory with one mistake.
 struct Broken {
     memory: Arc<Memory>,
     mistake: Mistake,
@@ -371,7 +371,7 @@ impl Subscription for BrokenHeard {
     }
 }
 
-/// How many values, logs and channels a store holds, by what it says of itself.
+/// Returns how many values, logs and channels a store holds, from its `Debug`.
 fn held(store: &Memory) -> [usize; 3] {
     let text = format!("{store:?}");
     let numbers: Vec<_> = text
@@ -384,7 +384,7 @@ fn held(store: &Memory) -> [usize; 3] {
 #[tokio::test(start_paused = true)]
 async fn what_expires_leaves_memory_while_other_things_live() {
     let store = Memory::new();
-    // What lives on must not keep what has expired.
+    // Live entries must not keep expired ones in memory.
     for number in 0..100 {
         store.put(&format!("lives {number}"), "value".into(), HOUR).await.unwrap();
     }
@@ -401,7 +401,7 @@ async fn what_expires_leaves_memory_while_other_things_live() {
             most = std::array::from_fn(|kind| most[kind].max(held(&store)[kind]));
         }
     }
-    // 300 values and 40 logs are alive at a time, and those that wait to be put away are not many more.
+    // 300 values and 40 logs are alive at a time, and only a few expired ones wait to be removed.
     assert!(most[0] <= 500 && most[1] <= 100, "{most:?}");
     assert_eq!(store.get("lives 99").await.unwrap().as_deref(), Some(&b"value"[..]));
 }
@@ -446,7 +446,7 @@ async fn a_channel_is_forgotten_with_its_last_subscriber() {
         if number % 1000 == 0 {
             assert_eq!(held(&store), [0, 0, 1]);
         }
-        // Nobody publishes here any more.
+        // Dropping the last subscription frees the channel, without another publish.
         drop(other);
     }
     assert_eq!(held(&store), [0, 0, 0]);
@@ -463,7 +463,7 @@ async fn a_subscription_may_outlive_its_store() {
     assert!(std::future::poll_fn(|cx| std::task::Poll::Ready(next.as_mut().poll(cx).is_pending())).await);
 }
 
-/// A step that looked at all entries would take minutes here, and the runner would end the test.
+/// If each step looked at all entries, this would take minutes, and the test runner would kill the test.
 #[tokio::test]
 async fn a_long_log_takes_every_entry_in_the_same_time() {
     let store = Memory::new();

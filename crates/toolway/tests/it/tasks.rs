@@ -1,4 +1,4 @@
-//! A stateless HTTP call runs in the task of its connection, and closing the connection cancels it.
+//! Does a stateless HTTP call run in the task of its connection, and does closing the connection cancel it?
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use toolway::prelude::*;
 /// Tells how many tasks are alive while it runs.
 #[tool]
 async fn alive() -> usize {
-    // Giving way once makes sure that this is no call that happens to be done at the first poll.
+    // Yielding once ensures that the call does not complete at its first poll.
     tokio::task::yield_now().await;
     Handle::current().metrics().num_alive_tasks()
 }
@@ -36,7 +36,7 @@ async fn forever(watch: State<Watch>, ctx: Ctx) {
     }
     let _tell = Tell(watch.dropped.clone());
     let elsewhere = watch.clone();
-    // Work that was handed to another task learns of the end through the context.
+    // Work in another task learns of the end through the context.
     tokio::spawn(async move {
         ctx.cancelled().await;
         elsewhere.told.fetch_add(1, Ordering::SeqCst);
@@ -53,7 +53,7 @@ async fn serve(server: &Server) -> String {
     url
 }
 
-/// One exchange on an open connection, by hand: a client library has tasks of its own, which would be counted too.
+/// One exchange on an open connection, by hand: a client library has its own tasks, which would be counted too.
 async fn exchange(socket: &mut TcpStream, method: &str, params: &str) -> Value {
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}{meta}}}}}"#);
@@ -83,7 +83,7 @@ async fn a_stateless_call_spawns_no_task() {
     let url = serve(&server).await;
     let address = url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
     let mut socket = TcpStream::connect(address).await.unwrap();
-    // After one exchange everything that a connection needs is there: the listener and the connection.
+    // After one exchange all tasks of a connection exist: the listener and the connection.
     exchange(&mut socket, "tools/list", "").await;
     let before = Handle::current().metrics().num_alive_tasks();
     assert_eq!(before, 2);

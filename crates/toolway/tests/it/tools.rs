@@ -1,4 +1,4 @@
-//! Tools are listed and called.
+//! Are tools listed and called correctly?
 
 use serde_json::{Value, json};
 use toolway::prelude::*;
@@ -34,7 +34,7 @@ async fn a_function_is_listed_with_what_its_author_wrote() {
         let [add, greet] = &*tools else { panic!("{tools:?}") };
         assert_eq!(add.name, "add");
         assert_eq!(add.description(), "Add two numbers.\n\nBoth may be negative.");
-        // Byte for byte: the arguments stand in the order in which they were declared.
+        // Byte for byte: the arguments are in the order of their declaration.
         assert_eq!(
             add.input_schema.as_str(),
             r#"{"type":"object","properties":{"a":{"description":"First addend.","type":"number"},"b":{"description":"Second addend.","type":"number"}},"required":["a","b"],"additionalProperties":false}"#

@@ -1,4 +1,5 @@
-//! What is hidden is not there: servers that hide something answer byte for byte as servers that do not have it.
+//! Is a hidden element really invisible? A server that hides something must answer byte for byte like a server that
+//! does not have it.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -67,7 +68,7 @@ fn guest() -> Admit {
         .only_templates(["note"])
 }
 
-/// A server without anything that a guest may not see.
+/// A server that only has elements that a guest may see.
 fn less() -> ServerBuilder {
     Server::new("app", "1.0.0")
         .tools(tools![count])
@@ -78,7 +79,7 @@ fn less() -> ServerBuilder {
         .on_connect(async || guest())
 }
 
-/// A server that has more, and hides it.
+/// A server with more elements, which it hides.
 fn more() -> ServerBuilder {
     Server::new("app", "1.0.0")
         .tools(tools![wipe, count])
@@ -91,7 +92,7 @@ fn more() -> ServerBuilder {
         .on_connect(async || guest())
 }
 
-/// Everything that can be said about what is hidden.
+/// All kinds of requests about hidden elements.
 fn questions() -> Vec<(&'static str, Value)> {
     let complete =
         |reference: Value, name: &str| json!({"ref": reference, "argument": {"name": name, "value": ""}});
@@ -107,7 +108,7 @@ fn questions() -> Vec<(&'static str, Value)> {
         ("prompts/get", json!({"name": "scolds"})),
         ("resources/read", json!({"uri": "files://a"})),
         ("resources/read", json!({"uri": "days://2"})),
-        // Not there as a resource, and not there for the template that takes it.
+        // Hidden as a resource, and not read through the template that matches it either.
         ("resources/read", json!({"uri": "notes://secret"})),
         ("completion/complete", complete(json!({"type": "ref/prompt", "name": "scold"}), "name")),
         ("completion/complete", complete(json!({"type": "ref/resource", "uri": "files://{+path}"}), "path")),
@@ -138,7 +139,7 @@ fn enveloped(method: &str, mut params: Value) -> Request<Full<bytes::Bytes>> {
     request
 }
 
-/// The status, the headers and the bytes of a reply.
+/// Returns the status, the headers and the bytes of a reply.
 async fn bytes(service: &HttpService, request: Request<Full<bytes::Bytes>>) -> String {
     let (head, body) = service.handle(request).await.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
@@ -160,7 +161,7 @@ async fn on_a_pipe_hidden_and_unknown_are_the_same_bytes() {
     for (more, less) in more.lines().zip(less.lines()) {
         assert_eq!(more, less);
     }
-    // So that it is not because nothing is there.
+    // The answers are equal although they contain something.
     for said in ["no such tool: `wipe`\"", "days://1", "\"greet\"", "notes://{id}"] {
         assert!(more.contains(said), "{said}: {more}");
     }
@@ -185,7 +186,7 @@ async fn over_http_hidden_and_unknown_are_the_same_bytes() {
     }
 }
 
-/// A header of an argument says nothing about a tool that is not there.
+/// The headers of arguments must not reveal anything about a hidden tool.
 #[tokio::test]
 async fn the_headers_of_a_hidden_tool_are_not_checked() {
     let call = || enveloped("tools/call", json!({"name": "wipe", "arguments": {"table": "a"}}));
@@ -222,7 +223,7 @@ async fn who_answers_a_uri_decides_whether_it_is_read() {
         (Admit::anyone, [Some("wide b"), Some("narrow 1"), Some("fixed"), Some("1")]),
         // Templates are restricted, resources are not.
         (|| Admit::anyone().only_templates(NONE), [None, None, Some("fixed"), Some("1")]),
-        // What belongs to a hidden template is not read through a wider one.
+        // A resource of a hidden template is not read through a wider one.
         (|| Admit::anyone().only_templates(["wide"]), [Some("wide b"), None, Some("fixed"), Some("1")]),
         (|| Admit::anyone().only_templates(["narrow"]), [None, Some("narrow 1"), Some("fixed"), Some("1")]),
         // Resources are restricted, templates are not; a hidden resource is not read through a template.
@@ -231,7 +232,7 @@ async fn who_answers_a_uri_decides_whether_it_is_read() {
             || Admit::anyone().only_resources(["days://1"]),
             [Some("wide b"), Some("narrow 1"), None, Some("1")],
         ),
-        // One resource of a family that is hidden.
+        // One resource of a hidden template.
         (
             || Admit::anyone().only_resources(["notes://a1"]).only_templates(NONE),
             [None, Some("narrow 1"), None, None],
@@ -264,9 +265,9 @@ async fn a_handler_that_lists_and_a_hidden_template_do_not_contradict_each_other
     const NONE: [&str; 0] = [];
     let rows: [(Hook, &[&str]); 4] = [
         (Admit::anyone, &["notes://index", "files://a", "days://1", "notes://7"]),
-        // What cannot be read is not listed.
+        // A resource that cannot be read is not listed.
         (|| Admit::anyone().only_templates(["note"]), &["notes://index", "days://1", "notes://7"]),
-        // A handler can give everything any name.
+        // A handler can list anything under any name.
         (|| Admit::anyone().only_resources(["index"]), &["notes://index"]),
         (|| Admit::anyone().only_resources(["files://a"]).only_templates(NONE), &["files://a"]),
     ];
@@ -298,7 +299,7 @@ async fn a_handler_may_read_what_its_caller_may_not() {
     .await;
 }
 
-/// A server of 25 tools and resources in pages of four; a guest sees those with an even number.
+/// A server with 25 tools and resources in pages of four; a guest sees those with an even number.
 fn paged() -> Server {
     async fn check(connecting: Connecting) -> Admit {
         let even = || (0..25).step_by(2);
@@ -394,7 +395,7 @@ async fn a_shorter_list_is_not_for_the_cache_of_everybody() {
     assert_eq!(hints(&bytes(&service, request).await), (json!(60_000), json!("public")));
 }
 
-/// A door whose hook counts how often it is asked.
+/// A service that counts how often its hook is called.
 fn counting(admit: fn(&Connecting) -> Result<Admit, Refuse>) -> (HttpService, Arc<AtomicU32>) {
     let asked = Arc::new(AtomicU32::new(0));
     let counted = asked.clone();

@@ -1,4 +1,4 @@
-//! What is seen of a call from outside, and does it harm the call?
+//! What can be observed of a call from outside, and does that affect the call?
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use tracing_subscriber::layer::{Context, SubscriberExt};
 
 type Fields = BTreeMap<&'static str, String>;
 
-/// Keeps the fields of spans of calls.
+/// Records the fields of the spans of calls.
 #[derive(Clone, Default)]
 struct Spans(Arc<Mutex<Vec<(u64, Fields)>>>);
 
@@ -168,7 +168,7 @@ async fn hooks_that_panic_or_hang_harm_nobody() {
         .on_request_end(|_: RequestStats| std::future::pending())
         .build()
         .unwrap();
-    // Lacks what it wants: nobody has brought a `Principal`.
+    // Its parameter is missing, because the call has no `Principal`.
     let lacking = app()
         .tool(panics)
         .on_error(|_: ErrorReport, _: Principal| async {})
@@ -213,7 +213,7 @@ async fn a_call_that_nobody_waits_for_any_more_is_told_once_as_cancelled() {
         let seen = std::mem::take(&mut *seen.lock().unwrap());
         assert_eq!(seen, [(Some("forever".to_owned()), Some("cancelled"), 1)]);
     };
-    // Dropping the future is what a closed connection does.
+    // A closed connection drops the future, as here.
     let client = connect(&server).await;
     tokio::select! {
         _ = client.call("forever", json!({})) => panic!("it never ends"),
@@ -221,7 +221,7 @@ async fn a_call_that_nobody_waits_for_any_more_is_told_once_as_cancelled() {
     }
     cancelled().await;
 
-    // On a pipe the client says so.
+    // On a pipe the client sends a cancellation.
     let (mut near, far) = tokio::io::duplex(1 << 10);
     let (reader, writer) = tokio::io::split(far);
     let talking = async {

@@ -1,5 +1,5 @@
-//! Where servers say that they live, and runs that they have begun. It strikes when the time has come, and lets those go on that it
-//! holds.
+//! The gate: servers report that they live, and tools report that a run has begun. At the chosen moment the gate
+//! strikes, and then releases the runs that it holds.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(crate) struct Gate {
 
 struct Shared {
     state: Mutex<State>,
-    /// Whether it has struck, so that nobody is held any more.
+    /// `true` after the strike, when no run is held any more.
     struck: watch::Sender<bool>,
 }
 
@@ -33,20 +33,20 @@ struct State {
     ended: usize,
     /// The process that serves now.
     server: Option<Pid>,
-    /// What becomes of the next ones.
+    /// The fates of the next servers.
     lots: VecDeque<Lot>,
 }
 
-/// What becomes of a server that has started.
+/// The fate of a server that has started.
 #[derive(Debug, Clone)]
 pub(crate) enum Lot {
-    /// It is told how it will die.
+    /// It gets instructions how it will die.
     Told(String),
-    /// It is killed at once.
+    /// It is killed immediately.
     Killed,
 }
 
-/// The name of a call that is held until the strike.
+/// Returns whether the call with this name is held until the strike.
 pub(crate) fn is_held(id: &str) -> bool {
     id.starts_with("held")
 }
@@ -66,13 +66,13 @@ impl Gate {
         Self { shared, accepting: accepting.abort_handle() }
     }
 
-    /// How it strikes, and when; if that never comes, [`Self::strike`] is the latest.
+    /// Sets how and when to strike; [`Self::strike`] strikes at the latest.
     pub(crate) fn arm(&self, when: Option<When>, strike: impl FnOnce() + Send + 'static) {
         let mut state = self.shared.state.lock().unwrap();
         *state = State { when, strike: Some(Box::new(strike)), server: state.server, ..State::default() };
     }
 
-    /// What becomes of the next servers.
+    /// Sets what happens to the next servers.
     pub(crate) fn lots(&self, lots: impl IntoIterator<Item = Lot>) {
         self.shared.state.lock().unwrap().lots.extend(lots);
     }
@@ -95,7 +95,7 @@ impl Gate {
         self.shared.strike();
     }
 
-    /// Ends the process that serves.
+    /// Kills the process that serves.
     pub(crate) fn killer(&self) -> impl FnOnce() + Send + 'static + use<> {
         let shared = self.shared.clone();
         move || {
@@ -107,7 +107,7 @@ impl Gate {
         }
     }
 
-    /// Says that somebody else has struck.
+    /// Reports that the strike has happened elsewhere.
     pub(crate) fn over(&self) -> impl Fn() + Send + Sync + 'static + use<> {
         let shared = self.shared.clone();
         move || shared.over()
@@ -137,7 +137,7 @@ impl Shared {
         self.struck.send_replace(true);
     }
 
-    /// Once.
+    /// Strikes, only once.
     fn strike(&self) {
         let strike = self.state.lock().unwrap().strike.take();
         if let Some(strike) = strike {
@@ -149,7 +149,7 @@ impl Shared {
 
 async fn receive(shared: Arc<Shared>, mut guest: BufReader<UnixStream>) {
     let mut words = String::new();
-    // Whoever is killed says nothing, or half of it.
+    // A server that is killed sends nothing, or half a line.
     if guest.read_line(&mut words).await.is_err() || !words.ends_with('\n') {
         return;
     }
@@ -168,7 +168,7 @@ async fn receive(shared: Arc<Shared>, mut guest: BufReader<UnixStream>) {
                 None => "live".to_owned(),
             };
             let _ = guest.write_all(format!("{told}\n").as_bytes()).await;
-            // Nothing comes but the end.
+            // Only the end of the connection can follow.
             let _ = guest.read_to_end(&mut Vec::new()).await;
             {
                 let mut state = shared.state.lock().unwrap();

@@ -1,4 +1,4 @@
-//! Sixteen callers, what they call, and what may come of it.
+//! Sixteen callers, their calls, and the allowed outcomes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use crate::point::Random;
 
 const CALLERS: usize = 16;
 const CALLS_EACH: usize = 2;
-/// Callers whose first call is held until the strike, so that it is under way then.
+/// Callers whose first call is held until the strike, so that it is in flight then.
 const HELD: usize = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Tool {
         }
     }
 
-    /// Whether it may be run more than once.
+    /// Returns whether it may run more than once.
     fn is_safe(self) -> bool {
         matches!(self, Self::Look | Self::Set)
     }
@@ -52,7 +52,7 @@ pub(crate) struct Call {
 impl Call {
     fn draw(caller: usize, number: usize, random: &mut Random) -> Self {
         let is_held = caller < HELD && number == 0;
-        // Of those that are held there is one of each.
+        // The held calls cover every tool.
         let tool = if is_held { Tool::ALL[caller % 4] } else { Tool::ALL[random.below(4)] };
         let size = [0, 0, 100, 2_000, 20_000][random.below(5)];
         Self {
@@ -62,7 +62,7 @@ impl Call {
         }
     }
 
-    /// A call by somebody who is alone.
+    /// A single call outside of the load.
     pub(crate) fn alone(id: &str, is_safe: bool) -> Self {
         let tool = if is_safe { Tool::Look } else { Tool::Plain };
         Self { id: id.to_owned(), tool, text: "alone".to_owned() }
@@ -110,7 +110,7 @@ impl Outcome {
     }
 }
 
-/// How many calls ended in which way.
+/// Counts of how calls ended.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Tally {
     pub(crate) done: usize,
@@ -130,7 +130,7 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
-/// Makes all calls. Those of a caller come one after the other.
+/// Makes all calls. The calls of one caller come one after the other.
 pub(crate) async fn load(
     client: &Client,
     gate: &Arc<Gate>,
@@ -157,14 +157,14 @@ pub(crate) async fn load(
         outcomes.append(&mut ended);
         free -= usize::from(caller >= HELD);
         if free == 0 {
-            // Everybody else waits for it.
+            // All remaining callers wait for a held call, which only the strike releases.
             gate.strike();
         }
     }
     outcomes
 }
 
-/// That each call ended as it may, given how often each was run.
+/// Checks that each call ended in an allowed way, given how often each was run.
 pub(crate) fn judge(outcomes: &[Outcome], runs: &[String]) -> Tally {
     let mut counts = HashMap::<&str, usize>::new();
     for run in runs {
@@ -191,7 +191,8 @@ pub(crate) fn judge(outcomes: &[Outcome], runs: &[String]) -> Tally {
             }
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::Transport, "{}", about());
-                // The server comes back at once: what it has not begun is done, and what may be done again as well.
+                // The server restarts immediately, so calls that had not begun are done, and calls that are safe to
+                // repeat as well.
                 assert!(error.is_broken_off() && !call.tool.is_safe(), "{}", about());
                 tally.broken_off += 1;
                 tally.unrun += usize::from(runs == 0);

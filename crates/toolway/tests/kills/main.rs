@@ -1,26 +1,27 @@
-//! Two hundred times, in the middle of many calls, a server is killed, its child or its connection: does each call end once, and
-//! in time, and is none run twice that must not be?
+//! Two hundred times, during many calls, a server process is killed or its connection is cut: does each call end once,
+//! and in time, and does no unsafe call run twice?
 //!
-//! Servers are real processes, on real pipes and sockets. Each writes down what it runs, in a file that outlives it
-//! (`fixtures/kills.rs`). Sixteen callers share one client, which is never replaced. What is hit, and when, is drawn from a seed
-//! (`point.rs`): by the number of calls that were sent, begun or answered, or by the number of bytes that went through a pipe or
-//! a connection. Nothing is waited for by time.
+//! Servers are real processes, on real pipes and sockets. Each records what it runs, in a file that outlives it
+//! (`fixtures/kills.rs`). Sixteen callers share one client, which is never replaced. What is hit, and when, is chosen
+//! by a seed (`point.rs`): by the number of calls that were sent, begun or answered, or by the number of bytes that
+//! went through a pipe or a connection. The tests never wait for a fixed time.
 //!
-//! - A call that changes something is run at most once: exactly once if it has a result. It fails only if its reply was lost.
-//! - A call that says of itself that it may be repeated has its result.
+//! - A call that changes something is run at most once: exactly once if it has a result. It may fail only if its reply
+//!   was lost.
+//! - A call of a tool that is declared safe to repeat has its result.
 //! - Afterwards the same client works, and no process is left.
 //!
-//! A point that fails is named. `POINT=17 cargo test -p toolway --test kills http_session` runs one alone, `SEED=7` draws
-//! two hundred others, and `-- --nocapture` tells how calls ended.
+//! A failure names its point. `POINT=17 cargo test -p toolway --test kills http_session` runs only that one, `SEED=7`
+//! chooses two hundred others, and `-- --nocapture` prints how calls ended.
 //!
 //! | file | question |
 //! |---|---|
 //! | `point.rs` | What dies, and when? |
-//! | `load.rs` | Who calls what, and what may come of it? |
-//! | `gate.rs` | How far are the runs, and is it time? |
-//! | `wire.rs` | Who starts servers, and how does a client find them? |
+//! | `load.rs` | Which calls are made, and which outcomes are allowed? |
+//! | `gate.rs` | How far are the runs, and when does it strike? |
+//! | `wire.rs` | How are servers started, and how does a client find them? |
 //! | `proxy.rs` | What cuts connections? |
-//! | `opening.rs` | What if the next server dies, too, before it was spoken to? |
+//! | `opening.rs` | What happens if the next server dies, too, before it gets a request? |
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -46,14 +47,14 @@ use crate::point::{Random, Strike, When};
 use crate::proxy::Proxy;
 use crate::wire::{Keeper, Place, Wire};
 
-/// Of each wire.
+/// The number of points of each wire.
 const POINTS: u64 = 50;
-/// How many are tried at a time: most of it is waiting.
+/// The number of points that run at once: most of the time is waiting.
 const AT_ONCE: usize = 4;
-/// What takes longer hangs. A call that does is told of before.
+/// A point that takes longer hangs. A call that hangs is reported before.
 const PATIENCE: Duration = Duration::from_secs(2 * 60);
 
-/// The number of a variable of the environment.
+/// Reads a number from a variable of the environment.
 fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().unwrap())
 }
@@ -84,11 +85,11 @@ async fn kills(wire: Wire) {
     }
     println!("{wire:?}: {tally:?}");
     assert!(failed.is_empty(), "{wire:?}, points that failed: {failed:#?}");
-    // Else nothing was hit.
+    // Otherwise the strikes would have hit nothing.
     assert!(is_alone || (tally.broken_off > 0 && tally.again > 0), "{tally:?}");
 }
 
-/// One client, one strike.
+/// Runs one client with one strike.
 async fn hit(wire: Wire, point: u64, strike: Strike, mut random: Random) -> Tally {
     let open = Arc::new(Open::default());
     let work = work(wire, point, strike, &mut random, &open);
@@ -120,7 +121,8 @@ async fn work(wire: Wire, point: u64, strike: Strike, random: &mut Random, open:
         (_, Some(proxy)) => wire.builder().connect_http(Http::new(&proxy.url)).await,
     };
     let client = client.unwrap();
-    // What tools say of themselves is known once they were listed. Several calls at once leave connections behind.
+    // The client knows the annotations of tools once they were listed. Several calls at once leave idle connections
+    // behind.
     assert_eq!(client.tools().await.unwrap().len(), 4);
     let mut warm = JoinSet::new();
     for number in 0..4 {
@@ -137,7 +139,7 @@ async fn work(wire: Wire, point: u64, strike: Strike, random: &mut Random, open:
     }
     outcomes.append(&mut load(&client, &gate, open, random).await);
 
-    // The first finds out what is left of the connections; the second must not need to.
+    // The first call may find dead connections; the second must not.
     for (id, is_safe) in [("last-safe", true), ("last", false)] {
         let outcome = Call::alone(id, is_safe).make(&client, open, || ()).await;
         assert!(outcome.is_done(), "the client does not find its server again: {outcome:?}");
@@ -170,7 +172,7 @@ fn arm(gate: &Arc<Gate>, strike: Strike, proxy: Option<&Arc<Proxy>>) {
         }),
         (Strike::Cut(cut), Some(proxy)) => {
             proxy.plan(cut);
-            // There were not as many bytes.
+            // Fewer bytes than expected were sent.
             Box::new(move || proxy.cut_all(cut.end))
         }
         _ => Box::new(kill),

@@ -1,5 +1,5 @@
-//! What becomes of a call while its client looks for another server, and that one dies as well? It was not sent to either, so
-//! it goes on.
+//! What happens to a call while its client connects to another server, and that one dies as well? It was sent to
+//! neither, so it is retried.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ async fn dies_while_it_is_opened(wire: Wire) {
     while client.is_connected() {
         tokio::task::yield_now().await;
     }
-    // Of those that wait for the same opening, each hears of it in its own way.
+    // All of them wait for the same connection attempt, and each must handle its failure.
     let mut calls = JoinSet::new();
     for number in 0..8 {
         let (client, open) = (client.clone(), open.clone());

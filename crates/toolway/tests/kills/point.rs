@@ -1,24 +1,24 @@
-//! What dies, and when? Drawn from a seed.
+//! What dies, and when? Chosen by a seed.
 
 use crate::proxy::{Cut, End};
 use crate::wire::Wire;
 
-/// Where the calls of one client are hit.
+/// How the calls of one client are hit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Strike {
-    /// The process that serves is killed.
+    /// The server process is killed.
     Kill(When),
     /// So is the next one, as soon as it runs.
     KillTwice(When),
-    /// The process dies by itself after so many bytes that it has read.
+    /// The process exits after it has read this many bytes.
     DieReading(usize),
-    /// Or written: in the middle of a line.
+    /// The process exits after it has written this many bytes, in the middle of a line.
     DieWriting(usize),
     /// A connection is cut.
     Cut(Cut),
     /// All connections are cut.
     CutAll(When, End),
-    /// The process is killed, and the first connections to the next one are cut after so many bytes.
+    /// The process is killed, and the first connections to the next one are cut after these numbers of bytes.
     KillAndCut(When, [usize; 2], End),
 }
 
@@ -26,15 +26,15 @@ pub(crate) enum Strike {
 pub(crate) enum When {
     /// Before the calls.
     Idle,
-    /// The call of this number was sent, as far as its caller knows.
+    /// The call with this number was sent, as far as its caller knows.
     Asked(usize),
-    /// The run of this number has begun.
+    /// The run with this number has begun.
     Begun(usize),
-    /// The call of this number was answered.
+    /// The call with this number was answered.
     Ended(usize),
 }
 
-/// So many bytes belong to the opening, which nobody repeats for a new client.
+/// These first bytes belong to connecting, which is not retried for a new client.
 const FIRST: usize = 8_000;
 
 impl Strike {
@@ -66,7 +66,7 @@ impl Strike {
         }
     }
 
-    /// Whether something stands between the client and the server.
+    /// Returns whether a proxy is needed between the client and the server.
     pub(crate) fn needs_proxy(self) -> bool {
         matches!(self, Self::Cut(_) | Self::CutAll(..) | Self::KillAndCut(..))
     }
@@ -83,15 +83,15 @@ impl When {
     }
 }
 
-/// Numbers that are the same for the same seed.
+/// Pseudorandom numbers that a seed repeats.
 #[derive(Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// One for each point of a run.
+    /// Creates the source for one point of a run.
     pub(crate) fn new(seed: u64, wire: Wire, point: u64) -> Self {
         let mut random = Self(seed ^ (wire as u64) << 56 ^ point << 32);
-        // Seeds that are close to each other are to have nothing else in common.
+        // Makes neighbouring seeds give unrelated numbers.
         for _ in 0..4 {
             random.next();
         }

@@ -1,6 +1,6 @@
-//! What stands between a client and a server, and cuts.
+//! A proxy between a client and a server that cuts connections.
 //!
-//! It keeps its port while servers come and go: a connection that finds no server waits for the next one.
+//! It keeps its port while servers restart: a connection that finds no server waits for the next one.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use crate::point::Random;
 /// How a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// As if the peer had finished.
+    /// As if the peer had closed it.
     Fin,
     /// As if the peer had crashed.
     Rst,
@@ -28,10 +28,10 @@ impl End {
     }
 }
 
-/// The connection on which this byte comes is cut after it, counted over all connections.
+/// Cuts the connection that carries this byte, right after it. Bytes are counted over all connections.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cut {
-    /// Whether it comes from the client.
+    /// `true` if bytes from the client are counted.
     pub(crate) up: bool,
     pub(crate) after: usize,
     pub(crate) end: End,
@@ -45,7 +45,7 @@ pub(crate) struct Proxy {
 
 struct Shared {
     server: SocketAddr,
-    /// How many servers there have been.
+    /// The number of servers so far.
     births: watch::Receiver<u64>,
     plans: Mutex<Plans>,
     /// How often all connections were cut, and how.
@@ -56,12 +56,12 @@ struct Shared {
 #[derive(Default)]
 struct Plans {
     cut: Option<Cut>,
-    /// How much the next connections carry to the client.
+    /// The bytes that the next connections carry to the client before they are cut.
     next: VecDeque<(usize, End)>,
 }
 
 impl Plans {
-    /// How many of these bytes come through, and whether the connection ends with them.
+    /// Returns how many of these bytes pass, and whether the connection ends with them.
     fn take(&mut self, up: bool, length: usize, own: &mut Option<(usize, End)>) -> (usize, Option<End>) {
         if let Some(cut) = self.cut.as_mut().filter(|cut| cut.up == up) {
             if length >= cut.after {
@@ -107,7 +107,7 @@ impl Proxy {
         self.shared.plans.lock().unwrap().cut = Some(cut);
     }
 
-    /// The next connections are cut, one after the other.
+    /// Cuts the next connections, one after the other.
     pub(crate) fn ambush(&self, after: &[usize], end: End) {
         self.shared.plans.lock().unwrap().next = after.iter().map(|after| (*after, end)).collect();
     }
@@ -123,7 +123,7 @@ impl Drop for Proxy {
     }
 }
 
-/// One connection, until it is cut or one side ends it.
+/// Forwards one connection, until it is cut or one side closes it.
 async fn carry(shared: Arc<Shared>, mut client: TcpStream) {
     let mut all = shared.all.subscribe();
     let mut server = tokio::select! {
@@ -162,7 +162,7 @@ async fn carry(shared: Arc<Shared>, mut client: TcpStream) {
     }
 }
 
-/// The server that is there, or the next one.
+/// Connects to the server, or to the next one if none runs.
 async fn reach(shared: &Shared) -> TcpStream {
     let mut births = shared.births.clone();
     loop {

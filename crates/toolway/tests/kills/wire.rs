@@ -1,4 +1,4 @@
-//! The four wires: who starts the server on each, and how a client finds it.
+//! The four wires: how the server is started on each, and how a client finds it.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,8 @@ impl Wire {
         matches!(self, Self::HttpSession | Self::HttpStateless)
     }
 
-    /// A client of this wire's era. A call that takes so long hangs, even where others use the machine; and as long as it takes for
-    /// the next server to start, it is looked for.
+    /// A client of this wire's era. The timeout is long enough for a busy machine; the retries last until the next
+    /// server has started.
     pub(crate) fn builder(self) -> ClientBuilder {
         let version = match self {
             Self::StdioHandshake | Self::HttpSession => ProtocolVersion::LATEST_HANDSHAKE,
@@ -35,7 +35,7 @@ impl Wire {
     }
 }
 
-/// What a server must know: where runs are counted, where the gate is, and a mark by which its process is found.
+/// The settings of a server: the file that counts runs, the gate, and a mark to find its process.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) folder: PathBuf,
@@ -53,7 +53,7 @@ impl Place {
         self.folder.join("gate")
     }
 
-    /// The calls that were run, once for each run.
+    /// Returns the calls that were run, once for each run.
     pub(crate) fn runs(&self) -> Vec<String> {
         let ledger = std::fs::read_to_string(self.folder.join("ledger")).unwrap();
         ledger.lines().map(str::to_owned).collect()
@@ -68,11 +68,11 @@ impl Place {
         Command::new(program()).arg("stdio").envs(self.environment())
     }
 
-    /// The processes that serve here, except those that have ended.
+    /// Returns the server processes of this place that have not ended.
     pub(crate) fn processes(&self) -> Vec<String> {
         let mark = format!("TOOLWAY_GATE={}", self.gate().display());
         let is_ours = |path: &Path| {
-            // It may be gone, somebody else's, or no process.
+            // The entry may be gone, of another user, or not a process.
             let environment = std::fs::read(path.join("environ")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
         };
@@ -87,10 +87,10 @@ impl Drop for Place {
     }
 }
 
-/// Starts a server that listens, and another one whenever it has ended.
+/// Starts a server that listens, and restarts it whenever it ends.
 pub(crate) struct Keeper {
     pub(crate) address: SocketAddr,
-    /// How many have listened.
+    /// The number of servers that have listened so far.
     pub(crate) births: watch::Receiver<u64>,
     keeping: tokio::task::JoinHandle<()>,
     stop: tokio::sync::oneshot::Sender<()>,
@@ -98,7 +98,7 @@ pub(crate) struct Keeper {
 
 impl Keeper {
     pub(crate) async fn start(place: &Place) -> Self {
-        // Held all the time, and listened to by servers only: whoever connects while there is none is refused.
+        // Held all the time, but only servers listen on it: a connection while none runs is refused.
         let holder = TcpSocket::new_v4().unwrap();
         holder.set_reuseaddr(true).unwrap();
         holder.set_reuseport(true).unwrap();
@@ -120,7 +120,7 @@ impl Keeper {
                     .unwrap();
                 let mut words = String::new();
                 let mut output = BufReader::new(server.stdout.take().unwrap());
-                // Nothing comes from one that was killed at once.
+                // A server that was killed immediately prints nothing.
                 if output.read_line(&mut words).await.is_ok_and(|length| length > 0) {
                     born.send_modify(|born| *born += 1);
                 }
@@ -134,7 +134,7 @@ impl Keeper {
         Self { address, births, keeping, stop }
     }
 
-    /// Ends the server, and nobody starts another one.
+    /// Ends the server without a restart.
     pub(crate) async fn stop(self) {
         let _ = self.stop.send(());
         self.keeping.await.unwrap();

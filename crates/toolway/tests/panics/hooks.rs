@@ -1,4 +1,4 @@
-//! Panics that belong to no single call: hooks of connections, and the store.
+//! Panics that do not belong to a single call: hooks of connections, and the store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -69,7 +69,7 @@ async fn hooks_for_those_who_go_panic_for_themselves() {
                 assert!(!is_at_once, "{WORDS}");
                 async { panic!("{WORDS}") }
             })
-            // The ones that come after those that panic are not forgotten.
+            // Hooks after one that panics still run.
             .on_disconnect(move |_: Disconnected| {
                 heard.fetch_add(100, Ordering::SeqCst);
                 async {}
@@ -91,7 +91,7 @@ async fn hooks_for_those_who_go_panic_for_themselves() {
             let expected = match way {
                 Way::Direct => 0,
                 Way::Pipe => 101 + sessions,
-                // The opening of a session takes two requests. Nobody has ended it.
+                // Opening a session takes two requests. The session was not ended.
                 Way::Http => (20 + 2 * sessions) * 101,
             };
             assert_eq!(told.load(Ordering::SeqCst), expected, "{way:?} {era:?}");
@@ -124,7 +124,8 @@ async fn a_store_that_panics_has_failed() {
             for tool in ["talks", "counts"] {
                 for _ in 0..6 {
                     store.is_on.store(true, Ordering::SeqCst);
-                    // Whether it is answered depends on what the store is needed for; it comes to an end, and once.
+                    // Whether there is an answer depends on what the store is needed for; the call ends in any case,
+                    // with at most one answer.
                     let answers = peer.try_call(tool).await;
                     assert!(answers.len() <= 1, "part {part}: {answers:?}");
                     assert!(!format!("{answers:?}").contains(WORDS), "part {part}: {answers:?}");
@@ -138,7 +139,7 @@ async fn a_store_that_panics_has_failed() {
     }
 }
 
-/// A store that panics in one of its parts, as long as it is told to.
+/// A store that panics in one of its parts, while it is switched on.
 struct Panicking {
     store: Memory,
     part: usize,

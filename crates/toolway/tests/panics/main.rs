@@ -1,8 +1,8 @@
-//! Wherever somebody else's code panics: one failed call, one answer, and everything goes on.
+//! Does a panic anywhere in the author's code mean one failed call with one answer, while everything else continues?
 //!
-//! `sites.rs` has a server with a place to panic for each row of a table; `peer.rs` speaks to it in raw messages, on every
-//! way in both eras. Each row is asked for more often than requests may run at the same time, so that a place that is not
-//! given back is missed.
+//! `sites.rs` has a server with a place to panic for each row of a table; `peer.rs` sends it raw messages, over every
+//! transport in both eras. Each row is called more often than requests may run at the same time, so that a leaked
+//! permit is noticed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -22,7 +22,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::peer::{Era, Peer, Way};
 use crate::sites::{Dress, SITES, Shape, Site, WORDS};
 
-/// How often each site panics on each wire: more often than the server has places.
+/// How often each site panics on each wire: more often than the server has permits.
 const TIMES: usize = 6;
 
 #[tokio::test(start_paused = true)]
@@ -42,7 +42,7 @@ async fn a_panic_is_one_failed_call_wherever_it_happens() {
                     tried += 1;
                 }
             }
-            // What panicked while it changed something has left it as it was, and the next one can.
+            // An update that panicked has not changed the value, and the next update works.
             let (_, counted) = peer.call("counts", json!({})).await;
             assert_eq!(counted["result"]["content"][0]["text"], "1", "{way:?} {era:?}: {counted}");
             peer.end().await;
@@ -106,7 +106,7 @@ fn wires() -> impl Iterator<Item = (Way, Era)> {
         .flat_map(|way| [Era::Handshake, Era::Stateless].map(|era| (way, era)))
 }
 
-/// Has a site panic, if it can be reached here: the id of the call, which has got its answer.
+/// Makes a site panic, if it can be reached here; returns the id of the call, which must have been answered.
 async fn check(peer: &mut Peer, site: &Site, way: Way, era: Era) -> Option<Value> {
     let place = format!("{:?} on {way:?} {era:?}", site.name);
     let shape = (site.shape)(way, era)?;
@@ -130,8 +130,8 @@ async fn check(peer: &mut Peer, site: &Site, way: Way, era: Era) -> Option<Value
     Some(id)
 }
 
-/// Every event is written down somewhere, as in most programs: what an error says of itself is asked for. The panics themselves
-/// are not, because there are thousands.
+/// Installs a subscriber that formats every event, as most programs have, so that errors are displayed. Silences the
+/// panics themselves, because there are thousands.
 fn be_loud() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -145,7 +145,7 @@ fn be_loud() {
     });
 }
 
-/// Writes down every event, and throws it away.
+/// Formats every event, and discards it.
 struct Writes;
 
 impl<S: tracing::Subscriber> Layer<S> for Writes {

@@ -1,4 +1,4 @@
-//! Somebody who speaks to a server in raw messages, and counts the answers.
+//! A peer that sends raw messages to a server, and counts the answers.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -69,7 +69,7 @@ impl Peer {
 
     pub(crate) async fn start(server: &Server, way: Way, era: Era) -> Self {
         let mut peer = Self::unopened(server, way, era);
-        // Called directly nothing is remembered, so there is nothing to open.
+        // A direct call keeps no state, so there is nothing to open.
         if era == Era::Handshake && way != Way::Direct {
             let params = json!({"protocolVersion": HANDSHAKE, "capabilities": {"elicitation": {}}, "clientInfo": {"name": "p", "version": "1"}});
             let (_, opened) = peer.ask("initialize", params).await;
@@ -79,7 +79,7 @@ impl Peer {
         peer
     }
 
-    /// What somebody gets who is not let in.
+    /// Returns the answer for a caller that is not admitted.
     pub(crate) async fn refused(server: &Server, way: Way, era: Era) -> Value {
         let mut peer = Self::unopened(server, way, era);
         let params = json!({"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": {"name": "p", "version": "1"}});
@@ -100,7 +100,7 @@ impl Peer {
         answer
     }
 
-    /// Calls a tool of a server that may not be able to answer: the answers.
+    /// Calls a tool of a server that may be unable to answer; returns the answers.
     pub(crate) async fn try_call(&mut self, tool: &str) -> Vec<Value> {
         self.number += 1;
         let mut message = self.message("tools/call", json!({"name": tool}));
@@ -113,7 +113,7 @@ impl Peer {
         self.ask("tools/call", json!({"name": tool, "arguments": arguments})).await
     }
 
-    /// Asks, and answers what is asked on the way: the id, and the one answer to it.
+    /// Sends a request and answers the questions that come before its result; returns the id and the single answer.
     pub(crate) async fn ask(&mut self, method: &str, params: Value) -> (Value, Value) {
         let (id, answer) = self.ask_once(method, params.clone()).await;
         if answer["result"]["resultType"] != "input_required" {
@@ -173,7 +173,7 @@ impl Peer {
         }
     }
 
-    /// The conversation goes on, and what has been answered is not answered again.
+    /// Checks that the conversation continues, and that `answered` is not answered again.
     pub(crate) async fn fence(&mut self, answered: Option<&Value>) {
         self.number += 1;
         let id = json!(self.number);
@@ -199,7 +199,7 @@ impl Peer {
         assert!(heard.iter().all(|heard| Some(&heard["id"]) != answered), "a second answer: {heard:?}");
     }
 
-    /// Goes, and waits until the server has seen that.
+    /// Disconnects, and waits until the server has noticed.
     pub(crate) async fn end(self) {
         if let Line::Pipe { mut writer, mut lines, task } = self.line {
             writer.shutdown().await.unwrap();
@@ -224,7 +224,7 @@ impl Peer {
         writer.write_all(format!("{message}\n").as_bytes()).await.expect("the pipe is open");
     }
 
-    /// The next message on a pipe; questions are answered.
+    /// Reads the next message on a pipe, and answers questions.
     async fn hear(&mut self) -> Value {
         let Line::Pipe { lines, .. } = &mut self.line else { unreachable!() };
         let line = lines.next_line().await.unwrap().expect("the pipe is open");
@@ -235,7 +235,7 @@ impl Peer {
         heard
     }
 
-    /// Everything that comes back; questions are answered while the rest is waited for.
+    /// Returns all messages of the reply; questions are answered meanwhile.
     fn post<'p>(&'p mut self, message: &'p Value) -> Pin<Box<dyn Future<Output = Vec<Value>> + Send + 'p>> {
         Box::pin(async move {
             let response = self.request(message).await;

@@ -1,4 +1,4 @@
-//! A server that panics wherever the code of its author runs.
+//! A server that panics in every place where its author's code runs.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -17,19 +17,19 @@ use toolway::types::{CallToolResult, Field, PromptArgument, Resource, ResourceTe
 
 use crate::peer::{Era, Way};
 
-/// What every panic says, and nobody may read.
+/// The text of every panic, which the peer must not see.
 pub(crate) const WORDS: &str = "words of a panic";
 
-/// What the peer gets.
+/// The expected answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// The result of a tool that has failed.
     Tool,
     /// An error of the protocol.
     Rpc,
-    /// The right result: the panic was nobody else's affair.
+    /// The right result: the panic did not affect the call.
     Right,
-    /// Nothing, as there is nothing to answer.
+    /// No answer, because the message does not need one.
     Silent,
 }
 
@@ -38,9 +38,9 @@ pub(crate) struct Site {
     pub(crate) name: &'static str,
     pub(crate) method: &'static str,
     pub(crate) params: &'static str,
-    /// Nothing, where the site cannot be reached.
+    /// Returns `None` where the site cannot be reached.
     pub(crate) shape: fn(Way, Era) -> Option<Shape>,
-    /// Whether the peer is told what is wrong, and gets no reference.
+    /// `true` if the peer is told what is wrong, and gets no reference.
     pub(crate) is_told: bool,
 }
 
@@ -60,9 +60,9 @@ const TOOL: fn(Way, Era) -> Option<Shape> = |_, _| Some(Shape::Tool);
 const RPC: fn(Way, Era) -> Option<Shape> = |_, _| Some(Shape::Rpc);
 const RIGHT: fn(Way, Era) -> Option<Shape> = |_, _| Some(Shape::Right);
 const SILENT: fn(Way, Era) -> Option<Shape> = |_, _| Some(Shape::Silent);
-/// Nobody can be told anything on the way that remembers nothing.
+/// Messages cannot be sent to a direct caller, because it has no connection.
 const SPOKEN: fn(Way, Era) -> Option<Shape> = |way, _| (way != Way::Direct).then_some(Shape::Tool);
-/// Nobody can be asked there either, unless in rounds.
+/// A direct caller cannot be asked either, except in rounds.
 const ASKED: fn(Way, Era) -> Option<Shape> =
     |way, era| (way != Way::Direct || era == Era::Stateless).then_some(Shape::Tool);
 const ASKED_RIGHT: fn(Way, Era) -> Option<Shape> =
@@ -128,7 +128,7 @@ fn boom<T>() -> T {
     panic!("{WORDS}")
 }
 
-/// A server; one that is dressed has layers and hooks around everything, which panic as well.
+/// A server; a dressed one has layers and hooks around everything, which panic as well.
 pub(crate) fn server(errors: ErrorPolicy, dress: Dress) -> Server {
     let right = |name: &str| ToolEntry::from_fn(name, || async { "right" });
     let prompt =
@@ -177,7 +177,7 @@ pub(crate) fn server(errors: ErrorPolicy, dress: Dress) -> Server {
         .unwrap()
 }
 
-/// What stands around the calls of a server.
+/// Layers and hooks around the calls of a server, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dress {
     Bare,
@@ -269,7 +269,7 @@ fn parameter(asked: Asked) -> String {
     format!("{asked:?}")
 }
 
-/// Panics around the call itself: while it begins, while it runs, and when it is over.
+/// Panics around the call itself: when it begins, while it runs, and when it ends.
 fn calls() -> Vec<ToolEntry> {
     let mut tools = tools![marked, blocking, arguments, parameter].into_iter().collect::<Vec<_>>();
     tools.extend([
@@ -291,7 +291,7 @@ fn calls() -> Vec<ToolEntry> {
     tools
 }
 
-/// Panics with whatever there is.
+/// Panics with various payloads.
 fn failures() -> [ToolEntry; 3] {
     [
         ToolEntry::from_fn("owned", || async { std::panic::panic_any(format!("the {WORDS}")) as String }),
@@ -310,7 +310,7 @@ struct Plain {
     word: String,
 }
 
-/// Panics in what is handed to the context.
+/// Panics in closures given to the context.
 fn contexts() -> [ToolEntry; 10] {
     [
         ToolEntry::from_fn("once", |ctx: Ctx| async move {
@@ -346,7 +346,7 @@ fn contexts() -> [ToolEntry; 10] {
             let counted = ctx.memory_update(|count: &mut u32| {
                 *count += 1;
                 let counted = *count;
-                // The principal is the same on all ways.
+                // Reset, because the principal is the same over all transports.
                 *count = 0;
                 counted
             });
@@ -401,7 +401,7 @@ impl JsonSchema for Bad {
 
 impl<'de> Deserialize<'de> for Bad {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // Nothing was sent when a server is built and asks whether that would do.
+        // When a server is built, it tests whether a missing argument is accepted; that must not panic.
         Text::deserialize(deserializer)?;
         boom()
     }
@@ -458,7 +458,7 @@ impl FormField for Word {
     }
 }
 
-/// A value that panics when it was converted.
+/// A value that panics after it was converted.
 struct Value_;
 
 impl IntoToolResult for Value_ {
@@ -473,8 +473,8 @@ impl Drop for Value_ {
     }
 }
 
-/// A future that is ready after so many polls and panics when it is dropped. One that panics in both is beyond help: Rust ends a
-/// program that panics while it tidies up after a panic.
+/// A future that is ready after a number of polls and panics when it is dropped. One that panics in both cannot be
+/// helped: Rust aborts a program that panics while it unwinds.
 struct Fragile {
     polls: u32,
 }
@@ -501,7 +501,7 @@ impl Drop for Fragile {
     }
 }
 
-/// Something to panic with that panics again when it is dropped.
+/// A panic payload that panics again when it is dropped.
 #[derive(Debug)]
 struct BadDrop;
 
@@ -511,7 +511,7 @@ impl Drop for BadDrop {
     }
 }
 
-/// A layer of tower whose service panics in one of its parts.
+/// A tower layer whose service panics in one of its parts.
 struct Parts(Part);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

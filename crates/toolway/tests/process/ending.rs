@@ -1,4 +1,4 @@
-//! How servers are ended: nothing of them is left, whatever they do.
+//! How are servers ended? Nothing of them remains, whatever they do.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::*;
 
 #[tokio::test]
 async fn closing_waits_until_the_server_is_gone() {
-    // Were it asked to end, or killed, the status would not be 0: so long it is not waited for.
+    // If it were terminated or killed, the status would not be 0. The timeout is too long for that.
     let patient = |command: Command| command.close_timeout(Duration::from_secs(10 * 60));
     let fixture = Fixture::new("serve").with(patient);
     let (client, transport) = fixture.connect_kept().await;
@@ -29,7 +29,7 @@ async fn calls_that_wait_learn_of_the_end() {
     let client = fixture.connect().await;
     let asking = client.clone();
     let mut pending = tokio_test_call(asking, "never");
-    // It is on its way once it was polled, and the next one is answered after it.
+    // The call is sent once it was polled, and the next one is answered after it.
     soon(async {
         tokio::select! {
             biased;
@@ -131,7 +131,7 @@ async fn poll_once<T>(future: &mut (impl Future<Output = T> + Unpin)) -> Option<
     }
 }
 
-/// A call that is stuck in the pipe hinders nobody from going.
+/// A call that is stuck in the pipe does not block closing.
 #[tokio::test]
 async fn a_server_that_does_not_read_can_be_left() {
     let large = "x".repeat(100_000);

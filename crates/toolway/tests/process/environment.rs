@@ -1,4 +1,4 @@
-//! What a server gets: arguments, a folder, and a part of the environment.
+//! What does a server get? Arguments, a folder, and a part of the environment.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! Servers that are child processes: what they say is heard, how they end is told, and nothing of them is left.
+//! Servers that are child processes: is their output read, is their end reported, and does nothing of them remain?
 //!
-//! The children are real. They are waited for by what the system tells of them in `/proc`, never by time.
+//! The children are real. Tests wait for their state in `/proc`, never for a fixed time.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -23,7 +23,7 @@ use toolway::client::{Command, Connector, Inbox, Outgoing, Transport};
 use toolway::prelude::*;
 use toolway_protocol::Message;
 
-/// The fixture in one of its modes, and a way to find it, its children and their children.
+/// The fixture in one of its modes, with a mark to find its process and all descendants.
 struct Fixture {
     command: Command,
     mark: String,
@@ -34,7 +34,7 @@ impl Fixture {
         Self::marked(Command::new(path()).arg(mode))
     }
 
-    /// One that does not heed SIGTERM, and neither do its children.
+    /// A fixture that ignores SIGTERM, as do its children.
     fn stubborn(mode: &str) -> Self {
         let script = "trap '' TERM; exec \"$0\" \"$@\"";
         Self::marked(Command::new("sh").args(["-c", script]).arg(path()).arg(mode))
@@ -43,7 +43,7 @@ impl Fixture {
     fn marked(command: Command) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let mark = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        // What it waits for is waited for in vain by most tests.
+        // Most tests let this timeout expire.
         let command = command.env("TOOLWAY_TEST_MARK", &mark).close_timeout(Duration::from_millis(300));
         Self { command, mark }
     }
@@ -68,13 +68,13 @@ impl Fixture {
         (client.unwrap_or_else(|error| panic!("{error:?}")), transport)
     }
 
-    /// The processes that run now.
+    /// Returns the processes that run now.
     fn processes(&self) -> Vec<Process> {
         let mark = format!("TOOLWAY_TEST_MARK={}", self.mark);
         let mut found = Vec::new();
         for entry in std::fs::read_dir("/proc").unwrap() {
             let Ok(pid) = entry.unwrap().file_name().to_str().unwrap().parse() else { continue };
-            // It may be gone, or somebody else's.
+            // The process may be gone, or of another user.
             let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             if environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes()) {
                 found.push(Process(pid));
@@ -83,7 +83,7 @@ impl Fixture {
         found
     }
 
-    /// Waits until there are so many of them.
+    /// Waits until there are `count` of them.
     async fn wait_for(&self, count: usize) -> Vec<Process> {
         soon(async {
             loop {
@@ -97,12 +97,12 @@ impl Fixture {
     }
 }
 
-/// A process, by its number.
+/// A process, by its id.
 #[derive(Debug, Clone, Copy)]
 struct Process(i32);
 
 impl Process {
-    /// Waits until it has ended, and is nobody's whom we should have waited for.
+    /// Waits until it has ended; a zombie counts only if it is not a child of ours.
     async fn gone(self) {
         soon(async {
             while !matches!(self.state(), None | Some(('Z', false))) {
@@ -112,13 +112,13 @@ impl Process {
         .await;
     }
 
-    /// That a child of ours has ended and is no zombie.
+    /// Checks that a child of ours has ended and was reaped.
     #[track_caller]
     fn is_reaped(self) {
         assert!(!matches!(self.state(), Some((_, true))), "{self:?} is still there");
     }
 
-    /// Its state, and whether it is a child of ours. Who adopts orphans may leave them zombies.
+    /// Returns its state, and whether it is a child of ours. The process that adopts orphans may leave them as zombies.
     fn state(self) -> Option<(char, bool)> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0)).ok()?;
         let (_, rest) = stat.rsplit_once(") ")?;
@@ -138,7 +138,7 @@ fn path() -> PathBuf {
     tests.ancestors().nth(2).unwrap().join("examples/process-fixture")
 }
 
-/// A transport that can be looked at while a client uses it. It ends when both are gone.
+/// A transport that a test can inspect while a client uses it. It ends when both are dropped.
 #[derive(Clone)]
 struct Kept(Arc<Box<dyn Transport>>);
 
@@ -165,7 +165,7 @@ impl Transport for Kept {
 }
 
 impl Kept {
-    /// Waits until the diagnosis holds these words.
+    /// Waits until the diagnosis contains this text.
     async fn says(&self, part: &str) -> String {
         soon(async {
             loop {
@@ -179,12 +179,12 @@ impl Kept {
     }
 }
 
-/// Whatever takes longer than this hangs.
+/// Fails if the work hangs.
 async fn soon<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), work).await.expect("it hangs")
 }
 
-/// That an error tells all this, to whoever prints it.
+/// Checks that an error contains these texts in both of its printed forms.
 #[track_caller]
 fn tells(error: &Error, parts: &[&str]) {
     let (lines, line) = (format!("{error:?}"), toolway::Chain(error).to_string());

@@ -1,4 +1,4 @@
-//! Servers that say too much, or what is no message.
+//! Servers that print too much, or lines that are not messages.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use toolway::ErrorKind;
 
 use super::*;
 
-/// Counts the memory of this program. Tests that run beside this one take little.
+/// Counts the memory of this process. Tests that run at the same time use little.
 #[global_allocator]
 static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 

@@ -1,4 +1,4 @@
-//! What is written to a server that reads slowly: whole lines, and nothing that was taken back.
+//! What is written to a server that reads slowly? Whole lines, and no call that was cancelled before it was begun.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
@@ -7,7 +7,7 @@ use toolway::ProtocolVersion;
 
 use super::*;
 
-/// A client whose server has answered once, and the server's end of a pipe that holds little.
+/// A client whose server has answered once, and the server's end of a small pipe.
 async fn connected() -> (Client, BufReader<ReadHalf<DuplexStream>>, WriteHalf<DuplexStream>) {
     let (near, far) = tokio::io::duplex(1024);
     let (reader, writer) = tokio::io::split(near);
@@ -32,12 +32,12 @@ async fn next(reader: &mut (impl AsyncBufReadExt + Unpin)) -> Option<Value> {
 type Calling =
     std::pin::Pin<Box<dyn Future<Output = toolway::Result<toolway::types::CallToolResult>> + Send>>;
 
-/// A call that is larger than the pipe, begun.
+/// Begins a call that is larger than the pipe.
 async fn call(client: &Client, tool: &'static str) -> Calling {
     let client = client.clone();
     let mut call: Calling =
         Box::pin(async move { client.call(tool, json!({"x": "x".repeat(10_000)})).await.map(Into::into) });
-    // Everything runs on one thread: when nothing is left to do but this, the writer has done what it can.
+    // Everything runs on one thread: when only this task is ready, the writer has done what it can.
     for _ in 0..100 {
         tokio::select! {
             biased;
@@ -55,7 +55,7 @@ async fn a_call_that_is_dropped_before_it_is_written_is_not_written() {
     let second = call(&client, "second").await;
     let third = call(&client, "third").await;
     drop(second);
-    // One that was begun is written to its end, also when nobody wants it any more.
+    // A message that was begun is written to its end, even if its call is cancelled.
     drop(first);
     let mut tools = Vec::new();
     while tools.last() != Some(&json!("third")) {
@@ -89,7 +89,7 @@ async fn a_line_that_was_begun_is_not_cut_by_the_end() {
     drop((client, first, second));
     let message = next(&mut reader).await.unwrap();
     assert_eq!(message["params"]["name"], "first");
-    // The second is not sent. What follows takes calls back, and is written to its end as well.
+    // The second call is not sent. The cancellations that follow are written to the end as well.
     let mut taken_back = Vec::new();
     while let Some(message) = next(&mut reader).await {
         assert_eq!(message["method"], "notifications/cancelled", "{message}");
@@ -98,7 +98,7 @@ async fn a_line_that_was_begun_is_not_cut_by_the_end() {
     assert!(taken_back.contains(&message["id"]), "{taken_back:?}");
 }
 
-/// The clock is not real: nobody waits for a server that never reads.
+/// The clock is paused, so the test does not really wait for a server that never reads.
 #[tokio::test(start_paused = true)]
 async fn a_pipe_whose_server_never_reads_is_let_go() {
     let (client, mut reader, _writer) = connected().await;
@@ -107,13 +107,13 @@ async fn a_pipe_whose_server_never_reads_is_let_go() {
     let error = first.await.unwrap_err();
     assert!(error.is_broken_off());
     tokio::time::sleep(Duration::from_secs(2)).await;
-    // What was in the pipe is all that comes.
+    // Only the bytes that were already in the pipe arrive.
     let mut rest = Vec::new();
     reader.read_to_end(&mut rest).await.unwrap();
     assert!(rest.len() < 10_000 && !rest.contains(&b'\n'));
 }
 
-/// Were it to wait for room, each call that is given up would leave something that waits.
+/// If cancelling waited for room, each cancelled call would leave a waiting task.
 #[tokio::test]
 async fn giving_up_does_not_wait_for_a_server_that_does_not_read() {
     let (client, mut reader, _writer) = connected().await;
@@ -121,7 +121,7 @@ async fn giving_up_does_not_wait_for_a_server_that_does_not_read() {
     for _ in 0..200 {
         soon(client.notify("notifications/cancelled", json!({"requestId": 1}))).await.unwrap();
     }
-    // Where there is room, it is said.
+    // If there is room, the cancellation is sent.
     assert_eq!(next(&mut reader).await.unwrap()["method"], "tools/call");
     assert_eq!(next(&mut reader).await.unwrap()["method"], "notifications/cancelled");
 }
@@ -143,7 +143,7 @@ async fn an_error_that_belongs_to_no_request_is_remembered() {
     );
 }
 
-/// A client that speaks with a handshake, and the server's end of a pipe that holds little.
+/// A client of the handshake era, and the server's end of a small pipe.
 async fn conversing() -> (Client, BufReader<ReadHalf<DuplexStream>>, WriteHalf<DuplexStream>) {
     let (near, far) = tokio::io::duplex(1024);
     let (reader, writer) = tokio::io::split(near);
@@ -165,12 +165,12 @@ async fn conversing() -> (Client, BufReader<ReadHalf<DuplexStream>>, WriteHalf<D
     (client, reader, writer)
 }
 
-/// The line that the server sends when it asks.
+/// The line that the server sends to ask.
 fn question(method: &str, id: u64) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": method}).to_string() + "\n"
 }
 
-/// More calls wait than the client keeps ready to be written; the first is being written.
+/// Begins more calls than the client queues for writing; the first is being written.
 async fn many_calls(client: &Client) -> Vec<Calling> {
     let mut calls = Vec::new();
     for _ in 0..100 {
@@ -230,7 +230,7 @@ async fn each_question_of_many_has_an_answer() {
     drop(asking.await.unwrap());
 }
 
-/// A server that asks and does not read what it is answered.
+/// A server that asks and does not read the answers.
 #[tokio::test]
 async fn answers_that_nobody_reads_do_not_pile_up() {
     const ASKED: u64 = 50_000;
@@ -241,7 +241,7 @@ async fn answers_that_nobody_reads_do_not_pile_up() {
         soon(writer.write_all(question("roots/list", number).as_bytes())).await.unwrap();
     }
     assert!(metrics.num_alive_tasks() <= before + 1100, "{}", metrics.num_alive_tasks());
-    // It begins to read, and is heard as before: the answers that were kept come, and then that to what it asks now.
+    // It begins to read, and everything works again: the queued answers arrive, and then the answer to the new request.
     writer.write_all(question("ping", ASKED).as_bytes()).await.unwrap();
     let (mut kept, mut bytes) = (0, 0);
     loop {
@@ -251,7 +251,7 @@ async fn answers_that_nobody_reads_do_not_pile_up() {
         }
         (kept, bytes) = (kept + 1, bytes + answer.to_string().len());
         if kept % 1000 == 0 {
-            // There was no room for the first one of these.
+            // The queue had no room for the first one of these.
             writer.write_all(question("ping", ASKED).as_bytes()).await.unwrap();
         }
     }
@@ -269,7 +269,7 @@ async fn a_question_stops_the_clock_of_older_calls_only() {
     let builder = Client::builder()
         .protocol(ProtocolVersion::LATEST_HANDSHAKE)
         .timeout(Duration::from_secs(10))
-        // Somebody who is away.
+        // A user who never answers.
         .on_elicit(|_| std::future::pending());
     let connecting = tokio::spawn(builder.connect_io(reader, writer));
     let (reader, mut writer) = tokio::io::split(far);
@@ -344,7 +344,7 @@ async fn what_nobody_watches_any_more_is_not_subscribed_to() {
     let first = client.watch(["a://"]).await.unwrap();
     let second = client.watch(["a://", "c://"]).await.unwrap();
     let third = client.watch(["b://"]).await.unwrap();
-    // Somebody still watches the one, and the application itself has asked for the other.
+    // `a://` is still watched by `first`, and the application itself subscribed to `c://`.
     drop(second);
     drop(third);
     let heard = soon(serving).await.unwrap();

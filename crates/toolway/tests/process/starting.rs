@@ -1,4 +1,4 @@
-//! Servers that do not even begin.
+//! Servers that fail to start.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -102,7 +102,7 @@ async fn a_server_that_hangs_can_be_diagnosed() {
         "{diagnosis}"
     );
     let [process] = fixture.wait_for(1).await[..] else { panic!() };
-    // Whoever loses patience leaves nothing behind.
+    // Giving up leaves no process behind.
     connecting.abort();
     drop(transport);
     process.gone().await;

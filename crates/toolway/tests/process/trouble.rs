@@ -1,11 +1,12 @@
-//! Servers that break in the middle of a conversation.
+//! Servers that fail in the middle of a conversation.
 
 use serde_json::json;
 use toolway::ErrorKind;
 
 use super::*;
 
-/// Waits until a call has reached the server: answers come in the order of requests.
+/// Makes a call that is never answered, and waits until it has reached the server: answers come in the order of
+/// requests.
 async fn never_answered(client: &Client) -> tokio::task::JoinHandle<Error> {
     let asking = client.clone();
     let pending = tokio::spawn(async move { asking.call("never", json!({})).await.unwrap_err() });
@@ -72,7 +73,7 @@ async fn a_server_that_closes_its_input_is_told_of_and_ended() {
     let fixture = Fixture::new("closed-stdin");
     let client = fixture.connect().await;
     let [process] = fixture.wait_for(1).await[..] else { panic!() };
-    // The first may still be written before the server has closed it.
+    // The first one may still be written before the server closes its input.
     let error = soon(client.call("echo", json!({"text": "x".repeat(1 << 20)}))).await.unwrap_err();
     assert!(error.is_broken_off());
     tells(

@@ -1,4 +1,4 @@
-//! A reader by hand, with nothing between it and the service: it takes so many bytes of a reply and no more.
+//! A hand-written reader that uses the service directly: it reads a number of bytes of a reply and then drops it.
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -10,10 +10,10 @@ use crate::raw_http::Raw;
 use crate::story::{Random, Runs, arguments, ends, events, is_answer, last_id, messages, offsets, story};
 
 const ID: i64 = 7;
-/// How many calls are cut often.
+/// The number of calls that are cut repeatedly.
 const ROUNDS: usize = 40;
 
-/// The first bytes of a stream; the rest is left when the reply is dropped.
+/// Reads the first bytes of a stream; the rest is dropped with the reply.
 async fn take(response: Response<HttpBody>, bytes: usize) -> Vec<u8> {
     assert_eq!(response.status(), StatusCode::OK);
     assert_eq!(response.headers()["content-type"], "text/event-stream");
@@ -33,7 +33,7 @@ struct Tally {
     lost: usize,
 }
 
-/// Calls once and is cut after each of `cuts`, and then reads to the end. Gives back what came; nothing if no id did.
+/// Calls once, is cut after each of `cuts`, and then reads to the end. Returns the messages; `None` if no id arrived.
 async fn call(raw: &Raw, key: &str, breaks: bool, cuts: &[usize], tally: &mut Tally) -> Option<Vec<Bytes>> {
     let mut cuts = cuts.iter().copied();
     let mut response = raw.call(ID, "story", arguments(key, breaks, true)).await;
@@ -73,14 +73,14 @@ async fn cut_everywhere(version: &'static str) {
         let came = call(&raw, &key, breaks, &[offset], &mut tally).await;
         assert_eq!(came.is_some(), offset >= first_id, "{version}, cut after {offset}");
         if came.is_none() {
-            // The call runs on, and its id is taken.
+            // The call keeps running, and its id is in use.
             raw = Raw::open(&service, version).await;
         }
         assert!(came.is_none_or(|came| came == all), "{version}, cut after {offset}");
         assert_eq!(runs.of(&key), 1, "{version}, cut after {offset}");
         tally.offsets += 1;
     }
-    // Again and again, also where nothing whole comes between two cuts.
+    // Cut repeatedly, also where no whole event arrives between two cuts.
     let mut most = 0;
     for round in 0..ROUNDS {
         let (key, before) = (format!("often {round}"), tally.resumes);

@@ -1,5 +1,5 @@
-//! Our client, over sockets that are cut. What it must do follows from the bytes that have reached it, not from its own
-//! account.
+//! Our client, over sockets that are cut. The expected behaviour follows from the bytes that have reached it, not from
+//! its own report.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::story::{
     Random, Runs, arguments, body, ends, events, is_answer, messages, offsets, story, unchunk,
 };
 
-/// Ours is told to come back at once; clients of older revisions are told nothing and wait a second.
+/// The server asks clients to reconnect immediately; clients of older revisions do not get this hint and wait a second.
 const RETRY: Duration = Duration::from_millis(1);
 
-/// Calls, and streams that are come back to.
+/// Selects calls, and requests that resume a stream.
 fn is_call(request: &[u8]) -> bool {
     has(request, b"\"tools/call\"") || has(request, b"last-event-id: ")
 }
@@ -61,7 +61,7 @@ impl Drop for Stage {
     }
 }
 
-/// What the client has told of a call, in a form that does not depend on the call's number.
+/// Returns what the client reports of a call, in a form that does not depend on the call's id.
 async fn tell(client: &Client, key: &str, is_long: bool) -> (Vec<Value>, Result<String, Error>) {
     let mut news = client.news();
     let outcome = client.call("story", arguments(key, true, is_long)).await;
@@ -143,7 +143,7 @@ async fn cut_once(
             assert_eq!((&heard, &end), (&all.0, &all.1), "{about}");
         }
         Err(error) => {
-            // A reset may take with it what was not read yet.
+            // A reset may discard bytes that were not read yet.
             assert!(!has_id || cut.end == End::Rst, "{about}: {error:?}");
             assert!(error.is_broken_off(), "{about}: {error:?}");
             assert!(all.0.starts_with(&heard), "{about}");
@@ -186,7 +186,7 @@ async fn a_call_goes_on_however_often_it_is_cut() {
     let (client, proxy) = stage.client(version).await;
     let mut random = Random::new();
     let (mut calls, mut resumes, mut most) = (0, 0, 0);
-    // As many bytes as the head of a reply and its longest event have, so that each attempt brings something.
+    // As many bytes as the head of a reply and its longest event have, so that each attempt makes progress.
     for (is_long, least, spread) in
         [(false, 700, 1), (false, 700, 300), (false, 700, 3_000), (true, 4_900, 1)]
     {
@@ -212,13 +212,13 @@ async fn a_call_goes_on_however_often_it_is_cut() {
     println!("{version} client: {calls} calls cut often, {resumes} resumes, at most {most} a call");
 }
 
-/// Time stands still, so that what a client waits between attempts costs nothing.
+/// The clock is paused, so that the client's waits between attempts take no time.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_never_gets_further_is_given_up() {
     let stage = Stage::open().await;
     let (client, proxy) = stage.client(ProtocolVersion::V2025_11_25).await;
     let primer = 400;
-    // Not even the head of a reply comes through after the first time.
+    // After the first time, not even the head of a reply passes.
     let fruitless = (1..100).map(|number| Cut { after: number, end: End::Fin });
     proxy.plan([Cut { after: primer, end: End::Fin }].into_iter().chain(fruitless));
     let (_, outcome) = tell(&client, "never", true).await;
@@ -250,7 +250,7 @@ async fn news_come_once_however_often_their_stream_is_cut() {
     let mut streams = 0;
     for round in 0..10_u32 {
         let proxy = Proxy::open(address, is_get).await;
-        // The first id comes through; before that there is nothing to come back to, and nothing was told either.
+        // The first id passes; without one the stream cannot be resumed, and no notification was sent either.
         proxy.plan((0..1_000).map(|_| Cut { after: 600 + random.below(400), end: End::Fin }));
         let client =
             Client::builder().protocol(ProtocolVersion::V2025_11_25).connect_http(&proxy.url).await.unwrap();
@@ -261,7 +261,7 @@ async fn news_come_once_however_often_their_stream_is_cut() {
         let mut heard = Vec::new();
         for number in 0..NEWS {
             server.resource_updated(&format!("news://{number}"));
-            // Sometimes several wait, while there is a stream or while there is none.
+            // Sometimes several notifications are pending, with or without a stream.
             if number % (round + 1) == round || number + 1 == NEWS {
                 while heard.len() <= number as usize {
                     let Some(Notification::ResourceUpdated(updated)) = news.next().await else { panic!() };

@@ -1,4 +1,4 @@
-//! What else may happen to a stream while its client is away. Time stands still where something must not hang.
+//! What else can happen to a stream while its client is disconnected? The clock is paused where a test must not hang.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,11 +18,11 @@ use crate::story::{Random, Runs, arguments, story};
 
 const NEWEST: &str = "2025-11-25";
 const REVISIONS: [&str; 3] = ["2025-03-26", "2025-06-18", NEWEST];
-/// So long only what never comes is waited for, when time stands still.
+/// With a paused clock, only something that never happens takes this long.
 const EVER: Duration = Duration::from_secs(3600);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Lets the test say when a step is done.
+/// Lets the test decide when a step is done.
 #[derive(Clone)]
 struct Steps(Arc<Semaphore>);
 
@@ -155,7 +155,7 @@ async fn a_reader_that_was_sent_away_stays_away_however_late_it_looks() {
 #[tokio::test]
 async fn coming_back_often_costs_nothing_of_what_is_kept() {
     let (server, _, runs) = server(None);
-    // As many as the story has.
+    // As many events as the story has.
     let raw = Raw::open(&server.http().kept_events(80, 1 << 20, MINUTE), NEWEST).await;
     let mut events = Events::of(raw.call(7, "story", arguments("often", false, true)).await);
     events.next().await.unwrap();
@@ -191,7 +191,7 @@ async fn who_is_away_too_long_misses_the_oldest_and_never_the_answer() {
         assert_eq!(answer(&came), Some("walked 50"), "{version}");
         let steps = steps(&came);
         assert!(steps.ends_with(&[48, 49, 50]) && steps.is_sorted(), "{version}: {steps:?}");
-        // After the last event there is nothing, and that is no error.
+        // There is nothing after the last event, which is not an error.
         assert!(raw.stream(Some(&last)).await.rest().await.is_empty());
     }
 }
@@ -296,7 +296,7 @@ async fn a_stream_of_news_outlives_all_the_calls_that_end_meanwhile() {
         server.tools_changed();
         let told = timeout(EVER, news.message()).await.unwrap();
         assert_eq!(told.unwrap()["method"], "notifications/tools/list_changed", "{version}");
-        // And it can still be come back to.
+        // The stream can still be resumed.
         let last = news.last.clone();
         drop(news);
         server.tools_changed();
@@ -348,7 +348,7 @@ async fn news_are_not_lost_with_a_stream_that_another_server_has_forgotten() {
     let last = news.last.clone();
     drop(news);
     let mut news = other.stream(last.as_deref()).await;
-    // The server that began the stream keeps only so many, and does not know who reads elsewhere.
+    // The server that began the stream keeps a limited number, and does not know about readers on the other server.
     for _ in 0..100 {
         drop(Events::of(raw.call(7, "story", arguments("many", false, false)).await).rest().await);
     }
@@ -389,7 +389,7 @@ async fn a_session_that_ends_takes_whoever_comes_back_with_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_was_let_go_can_be_come_back_to_at_once() {
-    // The result is there: never, between the two releases, or before the client comes back at all.
+    // The result is ready: after the client resumes, between the two releases, or before the client resumes at all.
     for steps_done in [0, 1, 2] {
         let (service, gate) = service();
         let raw = Raw::open(&service, NEWEST).await;
@@ -399,7 +399,7 @@ async fn a_connection_that_was_let_go_can_be_come_back_to_at_once() {
         assert_eq!((released.retry, released.id), (Some(1), None));
         assert_eq!(events.next().await, None);
         gate.go(steps_done);
-        // What was asked of whoever read then is not asked of whoever reads now.
+        // A release that was for the earlier reader does not apply to the new one.
         sleep(MINUTE).await;
         let mut events = raw.stream(primer.id.as_deref()).await;
         gate.go(2 - steps_done);

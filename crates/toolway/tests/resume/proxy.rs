@@ -1,7 +1,7 @@
-//! A wire that is cut after exactly so many bytes.
+//! A proxy that cuts a reply after an exact number of bytes.
 //!
-//! What a client sends goes through untouched. A request that is one of the chosen ones takes the next cut of the plan;
-//! of the reply to it so many bytes come through, and then both connections end. Without a cut all of it does.
+//! Bytes from the client pass unchanged. A selected request takes the next cut of the plan: that many bytes of its
+//! reply pass, and then both connections end. Without a cut the whole reply passes.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -14,20 +14,20 @@ use tokio::task::JoinHandle;
 /// How a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// As if the peer had finished.
+    /// As if the peer had closed it.
     Fin,
     /// As if the peer had crashed.
     Rst,
 }
 
-/// So many bytes of a reply come through.
+/// The number of bytes of a reply that pass.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cut {
     pub(crate) after: usize,
     pub(crate) end: End,
 }
 
-/// Which requests take a cut: given everything that was sent since the last reply.
+/// Decides which requests take a cut, from everything that was sent since the last reply.
 pub(crate) type Choice = fn(&[u8]) -> bool;
 
 pub(crate) struct Proxy {
@@ -42,7 +42,7 @@ struct Shared {
     server: SocketAddr,
     choice: Choice,
     plan: Mutex<VecDeque<Cut>>,
-    /// What came through of each reply to a chosen request.
+    /// The bytes that passed of each reply to a selected request.
     passed: Mutex<Vec<Passed>>,
 }
 
@@ -60,13 +60,13 @@ impl Proxy {
         Self { url, shared, accepting }
     }
 
-    /// The cuts from now on, one a chosen request, and none after them.
+    /// Sets the cuts from now on, one per selected request, and none after them.
     pub(crate) fn plan(&self, cuts: impl IntoIterator<Item = Cut>) {
         *self.shared.plan.lock().unwrap() = cuts.into_iter().collect();
         self.shared.passed.lock().unwrap().clear();
     }
 
-    /// What has come through since the plan was made.
+    /// Returns what has passed since the plan was set.
     pub(crate) fn passed(&self) -> Vec<Vec<u8>> {
         self.shared.passed.lock().unwrap().iter().map(|reply| reply.lock().unwrap().clone()).collect()
     }
@@ -78,7 +78,7 @@ impl Drop for Proxy {
     }
 }
 
-/// One connection, until it is cut or one side ends it.
+/// Forwards one connection, until it is cut or one side closes it.
 async fn carry(shared: Arc<Shared>, mut client: TcpStream) {
     let Ok(mut server) = TcpStream::connect(shared.server).await else { return };
     client.set_nodelay(true).unwrap();

@@ -1,4 +1,4 @@
-//! What is cut: a call that says a lot, and where its reply may be cut.
+//! The call that is cut, which sends many messages, and the places where its reply is cut.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use toolway::prelude::*;
 use toolway::transport::sse::{Event, Parser};
 
-/// How often the call tells of its progress.
+/// The number of progress notifications of the call.
 const STEPS: u32 = 60;
-/// Every so many steps it logs something.
+/// The interval of log messages, in steps.
 const LOGS: u32 = 3;
 
-/// How often each call was run, by the key that it was given.
+/// How often each call was run, by its key.
 #[derive(Clone, Default)]
 pub(crate) struct Runs(Arc<Mutex<HashMap<String, u32>>>);
 
@@ -55,34 +55,34 @@ pub(crate) fn arguments(key: &str, breaks: bool, is_long: bool) -> Value {
     json!({"key": key, "breaks": breaks, "is_long": is_long})
 }
 
-/// The whole events in a part of a stream.
+/// Returns the complete events in a part of a stream.
 pub(crate) fn events(bytes: &[u8]) -> Vec<Event> {
     let mut parser = Parser::new(1 << 20);
     parser.push(bytes);
     std::iter::from_fn(|| parser.next_event().unwrap()).collect()
 }
 
-/// Where events end.
+/// Returns the offsets where events end.
 pub(crate) fn ends(bytes: &[u8]) -> Vec<usize> {
     (2..=bytes.len()).filter(|end| bytes[..*end].ends_with(b"\n\n")).collect()
 }
 
-/// The messages among them, as text.
+/// Returns the messages among the events, as text.
 pub(crate) fn messages(events: Vec<Event>) -> impl Iterator<Item = Bytes> {
     events.into_iter().map(|event| event.data).filter(|data| !data.is_empty())
 }
 
-/// Whether a message is the answer.
+/// Returns whether a message is the answer.
 pub(crate) fn is_answer(message: &[u8]) -> bool {
     serde_json::from_slice::<Value>(message).unwrap().get("result").is_some()
 }
 
-/// The last id among them.
+/// Returns the last id among the events.
 pub(crate) fn last_id(events: &[Event]) -> Option<String> {
     events.iter().rev().find_map(|event| event.id.clone())
 }
 
-/// The data that has come of a chunked body, whole or not.
+/// Returns the data received of a chunked body, complete or not.
 pub(crate) fn unchunk(mut body: &[u8]) -> Vec<u8> {
     let mut data = Vec::new();
     while let Some(end) = body.windows(2).position(|pair| pair == b"\r\n") {
@@ -97,13 +97,13 @@ pub(crate) fn unchunk(mut body: &[u8]) -> Vec<u8> {
     data
 }
 
-/// The body of a reply, if its head has come.
+/// Returns the body of a reply, if its head has arrived.
 pub(crate) fn body(reply: &[u8]) -> Option<&[u8]> {
     let head = reply.windows(4).position(|four| four == b"\r\n\r\n")?;
     Some(&reply[head + 4..])
 }
 
-/// Where a reply is cut: everywhere at the beginning, around each of `ends`, and somewhere.
+/// Returns the offsets to cut at: all at the beginning, those around each of `ends`, and random ones.
 pub(crate) fn offsets(
     length: usize,
     ends: impl IntoIterator<Item = usize>,
@@ -117,7 +117,7 @@ pub(crate) fn offsets(
     offsets.into_iter().collect()
 }
 
-/// Numbers that are the same each run unless `SEED` says otherwise. A test that fails tells it.
+/// Pseudorandom numbers, the same in each run unless `SEED` is set. A failing test prints the seed.
 pub(crate) struct Random {
     state: u64,
     seed: u64,

@@ -1,7 +1,7 @@
 //! Which module uses which? Read from the tokens of all files of a crate.
 //!
-//! Counted are the paths of `use` and those that begin with `crate`, `super`, `self` or a child module anywhere else in the code.
-//! A name that a front page re-exports leads to the file that defines it. Tests do not count.
+//! Counts the paths of `use`, and all other paths in the code that begin with `crate`, `super`, `self` or a child
+//! module. A name that a front page re-exports leads to the file that defines it. Tests do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
@@ -9,13 +9,13 @@ use std::iter::Peekable;
 use proc_macro2::token_stream::IntoIter;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// A module, by the names from the crate's root to it; one file each.
+/// A module, by the names from the crate's root to it; each is one file.
 pub(crate) type Module = Vec<String>;
 
-/// Who uses whom.
+/// The modules that each module uses.
 pub(crate) type Imports = BTreeMap<Module, BTreeSet<Module>>;
 
-/// The files of a crate: the path from its `src`, and the text.
+/// Resolves the imports of a crate. Each file is its path from `src`, and its text.
 pub(crate) fn imports(files: &[(String, String)]) -> Imports {
     let files: Vec<(Module, Paths)> = files
         .iter()
@@ -46,16 +46,16 @@ fn module_of(path: &str) -> Module {
     names
 }
 
-/// What a file says about others.
+/// The paths in a file.
 #[derive(Default)]
 struct Paths {
     used: BTreeSet<Vec<String>>,
-    /// Name → path, of everything that `use` brings here.
+    /// Name → path, of everything that `use` imports here.
     brought: BTreeMap<String, Vec<String>>,
 }
 
 impl Paths {
-    /// `inside` are the modules within the file that the tokens stand in.
+    /// Collects the paths in `tokens`. `inside` are the modules within the file that enclose the tokens.
     fn walk(&mut self, tokens: TokenStream, inside: &[String]) {
         let mut tokens = tokens.into_iter().peekable();
         let mut is_test = false;
@@ -102,7 +102,7 @@ impl Paths {
         }
     }
 
-    /// A path in code, such as `super::text::cut(…)`.
+    /// Reads a path in code, such as `super::text::cut(…)`.
     fn path(&mut self, first: String, tokens: &mut Peekable<IntoIter>, inside: &[String]) {
         let mut names = vec![first];
         while separator(tokens) {
@@ -119,7 +119,7 @@ impl Paths {
         }
     }
 
-    /// What stands between `use` and `;`, or between braces in it.
+    /// Reads the tree between `use` and `;`, or between braces in it.
     fn tree(&mut self, tokens: &mut Peekable<IntoIter>, prefix: &[String], inside: &[String]) {
         let mut names = prefix.to_vec();
         let mut alias = None;
@@ -149,7 +149,7 @@ impl Paths {
     }
 }
 
-/// Takes `::`, if it is next.
+/// Consumes `::`, if it is next.
 fn separator(tokens: &mut Peekable<IntoIter>) -> bool {
     let is_colon =
         |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Punct(mark)) if mark.as_char() == ':');
@@ -166,7 +166,7 @@ fn separator(tokens: &mut Peekable<IntoIter>) -> bool {
     true
 }
 
-/// The path as the file itself would say it, for one in a module within the file.
+/// Converts a path in a module within the file to the path as seen from the file itself.
 fn outside(mut names: Vec<String>, inside: &[String]) -> Vec<String> {
     let ups = names.iter().take_while(|name| *name == "super").count().min(inside.len());
     if ups > 0 {
@@ -183,7 +183,7 @@ struct Resolver<'f> {
 }
 
 impl Resolver<'_> {
-    /// The file that a path in `module` leads to; none, if that is not in this crate.
+    /// Returns the file that a path in `module` leads to; `None` if that is not in this crate.
     fn resolve(&self, module: &Module, path: &[String], depth: u8) -> Option<Module> {
         let mut here = module.clone();
         let mut rest = path;
@@ -215,7 +215,7 @@ impl Resolver<'_> {
             rest = &rest[1..];
         }
         let paths = self.known.get(&here)?;
-        // A re-export leads on.
+        // Follows a re-export.
         if let Some(further) = rest.first().and_then(|name| paths.brought.get(name))
             && here != *module
             && depth < 8

@@ -1,11 +1,12 @@
-//! Folders are layers: each may use those that stand before it in its list, and nothing uses in circles.
+//! Folders are layers: each may use those before it in its list, and there are import cycles neither between files nor
+//! between folders.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::imports::{Imports, Module, imports};
 use crate::{forbid, sources};
 
-/// The order of the layers in a folder, the lowest first. The one place that says it.
+/// The order of the layers in a folder, the lowest first. It is defined only here.
 const LAYERS: [(&str, &str, &[&str]); 5] = [
     (
         "toolway",
@@ -82,21 +83,21 @@ const LAYERS: [(&str, &str, &[&str]); 5] = [
     ("toolway-schema", "", &["terms", "texts", "model", "check", "author", "dialects"]),
 ];
 
-/// The crates that are looked at.
+/// The crates that are checked.
 const CRATES: [&str; 5] = ["toolway", "toolway-cli", "toolway-macros", "toolway-protocol", "toolway-schema"];
 
-/// Layers of `toolway` that never use each other.
+/// Layers of `toolway` that must not use each other.
 const STRANGERS: [&str; 2] = ["server", "client"];
 
-/// Front pages that define the type that everything in their folder is about, and so stand in circles with it: what uses the type is
-/// part of it. They are left out of the graph; every other front page counts as the file it is.
+/// Front pages that define the central type of their folder, and so are in cycles with it: everything that uses the
+/// type is part of it. They are left out of the graph; every other front page counts as a normal file.
 const FRONT_PAGES: [(&str, &str, &str); 1] = [(
     "toolway",
     "server",
     "`Server` holds one of everything, and everything that runs in a call can reach it",
 )];
 
-/// Circles within a folder that are left, with the reason.
+/// Remaining cycles within a folder, with the reason.
 const CIRCLES: [(&str, &[&str], &str); 3] = [
     (
         "toolway",
@@ -137,7 +138,7 @@ fn graph(crate_name: &str) -> Imports {
     graph
 }
 
-/// Imports from a layer to one above it, by the order of the folder that both stand in.
+/// Returns the imports from a layer to one above it, by the order of the folder that contains both.
 fn upward(graph: &Imports, folder: &str, order: &[&str]) -> Vec<String> {
     let folder: Module = folder.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
     let layer = |module: &Module| {
@@ -157,7 +158,7 @@ fn upward(graph: &Imports, folder: &str, order: &[&str]) -> Vec<String> {
     broken
 }
 
-/// Every set of nodes that all reach each other, if it has more than one.
+/// Returns every set of more than one node that all reach each other.
 fn circles<N: Ord + Clone>(graph: &BTreeMap<N, BTreeSet<N>>) -> Vec<BTreeSet<N>> {
     let reach = |start: &N| {
         let mut seen = BTreeSet::new();
@@ -186,17 +187,17 @@ fn circles<N: Ord + Clone>(graph: &BTreeMap<N, BTreeSet<N>>) -> Vec<BTreeSet<N>>
     found.into_iter().collect()
 }
 
-/// The same graph between folders.
+/// Returns the same graph between folders.
 fn folders(graph: &Imports) -> BTreeMap<Module, BTreeSet<Module>> {
     let folder = |module: &Module| {
-        // A front page stands in its own folder.
+        // A front page belongs to its own folder.
         let is_page = graph.keys().any(|other| other.len() > module.len() && other.starts_with(module));
         if is_page { module.clone() } else { module[..module.len().saturating_sub(1)].to_vec() }
     };
     let mut between: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
     for (from, used) in graph {
         let here = folder(from);
-        // A front page that lists what its folder has does not use it.
+        // A front page that lists the content of its folder does not use it.
         let others =
             used.iter().filter(|to| !to.starts_with(from)).map(folder).filter(|there| *there != here);
         between.entry(here.clone()).or_default().extend(others);
@@ -248,10 +249,10 @@ fn every_folder_has_its_layer() {
     }
 }
 
-/// What stands beside layers and is none: the sentences that the compiler shows where a feature is missing.
+/// Modules beside layers that are not layers: the messages that the compiler shows where a feature is missing.
 const NO_LAYERS: [&str; 1] = ["without_client"];
 
-/// The circles that a list names for a crate.
+/// Returns the cycles that a list names for a crate.
 fn known(list: &[(&str, &[&str], &str)], crate_name: &str) -> Vec<BTreeSet<Module>> {
     let of_crate = list.iter().filter(|(name, ..)| *name == crate_name);
     let path = |file: &&str| file.split('/').map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! The rules of the house, checked on the sources of all crates.
+//! Do the sources of all crates follow the rules of the project?
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -17,7 +17,7 @@ struct Source {
 }
 
 impl Source {
-    /// Lines of code with their numbers: no comments, and nothing after the file's own tests begin.
+    /// Returns the lines of code with their numbers, without comments and without the file's own tests.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
         let lines = self.text.lines().enumerate().map(|(index, line)| (index + 1, line));
         lines
@@ -96,7 +96,7 @@ fn sessions_are_a_word_of_the_handshake_files() {
             || path.ends_with("resume.rs")
             || path.ends_with("legacy_sse.rs")
             || path.contains("server/pipe/")
-            // The door keeps them, and does nothing else with them.
+            // The service only stores them.
             || path.ends_with("http/service.rs")
     };
     let mut broken = Vec::new();
@@ -175,7 +175,7 @@ fn every_file_says_which_question_it_answers() {
     forbid("a file begins with a paragraph that says what it is for", broken);
 }
 
-/// Long files and why they may be. A talking point, not a wall.
+/// Long files and the reason for each. A reason to talk about a file, not a hard limit.
 const LONG: [(&str, &str); 0] = [];
 
 #[test]
@@ -243,7 +243,7 @@ fn one_call_meets_at_most_nine_types_each_in_its_file() {
     forbid("types that are not in the file that one-call.md names", missing.map(|row| format!("{row:?}")));
 }
 
-/// The type and the file of a row of the table of types.
+/// Returns the type and the file of a row of the table of types.
 fn type_and_file(line: &str) -> Option<(&str, &str)> {
     let mut cells = line.strip_prefix("| ")?.split(" | ");
     cells.next()?.parse::<u8>().ok()?;

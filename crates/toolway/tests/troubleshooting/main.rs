@@ -1,8 +1,8 @@
-//! Does `docs/troubleshooting.md` have every error, and only those that there are?
+//! Does `docs/troubleshooting.md` contain every error, and only errors that exist?
 //!
-//! The rule: every sentence of the sources (`sources.rs` says what that is) stands in an error of the page, unless it is listed
-//! here as no error; and every word of an error of the page is said by the sources. So neither can change without the other.
-//! `provoked.rs` makes errors happen and looks them up, as a user would.
+//! The rule: every sentence of the sources (defined in `sources.rs`) is part of an error on the page, unless it is
+//! listed here as not an error; and every word of an error on the page is in the sources. So neither can change without
+//! the other. `provoked.rs` causes errors and looks them up, as a user would.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -88,12 +88,12 @@ fn what_is_listed_as_no_error_is_said() {
     assert!(stale.is_empty(), "there are no such files any more: {stale:#?}");
 }
 
-/// Whether a literal is what the list says, or begins so.
+/// Returns whether a literal equals the listed text, or begins with it.
 fn is(listed: &str, literal: &str) -> bool {
     listed == literal || listed.strip_suffix('…').is_some_and(|begin| literal.starts_with(begin))
 }
 
-/// Files without errors, and what they say instead.
+/// Files without errors, and what their sentences are instead.
 const NO_ERRORS_IN: [(&str, &str); 12] = [
     ("toolway-schema/src/dialects/", "what a provider's schema cannot say: reports of losses, no errors"),
     ("toolway/src/agent/render.rs", "reports of losses"),
@@ -109,7 +109,7 @@ const NO_ERRORS_IN: [(&str, &str); 12] = [
     ("toolway-cli/src/show.rs", "what results look like"),
 ];
 
-/// Sentences that are no errors, and what they are; `…` at the end stands for any end.
+/// Sentences that are not errors, and what they are; `…` at the end stands for any end.
 const NO_ERRORS: [(&str, &str); 99] = [
     ("$schema $id …", "keywords"),
     ("a list of names", "what a keyword must be"),

@@ -1,10 +1,10 @@
-//! Which errors does `docs/troubleshooting.md` know?
+//! Which errors does `docs/troubleshooting.md` contain?
 //!
-//! Every heading of the third level is one, and every line of a block that is marked as `text`.
+//! Every heading of the third level is an error, and so is every line of a block that is marked as `text`.
 
 use std::path::Path;
 
-/// The errors of the page, in its order; `…` stands for what differs.
+/// The errors of the page, in its order; `…` stands for the variable parts.
 pub(crate) fn messages() -> Vec<String> {
     let page =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/troubleshooting.md"))
@@ -26,7 +26,7 @@ pub(crate) fn messages() -> Vec<String> {
     found
 }
 
-/// What stands in a span of code, which may be marked with two backticks and spaces.
+/// Returns the text in a code span, which may be marked with two backticks and spaces.
 fn code_span(code: &str) -> &str {
     let inside = code.trim_matches('`');
     assert_ne!(inside, code, "a heading is an error as it is said, in backticks: {code}");
@@ -37,7 +37,7 @@ fn code_span(code: &str) -> &str {
     inside.trim()
 }
 
-/// Whether a text is what a message of the page says, with anything for its `…`.
+/// Returns whether a text matches a message of the page, with anything for its `…`.
 pub(crate) fn says(message: &str, text: &str) -> bool {
     let Some((first, holes)) = message.split_once('…') else { return message == text };
     let (middle, last) = holes.rsplit_once('…').unwrap_or(("", holes));

@@ -1,8 +1,8 @@
-//! Where in an error of the page do the words of a literal stand?
+//! Where in an error of the page are the words of a literal?
 
 use std::ops::Range;
 
-/// Where the words of a literal stand in a message: its parts in order, with anything between them.
+/// Returns the places of a literal's words in a message: its parts in order, with anything between them.
 pub(crate) fn places(literal: &str, message: &str) -> Option<Vec<Range<usize>>> {
     let parts: Vec<_> = literal.split('…').map(str::trim).filter(|part| !part.is_empty()).collect();
     let first = parts.first()?;
@@ -31,7 +31,7 @@ fn in_order(parts: &[&str], message: &str, start: usize) -> Option<Vec<Range<usi
     (found.first()?.start == start).then_some(found)
 }
 
-/// Whether a part is not a piece of longer words.
+/// Returns whether a part consists of whole words.
 fn is_whole(message: &str, at: usize, part: &str) -> bool {
     let word = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
     let begins = !(word(part.chars().next()) && word(message[..at].chars().next_back()));

@@ -1,4 +1,4 @@
-//! Are errors that really happen on the page, where their readers look for them?
+//! Are errors that really happen on the page, where users look for them?
 
 use std::error::Error as StdError;
 
@@ -13,12 +13,12 @@ use toolway_protocol::uri_template::UriTemplate;
 
 use crate::page;
 
-/// Errors, each with the words of the page that tell of it.
+/// Errors, each with the words of the page that describe it.
 #[derive(Default)]
 struct Provoked(Vec<(&'static str, Vec<String>)>);
 
 impl Provoked {
-    /// One of the sentences of an error is what the page says.
+    /// Adds an error. One of its sentences must be on the page.
     fn error(&mut self, page: &'static str, error: &(dyn StdError + 'static)) {
         let mut sentences = lines(&error.to_string());
         let mut source = error.source();
@@ -33,7 +33,7 @@ impl Provoked {
         self.0.push((page, lines(text)));
     }
 
-    /// Fails with each error that the page does not tell of in these words.
+    /// Fails with each error that the page does not describe in these words.
     fn check(self) {
         let messages = page::messages();
         let mut wrong = Vec::new();
@@ -48,7 +48,7 @@ impl Provoked {
     }
 }
 
-/// The lines of an error, without the marks and places before them and the codes after them.
+/// Returns the lines of an error, without the marks and places before them and the codes after them.
 fn lines(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in text.lines() {
@@ -165,7 +165,7 @@ fn mistakes_of_an_author() {
 
 #[tokio::test]
 async fn servers_that_are_not_there() {
-    // Bound and not listened to, so that nothing else gets it meanwhile.
+    // Bound but not listening, so that no other program gets the port meanwhile.
     let held = tokio::net::TcpSocket::new_v4().unwrap();
     held.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let closed = format!("http://{}/mcp", held.local_addr().unwrap());

@@ -1,16 +1,16 @@
-//! Which sentences do the sources say to people?
+//! Which sentences do the sources show to users?
 //!
-//! A sentence is a string literal of several words, one of which is no hole, that stands in no attribute, no log macro and no assertion. What a
-//! format fills in is written `…`.
+//! A sentence is a string literal of several words, at least one of which is not a placeholder, outside of attributes,
+//! log macros and assertions. The placeholders of a format are written as `…`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What the literals of the sources say, each with the files that say it.
+/// The literals of the sources, each with the files that contain it.
 pub(crate) type Sayings = BTreeMap<String, Vec<String>>;
 
-/// Every literal of the code that users run, tests and macros apart: mistakes that a compiler tells stand where they are
-/// made.
+/// Returns every literal of the code that users run, without tests and macros: the messages of macros are shown by the
+/// compiler, at the mistake.
 pub(crate) fn literals() -> Sayings {
     let mut found = Sayings::new();
     for name in ["toolway", "toolway-protocol", "toolway-schema", "toolway-cli"] {
@@ -20,7 +20,7 @@ pub(crate) fn literals() -> Sayings {
     found
 }
 
-/// Whether a literal is a sentence: a word that is not filled in, and something beside it.
+/// Returns whether a literal is a sentence: a word that is not a placeholder, and something beside it.
 pub(crate) fn is_sentence(literal: &str) -> bool {
     let is_word = |word: &str| word.chars().filter(|letter| letter.is_alphabetic()).count() > 1;
     literal.contains(' ') && literal.split(' ').any(is_word)
@@ -38,7 +38,7 @@ fn walk(folder: &Path, found: &mut Sayings) {
             walk(&path, found);
         } else if !["tests", "generate_tests", "agreement_tests"].contains(&name) {
             let text = std::fs::read_to_string(&path).unwrap();
-            // Tests stand at the end, unless they have a file of their own.
+            // Tests are at the end, unless they have their own file.
             let end = text.find("\n#[cfg(test)]\nmod tests {").unwrap_or(text.len());
             let file = path.strip_prefix(root().join("crates")).unwrap().to_str().unwrap().replace('\\', "/");
             for literal in Reader::new(&text[..end]).literals() {
@@ -48,17 +48,17 @@ fn walk(folder: &Path, found: &mut Sayings) {
     }
 }
 
-/// Reads a file, token by token, as far as is needed to find its literals.
+/// Reads a file, token by token, as far as needed to find its literals.
 struct Reader<'t> {
     rest: &'t str,
-    /// What was opened and is not closed yet: what stands before each bracket.
+    /// The open brackets: what each of them belongs to.
     open: Vec<Opened>,
-    /// The last name, and whether a `!` came after it.
+    /// The last name, and whether a `!` followed it.
     name: (&'t str, bool),
     found: Vec<String>,
 }
 
-/// Macros that say nothing to users: they log, or tell of what cannot happen.
+/// Macros whose texts users do not see: they log, or report what cannot happen.
 const SILENT: [&str; 14] = [
     "trace",
     "debug",
@@ -78,9 +78,9 @@ const SILENT: [&str; 14] = [
 
 #[derive(Clone, Copy, PartialEq)]
 enum Opened {
-    /// The arguments of a macro that fills in.
+    /// The arguments of a formatting macro.
     Format,
-    /// Nothing in it is said to people.
+    /// Users do not see anything in it.
     Silent,
     Other,
 }
@@ -136,7 +136,7 @@ impl<'t> Reader<'t> {
     fn kind(&self) -> Opened {
         match self.name {
             ("format" | "write" | "writeln" | "format_args" | "concat" | "eprintln", true) => Opened::Format,
-            // What is logged, and what cannot happen.
+            // Log messages, and texts about what cannot happen.
             (name, true) if SILENT.contains(&name) => Opened::Silent,
             ("expect", false) => Opened::Silent,
             _ => Opened::Other,
@@ -184,7 +184,7 @@ impl<'t> Reader<'t> {
     fn raw_string(&mut self, raw: &'t str) {
         let hashes = raw[1..].len() - raw[1..].trim_start_matches('#').len();
         let Some(inside) = raw[1 + hashes..].strip_prefix('"') else {
-            // `r#name`: a name that is a keyword elsewhere.
+            // `r#name`: a raw identifier.
             self.rest = &raw[1 + hashes..];
             return;
         };
@@ -212,12 +212,12 @@ impl<'t> Reader<'t> {
         }
         let is_format = self.open.last() == Some(&Opened::Format);
         let text = if is_format { filled_in(&text) } else { text };
-        // One line, as a page has it.
+        // On one line, as on the page.
         self.found.push(text.split_whitespace().collect::<Vec<_>>().join(" "));
     }
 }
 
-/// The text of a format, with `…` for each hole.
+/// Returns the text of a format, with `…` for each placeholder.
 fn filled_in(format: &str) -> String {
     let mut text = String::new();
     let mut rest = format;

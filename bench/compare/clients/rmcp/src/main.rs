@@ -1,5 +1,5 @@
-//! rmcp's client. See `measure.rs` for its arguments. Over HTTP it opens a connection for each request, as rmcp does by itself;
-//! `RMCP_POOL=1` gives it an HTTP client that keeps them.
+//! rmcp's client. See `measure.rs` for its arguments. Over HTTP it opens a connection for each request, as rmcp does by
+//! itself; `RMCP_POOL=1` gives it an HTTP client that keeps them.
 
 #[path = "../../measure.rs"]
 mod measure;

@@ -1,4 +1,4 @@
-//! What if the client brings back what it was never given?
+//! What happens if the client returns a state or an answer that it was never given?
 //!
 //! A table of attacks on `requestState` and `inputResponses`, each through `handle_json` and over HTTP.
 
@@ -81,8 +81,8 @@ async fn a_state_that_was_changed_is_refused() {
         forged.push(format!("{state}="));
         forged.push(format!(" {state}"));
         forged.push(format!("{state}{state}"));
-        // The first twelve letters name the key, and are the same in both. What follows is random: the thirteenth letters agree once
-        // in 64 times, and then the two halves are one of the states that were given out.
+        // The first twelve letters name the key, and are the same in both. The rest is random: the thirteenth letters
+        // are equal once in 64 times, and then the two halves form one of the issued states.
         for cut in [13, 20, 44, 56, state.len() / 2, state.len() - 20] {
             let spliced = format!("{}{}", &state[..cut], &other[cut..]);
             if spliced != state && spliced != other {
@@ -164,7 +164,7 @@ async fn a_state_counts_for_the_call_it_was_given_to_and_no_other() {
     }
 }
 
-/// The arguments are what they are, not how they are spelled; and what is around them is another one in each request.
+/// Arguments are compared by value, not by spelling; `_meta` and the id differ in each request.
 #[tokio::test]
 async fn the_same_call_in_other_words_is_the_same_call() {
     let server = server();
@@ -188,7 +188,7 @@ async fn the_same_call_in_other_words_is_the_same_call() {
         next["params"]["_meta"]["io.modelcontextprotocol/clientInfo"]["version"] = json!("2");
         next["params"]["_meta"]["acme/trace"] = json!([1, 2]);
         assert_eq!(text(&door.say(&next).await), "Ada 100 é/");
-        // No arguments are empty ones.
+        // Missing arguments equal empty ones.
         let state = door.ask(&request("tools/call", json!({"name": "greet"}))).await;
         assert_eq!(text(&door.say(&again(&call("greet"), &state, ada())).await), "Hello, Ada!");
     }
@@ -223,7 +223,7 @@ async fn a_state_counts_for_whom_it_was_given_to() {
         let states = [by_json(from).ask(&call("greet")).await, by_http(from).ask(&call("greet")).await];
         for to in people {
             for state in &states {
-                // However they come: the same person is the same person.
+                // The transport does not matter: the same principal is the same caller.
                 for door in [by_json(to), by_http(to)] {
                     let reply = door.say(&again(&call("greet"), state, ada())).await;
                     if from == to {
@@ -264,7 +264,7 @@ async fn a_state_expires() {
     let server = named("app", &[KEY]).question_timeout(Duration::ZERO).build().unwrap();
     for door in Door::both(&server) {
         let state = door.ask(&call("greet")).await;
-        // It is good for a second, by the clock of the world; until then it is taken.
+        // The state is valid for one second of real time; until then it is accepted.
         loop {
             let reply = door.say(&again(&call("greet"), &state, ada())).await;
             if reply.get("error").is_some() {
@@ -290,7 +290,7 @@ async fn an_answer_counts_without_a_state_and_is_checked_like_any_other() {
         let reply = door.say(&with(json!({"Name": accept(json!({"name": 5}))}))).await;
         assert_eq!(reply["error"]["code"], -32602, "{reply}");
         assert!(reply["error"]["message"].as_str().unwrap().contains("`name`"), "{reply}");
-        // What was never asked is nobody's business.
+        // Answers to questions that were never asked are ignored.
         for unknown in [json!({}), json!({"name": accept(json!({"name": "Eve"}))}), json!({"": null})] {
             let reply = door.say(&with(unknown)).await;
             assert_eq!(reply["result"]["resultType"], "input_required", "{reply}");
@@ -307,7 +307,7 @@ async fn answers_must_be_an_object() {
             assert_eq!(reply["error"]["code"], -32602, "{wrong}: {reply}");
             assert!(reply["error"]["message"].as_str().unwrap().contains("inputResponses"), "{reply}");
         }
-        // Nothing is as good as none.
+        // `null` means no answers.
         let reply = door.say(&again(&call("greet"), &state, Value::Null)).await;
         let is_refused = reply["error"]["code"] == -32602;
         assert!(is_refused || reply["result"]["resultType"] == "input_required", "{reply}");
@@ -334,7 +334,7 @@ async fn many_answers_and_deep_ones_do_no_harm() {
         assert!(reply.to_string().len() < 1000, "{reply}");
         let reply = door.say(&again(&call("greet"), &state, json!({"Name": nested(1000)}))).await;
         assert_eq!(reply["error"]["code"], -32600, "{reply}");
-        // A large answer is taken where nothing has to be remembered.
+        // A large answer is accepted if it does not have to be remembered.
         let large = json!({"Name": accept(json!({"name": "x".repeat(40 << 10)}))});
         let reply = door.say(&again(&call("greet"), &state, large)).await;
         assert!(text(&reply).len() > 40 << 10);

@@ -132,7 +132,7 @@ fn server() -> Server {
     Server::new("app", "1.0.0").tools(tools).build().unwrap()
 }
 
-/// A client that answers everything; a form by saying its question again.
+/// A client that answers everything; it fills in a form with the question itself.
 fn echo() -> ClientBuilder {
     Client::builder()
         .on_elicit(|question| async move { Answer::accept(json!({"name": question.message()})) })
@@ -147,8 +147,7 @@ fn echo() -> ClientBuilder {
         .roots([Root::new("file:///a"), Root::new("file:///b")])
 }
 
-/// Calls a tool on every wire. Where the revision has no way to ask, a model can read that; everywhere else the text must be
-/// this one.
+/// Calls a tool on every wire. If the revision cannot ask, the model reads that; otherwise the text must be this one.
 async fn each_says(builder: ClientBuilder, since: ProtocolVersion, tool: &str, expected: &str) {
     each_wire_as(builder, &server(), async |client| {
         let result = client.call(tool, json!({})).await.unwrap();
@@ -286,7 +285,7 @@ async fn a_client_that_cannot_answer_says_so_in_the_words_of_its_era() {
     .await;
 }
 
-/// Before 2026-07-28 there is no code for it, and a model can read a text.
+/// Before 2026-07-28 there was no error code for it, so the model reads a text.
 #[tokio::test]
 async fn who_cannot_be_asked_hears_what_is_lacking() {
     let needs = [
@@ -376,7 +375,7 @@ async fn a_call_of_nobody_can_be_given_answers() {
     ctx.ask_url("Please pay.", "https://pay.example/17").await.unwrap();
 }
 
-/// The revision knows neither modes nor lists, and names choices beside their values.
+/// The revision has neither modes nor lists, and writes the names of choices beside their values.
 #[tokio::test]
 async fn the_first_forms_are_asked_in_their_own_words() {
     let mut talk = Talk::start(&server());

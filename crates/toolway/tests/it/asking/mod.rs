@@ -3,13 +3,13 @@
 //! | file | question |
 //! |---|---|
 //! | `meaning.rs` | What can be asked, and what does each answer become, on every wire? |
-//! | `rounds.rs` | What is the same and what is not when a function runs again? |
-//! | `places.rs` | Who may ask, and who may not? |
-//! | `waiting.rs` | What while a question is open on a pipe? |
+//! | `rounds.rs` | What stays the same when a function runs again? |
+//! | `places.rs` | Which handlers may ask? |
+//! | `waiting.rs` | What happens while a question is open on a pipe? |
 //! | `sessions.rs` | The same over HTTP. |
-//! | `hostile.rs` | What if the client brings back what it was never given? |
+//! | `hostile.rs` | What happens if the client returns a state that it was never given? |
 //! | `single_use.rs` | How often does an answer count? |
-//! | `running.rs` | How long and how many may run? |
+//! | `running.rs` | Which limits apply to running calls? |
 
 mod hostile;
 mod meaning;
@@ -45,7 +45,7 @@ pub(super) fn filling_in(content: Value) -> ClientBuilder {
     Client::builder().on_elicit(move |_| std::future::ready(Answer::accept(content.clone())))
 }
 
-/// Whether a client of this revision can be given forms.
+/// Returns whether the client's revision has forms.
 pub(super) fn has_forms(client: &Client) -> bool {
     client.protocol_version() >= ProtocolVersion::V2025_06_18
 }
@@ -54,7 +54,7 @@ pub(super) fn accept(content: Value) -> Value {
     json!({"action": "accept", "content": content})
 }
 
-/// A request of the stateless era, whose client can be asked everything.
+/// A request of the stateless era, from a client that can be asked everything.
 pub(super) fn request(method: &str, params: Value) -> Value {
     let mut params = params;
     params["_meta"] = json!({
@@ -80,7 +80,7 @@ pub(super) fn again(request: &Value, state: &Value, answers: Value) -> Value {
     request
 }
 
-/// How a message of the stateless era comes to a server.
+/// The transport of a message of the stateless era.
 #[derive(Clone)]
 pub(super) enum Door {
     Json(Server, Extensions),
@@ -88,7 +88,7 @@ pub(super) enum Door {
 }
 
 impl Door {
-    /// Both, for somebody whom nobody knows.
+    /// Both transports, for an anonymous caller.
     pub(super) fn both(server: &Server) -> [Self; 2] {
         [Self::Json(server.clone(), Extensions::new()), Self::Http(server.http(), Vec::new())]
     }
@@ -118,7 +118,7 @@ impl Door {
         }
     }
 
-    /// Sends a request that ends in questions, and gives back what is needed for the next round.
+    /// Sends a request that ends in questions, and returns the state for the next round.
     pub(super) async fn ask(&self, message: &Value) -> Value {
         let reply = self.say(message).await;
         assert_eq!(reply["result"]["resultType"], "input_required", "{reply}");
@@ -140,7 +140,7 @@ async fn a_question_is_a_result_and_the_answer_is_a_second_call() {
         let question = &first["result"]["inputRequests"]["Name"];
         assert_eq!(question["method"], "elicitation/create");
         assert_eq!(question["params"]["message"], "Who are you?");
-        // These results are never kept by anybody.
+        // These results must never be cached.
         assert!(first["result"].get("ttlMs").is_none() && first["result"].get("cacheScope").is_none());
         let answers = json!({"Name": accept(json!({"name": "Ada"}))});
         let second = door.say(&again(&call("greet"), &first["result"]["requestState"], answers)).await;

@@ -1,4 +1,4 @@
-//! Who may ask, and who may not?
+//! Which handlers may ask?
 
 use std::sync::Mutex;
 
@@ -68,7 +68,7 @@ async fn prompts_and_all_kinds_of_resources_may_ask() {
             assert_eq!(texts, ["I am Ada", "7 is a friend of Ada", "Ada"]);
             assert_eq!(told.first_text(), Some("I am Ada!"));
         } else {
-            // There is no result in which a model could read it.
+            // These methods have no tool result that a model could read.
             for error in texts.into_iter().map(Result::err).chain([prompt.err()]) {
                 let error = error.expect("it cannot be asked");
                 assert_eq!(error.code(), Some(Code::INVALID_REQUEST));
@@ -99,7 +99,7 @@ async fn who_lacks_what_a_prompt_or_a_resource_needs_hears_of_it() {
     .await;
 }
 
-/// These results are never kept, although those of the method may be.
+/// These results must never be cached, although other results of the method may be.
 #[tokio::test]
 async fn questions_of_a_resource_are_asked_by_its_method_and_carry_no_hints() {
     for door in Door::both(&server()) {

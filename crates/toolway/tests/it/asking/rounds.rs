@@ -1,4 +1,4 @@
-//! What is the same and what is not when a function runs again?
+//! What stays the same when a function runs again?
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use toolway::{AskError, Notification};
 
 use super::{Door, Name, accept, again, call, filling_in, has_forms, text};
 
-/// What a test counts.
+/// The counts of a test.
 #[derive(Default)]
 struct Counts {
     runs: AtomicUsize,
@@ -37,7 +37,7 @@ fn with(tool: ToolEntry) -> Server {
     Server::new("app", "1.0.0").state(Counts::default()).tool(tool).build().unwrap()
 }
 
-/// Runs a tool on every wire that has forms; the user is called Ada.
+/// Runs a tool on every wire that has forms; the user's name is Ada.
 async fn each_says(tool: ToolEntry, expected: &str, runs: usize, effects: usize) {
     let server = with(tool.named("tool"));
     each_wire_as(filling_in(json!({"name": "Ada"})), &server, async |client| {
@@ -141,7 +141,7 @@ async fn two_different_questions_with_one_key_are_the_authors_mistake() {
         if has_forms(&client) {
             let result = client.call("tool", json!({})).await.unwrap();
             assert!(result.is_error());
-            // Nobody but the log is told what is wrong with the program.
+            // Only the log says what is wrong with the program.
             assert!(result.first_text().unwrap().contains("reference"), "{:?}", result.first_text());
         }
     })
@@ -189,7 +189,8 @@ async fn a_changed_form_is_asked_again() {
         if has_forms(&client) {
             let result = client.call("again_and_again", json!({})).await.unwrap();
             assert_eq!(result.first_text(), Some("3"));
-            // The form; the name; the form, which has changed meanwhile, so that nobody got as far as the name; and that again.
+            // The form; the name; the form again, which has changed meanwhile, so that the run did not reach the name;
+            // and that again.
             assert_eq!(counts.take().0, 5);
         }
     })
@@ -339,7 +340,7 @@ async fn what_is_too_large_to_remember_is_an_error_that_says_what_to_do() {
     .await;
 }
 
-/// What is largest in memory may be larger as text: a state that a client could never bring back is not given out.
+/// A state may be larger as text than in memory: a state that a client could not send back is never issued.
 #[tokio::test]
 async fn the_largest_past_still_comes_back() {
     #[tool]
@@ -433,7 +434,7 @@ async fn an_answer_counts_for_the_question_it_was_given_to() {
     }
     for door in Door::both(&with(ToolEntry::of::<tool>())) {
         let state = door.ask(&call("tool")).await;
-        // What was not answered is asked again.
+        // Unanswered questions are asked again.
         let other = json!({"two": accept(json!({"name": "Bob"}))});
         let next = door.say(&again(&call("tool"), &state, other)).await;
         let asked: Vec<_> = next["result"]["inputRequests"].as_object().unwrap().keys().collect();
@@ -444,7 +445,7 @@ async fn an_answer_counts_for_the_question_it_was_given_to() {
     }
 }
 
-/// The effect comes first, then the user says no: what was done is not done again, and the refusal is remembered.
+/// The effect comes first, then the user declines: the effect is not repeated, and the refusal is remembered.
 #[tokio::test]
 async fn a_refusal_is_remembered_like_an_answer() {
     #[tool]
@@ -463,7 +464,7 @@ async fn a_refusal_is_remembered_like_an_answer() {
         if has_forms(&client) {
             let result = client.call("tool", json!({})).await.unwrap();
             assert_eq!(result.first_text(), Some("Some(Declined) Some(Cancelled)"));
-            // Both are asked at once: nothing stopped the function after the first.
+            // Both are asked in one round: nothing stopped the function after the first.
             assert_eq!(server.state::<Counts>().unwrap().take().0, 2);
         }
     })

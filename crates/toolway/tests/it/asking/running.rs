@@ -1,4 +1,4 @@
-//! How long and how many may run?
+//! Which limits apply to running calls?
 
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ async fn whoever_runs_as_much_as_it_may_can_still_ping_cancel_and_answer() {
     assert!(is_busy(&reply) && reply["id"] == 3, "{reply}");
     talk.send_json(json!({"jsonrpc": "2.0", "id": "p", "method": "ping"})).await;
     assert_eq!(talk.receive().await, json!({"jsonrpc": "2.0", "id": "p", "result": {}}));
-    // Others are not concerned.
+    // Other connections are not affected.
     let mut other = open(&server).await;
     other.send_json(call(1, "add")).await;
     assert_eq!(text(&other.receive().await), "5");

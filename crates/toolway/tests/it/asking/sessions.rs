@@ -1,4 +1,4 @@
-//! What while a question is open over HTTP?
+//! What happens while a question is open over HTTP?
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ async fn a_question_comes_on_the_stream_of_its_call_and_the_answer_is_accepted()
         for name in ["Ada", "Bob"] {
             let question = question(&mut events).await;
             assert_eq!(raw.post(&answer(&question, name)).await.status(), StatusCode::ACCEPTED);
-            // Once more is too late, and nothing to talk about.
+            // A second answer is too late, and is ignored.
             assert_eq!(raw.post(&answer(&question, "Eve")).await.status(), StatusCode::ACCEPTED);
         }
         assert_eq!(text(&events.message().await.unwrap()), "Ada Bob");
@@ -83,11 +83,11 @@ async fn a_client_that_was_cut_off_after_the_question_comes_back_and_answers() {
         assert_eq!(raw.post(&answer(&one, "Ada")).await.status(), StatusCode::ACCEPTED);
         let two = question(&mut events).await;
         assert_ne!(two["id"], one["id"]);
-        // The answer may come while nobody listens, too.
+        // The answer may also arrive while no stream is open.
         drop(events);
         assert_eq!(raw.post(&answer(&two, "Bob")).await.status(), StatusCode::ACCEPTED);
         let rest = raw.stream(Some(&last)).await.rest().await;
-        // What the client did not see before, the second question among it.
+        // The messages that the client had not received before, including the second question.
         assert_eq!(rest[0]["id"], two["id"]);
         assert_eq!(text(rest.last().unwrap()), "Ada Bob");
     }
@@ -102,7 +102,7 @@ async fn servers_that_share_a_store_ask_and_hear_for_each_other() {
     let other = Raw { service: there, ..raw.clone() };
     let mut events = Events::of(raw.call(1, "twice", json!({})).await);
     let one = question(&mut events).await;
-    // Whatever was not asked is not kept, whoever it is for.
+    // An answer to a question that was never asked is dropped, whichever call it names.
     let forged = json!({"id": "ask-forged-0"});
     assert_eq!(other.post(&answer(&forged, "Eve")).await.status(), StatusCode::ACCEPTED);
     assert_eq!(other.post(&answer(&one, "Ada")).await.status(), StatusCode::ACCEPTED);
@@ -111,7 +111,7 @@ async fn servers_that_share_a_store_ask_and_hear_for_each_other() {
     assert_eq!(text(&events.message().await.unwrap()), "Ada Bob");
     assert_eq!(events.message().await, None);
 
-    // A client whose whole way changes: it hears the question and the rest of the reply elsewhere.
+    // A client that changes its connection: it receives the question and the rest of the reply on another server.
     let mut events = Events::of(raw.call(3, "twice", json!({})).await);
     let one = question(&mut events).await;
     let last = events.last.clone().unwrap();
@@ -122,7 +122,7 @@ async fn servers_that_share_a_store_ask_and_hear_for_each_other() {
     assert_eq!(other.post(&answer(&two, "Bob")).await.status(), StatusCode::ACCEPTED);
     assert_eq!(text(&events.message().await.unwrap()), "Ada Bob");
 
-    // An error comes through as well.
+    // An error is accepted as an answer as well.
     let mut events = Events::of(raw.call(2, "greet", json!({})).await);
     let asked = question(&mut events).await;
     let error = json!({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -1, "message": "no time"}});
@@ -149,7 +149,7 @@ async fn nobody_answers_the_question_of_another_session() {
 #[tokio::test]
 async fn the_question_of_a_cancelled_call_is_taken_back() {
     let raw = open(&service(), "2025-11-25").await;
-    // More often than there is room for questions: nothing is left of them.
+    // More often than questions may be open at once: none of them is left.
     for id in 1..=70 {
         let mut events = Events::of(raw.call(id, "greet", json!({})).await);
         let asked = question(&mut events).await;
@@ -176,7 +176,7 @@ async fn more_questions_than_there_is_room_for_are_told_to_come_later() {
     let (_, reply) = whole(raw.call(100, "greet", json!({})).await).await;
     assert_eq!(reply["error"]["code"], -32603, "{reply}");
     assert!(reply["error"]["data"]["retryAfterMs"].is_number());
-    // Others have their own room.
+    // Other sessions have their own limit.
     let other = open(&raw.service, "2025-11-25").await;
     question(&mut Events::of(other.call(1, "greet", json!({})).await)).await;
 }
@@ -238,13 +238,13 @@ async fn an_answer_may_be_a_part_of_a_batch() {
         whole(raw.post(&json!([answer, {"jsonrpc": "2.0", "id": 7, "method": "ping"}])).await).await;
     assert_eq!((status, &reply[0]["id"]), (StatusCode::OK, &json!(7)), "{reply}");
     assert_eq!(text(&events.message().await.unwrap()), "because of gravity");
-    // Alone, it is nothing to answer.
+    // A batch of only an answer does not get an answer.
     let mut events = Events::of(raw.call(2, "think", json!({})).await);
     let asked = events.message().await.unwrap();
     let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": answer["result"]});
     assert_eq!(raw.post(&json!([answer])).await.status(), StatusCode::ACCEPTED);
     assert_eq!(text(&events.message().await.unwrap()), "because of gravity");
-    // The questions of calls that came together come on their one stream.
+    // The questions of calls in one batch come on its one stream.
     let call = |id| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "think"}});
     let mut events = Events::of(raw.post(&json!([call(3), call(4)])).await);
     let mut answers = Vec::new();

@@ -57,7 +57,7 @@ async fn what_is_used_once_is_refused_the_second_time() {
         assert_eq!(text(&door.say(&next).await), "1 to Ada");
         let replayed = door.say(&next).await;
         assert!(was_used(&replayed), "{replayed}");
-        // Another call of the same has a state of its own.
+        // Another call of the same tool has its own state.
         let state = door.ask(&call("transfer")).await;
         assert_eq!(text(&door.say(&again(&call("transfer"), &state, to_ada())).await), "2 to Ada");
     }
@@ -91,8 +91,8 @@ async fn servers_that_share_a_store_count_together() {
     assert!(was_used(&there.say(&next).await));
 }
 
-/// An effect that must not happen twice has to be known again, by a key that is remembered: without a word the same state counts
-/// as often as it comes.
+/// By default the same state is accepted as often as it is sent. An effect that must not happen twice needs a
+/// remembered key by which a repetition is recognised.
 #[tokio::test]
 async fn without_a_word_a_state_may_come_back_as_often_as_it_likes() {
     let made = Arc::default();

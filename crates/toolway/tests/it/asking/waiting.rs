@@ -1,4 +1,4 @@
-//! What while a question is open on a pipe?
+//! What happens while a question is open on a pipe?
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{Name, accept, greet, text};
 use crate::pipe::Talk;
 use crate::raw_http::initialize;
 
-/// How many questions of one conversation may be open.
+/// The number of questions of one session that may be open.
 const MOST: i64 = 64;
 
 #[tool]
@@ -58,7 +58,7 @@ fn answer(question: &Value, name: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": question["id"], "result": accept(json!({"name": name}))})
 }
 
-/// Asks whether the server is there, which must be the next thing that it says.
+/// Pings the server; the answer must be its next message.
 async fn pings(talk: &mut Talk) {
     talk.send_json(json!({"jsonrpc": "2.0", "id": "ping", "method": "ping"})).await;
     assert_eq!(talk.receive().await, json!({"jsonrpc": "2.0", "id": "ping", "result": {}}));
@@ -74,7 +74,7 @@ async fn a_question_is_a_request_of_the_server_and_its_answer_goes_on_with_the_c
     assert_eq!(question["params"]["message"], "Who are you?");
     talk.send_json(answer(&question, "Ada")).await;
     assert_eq!(text(&talk.receive().await), "Hello, Ada!");
-    // Once more is too late.
+    // A second answer is too late.
     talk.send_json(answer(&question, "Eve")).await;
     pings(&mut talk).await;
 }
@@ -130,7 +130,7 @@ async fn a_question_that_nobody_answers_in_time_is_taken_back() {
 #[tokio::test]
 async fn the_question_of_a_cancelled_call_is_taken_back_and_leaves_nothing() {
     let mut talk = open(&server()).await;
-    // As many as there is room for, twice.
+    // As many as the limit allows, twice.
     for _ in 0..2 {
         let mut questions = Vec::new();
         for id in 1..=MOST {

@@ -1,4 +1,4 @@
-//! The session that a client keeps, the stream it listens on, and replies that break off.
+//! The session that a client keeps, its stream for notifications, and replies that break off.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ async fn a_server_without_sessions_is_neither_listened_to_nor_told_of_the_end() 
     let call = calling(&client, "a");
     let asked = stage.next().await;
     assert_eq!(asked.rpc(), "tools/call");
-    // A session is given by the reply to `initialize` or not at all.
+    // Only the reply to `initialize` can set a session.
     asked.json(SESSION, &text("")).await;
     call.await.unwrap().unwrap();
     let call = calling(&client, "a");
@@ -91,7 +91,7 @@ async fn the_servers_stream_is_opened_again_where_it_ended() {
     stream.end().await;
     let asked = stage.next().await;
     asked.assert_get(Some("a"));
-    // Not there for a moment.
+    // Unavailable for a moment.
     asked.plain("503 Service Unavailable").await;
     let asked = stage.next().await;
     asked.assert_get(Some("a"));
@@ -100,7 +100,7 @@ async fn the_servers_stream_is_opened_again_where_it_ended() {
     drop(stream);
     let asked = stage.next().await;
     asked.assert_get(Some("b"));
-    // It cannot say any more where that was: a new one is opened.
+    // The server cannot resume the stream any more: a new one is opened.
     asked.plain("400 Bad Request").await;
     let asked = stage.next().await;
     asked.assert_get(None);
@@ -127,7 +127,7 @@ async fn a_stream_that_was_there_is_asked_for_again() {
     let asked = stage.next().await;
     asked.assert_get(None);
     asked.stream().await.end().await;
-    // When that does not pass, only another session helps.
+    // If the conflict persists, only another session helps.
     for _ in 0..5 {
         let asked = stage.next().await;
         asked.assert_get(None);
@@ -168,7 +168,7 @@ async fn closing_is_content_with_a_server_that_knows_of_no_end() {
     }
 }
 
-/// It is opened again, and nothing of the old one goes along.
+/// The client opens a new session, and sends nothing of the old one.
 #[tokio::test(start_paused = true)]
 async fn a_session_that_the_server_has_forgotten_is_over() {
     let (client, mut stage) = in_session().await;
@@ -189,7 +189,7 @@ async fn a_session_that_the_server_has_forgotten_is_over() {
     }
     assert_eq!(call.await.unwrap().unwrap(), "done");
     drop(client);
-    // The one that is over is not ended a second time.
+    // The lost session is not deleted.
     let asked = stage.next().await;
     assert_eq!((asked.method.as_str(), asked.header("mcp-session-id")), ("DELETE", Some("s-2")));
     asked.plain("200 OK").await;
@@ -228,7 +228,7 @@ async fn a_reply_goes_on_after_the_last_event_that_came_whole() {
             assert_eq!(asked.header("mcp-session-id"), Some("s-1"));
             assert_eq!(asked.header("mcp-protocol-version"), Some("2025-11-25"));
             let mut stream = asked.stream().await;
-            // The second time without anything between.
+            // The second time without anything in between.
             stream.say(&format!("id: 3\ndata: {}\n\n", news(3))).await;
             stream.end().await;
             let asked = stage.next().await;
@@ -261,7 +261,7 @@ async fn an_event_that_comes_again_after_resuming_is_heard_once() {
 async fn whoever_was_told_to_wait_longer_comes_back_later() {
     let (client, mut stage) = in_session().await;
     let mut calls = Vec::new();
-    // Without a word it is a second.
+    // Without `retry` it is a second.
     for (tool, retry) in [("slow", "retry: 20000\n"), ("quick", "retry: 20\n"), ("unsaid", "")] {
         calls.push(calling(&client, tool));
         let mut stream = stage.next().await.stream().await;
@@ -302,7 +302,7 @@ async fn a_failure_to_connect_is_no_reply_that_broke_off() {
     let port = Port::hold();
     let error = Client::connect_http(&port.url()).await.unwrap_err();
     assert!(error.kind() == ErrorKind::Transport && !error.is_broken_off(), "{error}");
-    // A server that takes the request and goes away without a word may have done what it says.
+    // A server that accepts the request and then disconnects may have run the call.
     let (client, mut stage) = in_session().await;
     let call = calling(&client, "a");
     drop(stage.next().await);
@@ -340,7 +340,7 @@ async fn five_attempts_that_bring_nothing_are_enough() {
     for attempt in 0..3 {
         stage.next().await.plain("503 Busy").await;
         if attempt == 2 {
-            // Something new: the count begins again.
+            // Progress: the count begins again.
             let mut stream = stage.next().await.stream().await;
             stream.say("id: 2\ndata:\n\n").await;
             stream.end().await;
@@ -352,7 +352,7 @@ async fn five_attempts_that_bring_nothing_are_enough() {
         match attempt {
             0 | 3 => asked.plain("502 Bad Gateway").await,
             1 => drop(asked),
-            // To say again what was said, and to ask for patience, is nothing new.
+            // Repeating an event, and setting `retry`, is not progress.
             _ => {
                 let mut stream = asked.stream().await;
                 stream.say("id: 2\nretry: 3\ndata:\n\nretry: 4\n\n").await;
@@ -380,7 +380,7 @@ async fn a_request_that_stands_alone_is_never_resumed() {
     let asked = stage.next().await;
     assert_eq!(asked.header("mcp-session-id"), None);
     let mut stream = asked.stream().await;
-    // A question has no place here either.
+    // A question is not allowed here either.
     let question = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     stream.say(&format!("id: 1\nretry: 1\ndata: {question}\n\n")).await;
     stream.end().await;
@@ -409,7 +409,7 @@ async fn calls_that_break_off_together_go_on_apart() {
     }
     drop(streams);
     let mut again = vec![stage.next().await, stage.next().await];
-    // The answers come in the other order, each on its own stream; one of another request means nothing.
+    // The answers come in the other order, each on its own stream; an answer to another request is ignored.
     while let Some(asked) = again.pop() {
         let id = asked.header("last-event-id").unwrap().to_owned();
         let other = replies.iter().find(|(key, _)| **key != id).unwrap().1.replace("text", "false");
@@ -453,7 +453,7 @@ async fn a_question_of_the_server_is_answered_on_either_stream() {
         let answer = stage.next().await;
         assert_eq!(answer.body["id"], 7);
         assert_eq!(answer.body["error"]["code"], -32601);
-        // An answer that was not wanted is no reason to stop.
+        // A refused answer does not end the call.
         answer.plain("400 Bad Request").await;
     }
     replying.say(&format!("data: {reply}\n\n")).await;
@@ -514,7 +514,7 @@ async fn a_call_that_is_given_up_leaves_nothing_behind() {
     call.abort();
     stage.taken_back().await;
     stream.abandoned().await;
-    // Also while it waits to go on: the break was seen, and half a minute is not over.
+    // Also while it waits to resume: the break was noticed, and half a minute is not over.
     let mut told = client.news();
     let call = calling(&client, "a");
     let mut stream = stage.next().await.stream().await;
@@ -527,7 +527,7 @@ async fn a_call_that_is_given_up_leaves_nothing_behind() {
     stage.stays_quiet().await;
 }
 
-/// The server hears of the calls first: not every one of them ends the calls of a session that is over.
+/// The server is told to cancel the calls first: not every server ends the calls of a session that was deleted.
 #[tokio::test]
 async fn closing_takes_back_the_calls_that_were_given_up_before_it_says_goodbye() {
     let (client, mut stage) = in_session().await;
@@ -544,7 +544,7 @@ async fn closing_takes_back_the_calls_that_were_given_up_before_it_says_goodbye(
         assert_eq!(asked.method, "DELETE");
         asked.plain("204 No Content").await;
     };
-    // Closing begins at once, before anything else has a turn.
+    // Closing begins immediately, before any other task runs.
     let (closed, ()) = tokio::join!(biased; client.close(), hearing);
     closed.unwrap();
     stream.abandoned().await;

@@ -1,4 +1,4 @@
-//! When a session is over, however the client learns of it; and answers that do not get through at once.
+//! How does a client learn that its session has ended? And what happens to answers that are not accepted immediately?
 
 use serde_json::json;
 use toolway::client::{Connector, Http};
@@ -18,7 +18,7 @@ async fn again(stage: &mut Stage) {
     }
 }
 
-/// Waits until the client knows that its session is over.
+/// Waits until the client knows that its session has ended.
 async fn until_over(client: &toolway::Client) {
     while client.is_connected() {
         tokio::task::yield_now().await;
@@ -36,14 +36,14 @@ async fn a_session_whose_stream_is_gone_is_not_used_again() {
     let asked = stage.next().await;
     asked.assert_get(Some("1"));
     asked.plain("404 Not Found").await;
-    // The call does not meet the old session.
+    // The call does not use the old session.
     until_over(&client).await;
     let call = calling(&client, "a");
     again(&mut stage).await;
     assert_eq!(call.await.unwrap().unwrap(), "again");
 }
 
-/// Many servers that keep their sessions themselves do not say 404, and some name an id that is not the request's.
+/// Many servers answer an unknown session with a status other than 404, and some name an id that is not the request's.
 #[tokio::test]
 async fn a_session_that_is_refused_with_another_status_is_over_too() {
     for id in ["null", "\"server-error\""] {
@@ -56,7 +56,7 @@ async fn a_session_that_is_refused_with_another_status_is_over_too() {
         assert_eq!(call.await.unwrap().unwrap(), "again", "{id}");
     }
     let (client, mut stage) = in_session().await;
-    // An error about the request is one about the request.
+    // An error about the request does not end the session.
     let call = calling(&client, "a");
     let asked = stage.next().await;
     let error = json!({"jsonrpc": "2.0", "id": asked.body["id"], "error": {"code": -32602, "message": "no such session"}});
@@ -73,7 +73,7 @@ async fn a_way_that_was_closed_is_not_connected() {
     transport.lost().await;
 }
 
-/// Time stands still, and goes on when everybody waits.
+/// The clock is paused, and advances when all tasks are idle.
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_the_server_does_not_take_yet_is_given_again() {
     let (client, mut stage) = opened(SESSION).await;
@@ -85,7 +85,7 @@ async fn an_answer_that_the_server_does_not_take_yet_is_given_again() {
         assert_eq!(answer.header("mcp-session-id"), Some("s-1"));
         answer.plain(status).await;
     }
-    // What comes behind it is heard meanwhile, and nothing is given twice that may have arrived.
+    // Later messages are processed meanwhile, and an answer that may have arrived is not sent twice.
     listening.say("data: {\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"ping\"}\n\n").await;
     let answer = stage.next().await;
     assert_eq!(answer.body["id"], 8);

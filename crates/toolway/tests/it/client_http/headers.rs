@@ -1,4 +1,4 @@
-//! Headers of the application: where they go, which cannot be, and that nobody sees their values.
+//! Headers of the application: which requests carry them, which are refused, and are their values kept secret?
 
 use serde_json::json;
 use toolway::ErrorKind;
@@ -100,7 +100,7 @@ fn what_cannot_be_sent_is_named_before_anything_goes_out() {
         (to().header("Mcp-Session-Id", "secret"), "`mcp-session-id`"),
         (to().header("MCP-Protocol-Version", "secret"), "`mcp-protocol-version`"),
         (to().header("Mcp-Param-Region", "secret"), "`mcp-param-region`"),
-        // The first mistake is told.
+        // The first mistake is reported.
         (to().header("te", "a").header("x y", "b").header("ok", "c"), "`te`"),
         (Http::new("localhost"), "must begin with http://"),
         (Http::new("http://me:secret@localhost/mcp"), "`Http::bearer`"),

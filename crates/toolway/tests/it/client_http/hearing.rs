@@ -1,7 +1,8 @@
-//! A server that says something on its own stream only, and drops it while there is none, as servers of other SDKs do.
+//! A server that sends notifications only on its own stream, and drops them while there is none, as servers on other
+//! SDKs do.
 //!
-//! It is played in memory and on a clock that stands still while there is something to do, so each run is exact: the latencies
-//! are drawn from a seed, which a failure names.
+//! It is played in memory on a paused clock, so each run is exact: the latencies come from a seed, which a failure
+//! names.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -22,13 +23,13 @@ use toolway::client::{Answer, Change, Http, HttpBody, HttpClient};
 use toolway::prelude::*;
 use toolway::types::{Content, CreateMessageResult, Role, Root};
 
-/// How many seeds each case is tried with.
+/// The number of seeds for each case.
 const RUNS: u64 = 100;
 
-/// The longest time for which a client waits for the stream; `docs/limits.md` has it.
+/// The longest time that a client waits for the stream; see `docs/limits.md`.
 const MAX_GATED: Duration = Duration::from_secs(1);
 
-/// When a GET is answered.
+/// How a GET is answered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Get {
     After(u64),
@@ -38,20 +39,20 @@ enum Get {
 
 const ANSWERED: [Get; 3] = [Get::After(0), Get::After(20), Get::After(100)];
 
-/// The server. Clones are the same one.
+/// The server. Clones share one state.
 #[derive(Clone)]
 struct Dropping(Arc<Played>);
 
 struct Played {
     get: Mutex<Get>,
-    /// What a refused GET asks the client to wait, in seconds.
+    /// The `Retry-After` of a refused GET, in seconds.
     retry_after: Option<u64>,
-    /// What the stream says first.
+    /// The first bytes of the stream.
     greeting: &'static str,
     seed: Mutex<u64>,
     stream: Mutex<Option<mpsc::UnboundedSender<Bytes>>>,
     questions: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
-    /// What has arrived, and when.
+    /// The messages that have arrived, and when.
     arrived: Mutex<Vec<(String, Instant)>>,
 }
 
@@ -76,7 +77,7 @@ impl Dropping {
         Http::new("http://localhost/mcp").with_client(self.clone())
     }
 
-    /// How long the next message is under way, up to 40 ms.
+    /// Returns the latency of the next message, up to 40 ms.
     fn latency(&self) -> Duration {
         let mut seed = self.0.seed.lock().unwrap();
         *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -84,7 +85,7 @@ impl Dropping {
         Duration::from_millis((mixed >> 33) % 41)
     }
 
-    /// Says something, if there is a stream to say it on.
+    /// Sends a message, if there is a stream.
     fn say(&self, message: &Value) {
         if let Some(stream) = &*self.0.stream.lock().unwrap() {
             let _ = stream.send(format!("data: {message}\n\n").into());
@@ -103,10 +104,10 @@ impl Dropping {
         answered.await.unwrap()
     }
 
-    /// Ends the stream, and waits until that has reached the client.
+    /// Ends the stream, and waits until the client has noticed.
     async fn close_stream(&self) {
         assert!(self.0.stream.lock().unwrap().take().is_some(), "there is a stream");
-        // The clock goes on only when the client has done all it can do about it.
+        // The clock advances only after the client has done all it can.
         sleep(Duration::from_millis(1)).await;
     }
 
@@ -222,7 +223,7 @@ fn accepted() -> Response<HttpBody> {
     response
 }
 
-/// What a stream says, until its other end is dropped.
+/// The body of a stream, until its other end is dropped.
 struct Said(mpsc::UnboundedReceiver<Bytes>);
 
 impl Body for Said {
@@ -252,12 +253,12 @@ async fn call(client: &Client, tool: &str) -> Result<String, Error> {
     client.call(tool, json!({})).await?.text()
 }
 
-/// Waits for something that may never come, on the clock of the test.
+/// Waits for something that may never happen, on the clock of the test.
 async fn soon<T>(coming: impl Future<Output = Option<T>>) -> Option<T> {
     timeout(Duration::from_secs(60), coming).await.ok().flatten()
 }
 
-/// What each tool that asks is answered.
+/// Each tool that asks, and the answer to its question.
 const QUESTIONS: [(&str, &str); 3] = [("ask", "Ada"), ("roots", "file:///notes"), ("sample", "hello back")];
 
 #[tokio::test(start_paused = true)]
@@ -299,7 +300,7 @@ async fn a_change_right_after_watching_arrives() {
     }
 }
 
-/// Nothing is sent for a list: the server just says so.
+/// The client does not subscribe to a list: the server sends the notification unasked.
 #[tokio::test(start_paused = true)]
 async fn a_list_that_changes_right_after_watching_is_told() {
     for get in ANSWERED {
@@ -339,7 +340,8 @@ async fn a_question_after_the_stream_was_closed_arrives() {
                     let said = call(&client, tool).await.unwrap();
                     assert_eq!(said, answer, "{get:?}, seed {seed}, round {round}");
                     assert_eq!(server.arrivals("GET").len(), 1 + round, "one GET a stream");
-                    // Latencies: the GET there and back, the call, the answer. Our own pause of up to a second is cut short.
+                    // Latencies: the GET there and back, the call, the answer. Our own pause of up to a second is cut
+                    // short.
                     assert!(begun.elapsed() <= Duration::from_millis(100 + 8 * 40), "seed {seed}");
                     server.close_stream().await;
                 }

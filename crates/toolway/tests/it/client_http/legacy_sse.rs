@@ -1,4 +1,4 @@
-//! Servers of the transport of 2024-11-05, which has two URLs: found, spoken with, and let go.
+//! Servers with the transport of 2024-11-05, which has two URLs: are they detected, used and closed?
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
@@ -21,7 +21,7 @@ fn connecting(stage: &Stage) -> JoinHandle<toolway::Result<Client>> {
     tokio::spawn(Client::builder().protocol(ProtocolVersion::LATEST_HANDSHAKE).connect_http(server))
 }
 
-/// Takes a message; what comes of it comes on the stream.
+/// Accepts a message; its answer comes on the stream.
 async fn post(stage: &mut Stage, rpc: &str) -> Value {
     let asked = stage.next().await;
     assert_eq!(asked.rpc(), rpc);
@@ -89,7 +89,7 @@ async fn an_old_server_is_spoken_with_through_its_two_urls() {
         said.sort();
         assert_eq!(said, ["a", "b"]);
         assert_eq!(number(&told.next().await.unwrap()), 1);
-        // It asks, and is answered where messages go.
+        // The server asks, and the answer goes to the URL for messages.
         stream.say("data: {\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\n\n").await;
         let pong = stage.next().await;
         assert_eq!(
@@ -97,7 +97,7 @@ async fn an_old_server_is_spoken_with_through_its_two_urls() {
             ("/messages?session=1", &json!({"jsonrpc": "2.0", "id": 9, "result": {}}))
         );
         pong.plain("202 Accepted").await;
-        // The stream is all that there is to end.
+        // Closing only ends the stream.
         client.close().await.unwrap();
         stream.abandoned().await;
     }
@@ -157,7 +157,7 @@ async fn messages_are_posted_to_the_same_server_only() {
     assert!(accepting.await.unwrap_err().is_cancelled(), "nobody has connected");
 }
 
-/// Whatever the stream is, if it is not of this transport: the error is that of the message.
+/// If the stream is not one of this transport, the error is that of the message.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_only_refuses_is_no_old_server() {
     for (kind, said) in [
@@ -177,7 +177,7 @@ async fn a_server_that_only_refuses_is_no_old_server() {
             "text/event-stream" => {
                 let mut stream = asked.stream().await;
                 stream.say(said).await;
-                // It stays open, and says no more.
+                // It stays open, and sends nothing more.
                 kept = Some(stream);
             }
             _ => asked.with("200 OK", &format!("content-type: {kind}\r\n"), said).await,
@@ -196,7 +196,7 @@ async fn a_server_that_only_refuses_is_no_old_server() {
     }
 }
 
-/// A way to a server that does not take messages at the URL of its stream, as servers of that time did not.
+/// A transport to a server that does not accept messages at the URL of its stream, like servers of 2024.
 struct OfThatTime(HttpService);
 
 impl HttpClient for OfThatTime {

@@ -1,4 +1,4 @@
-//! The client over HTTP: what it says, to whom, and what it makes of what comes back.
+//! The client over HTTP: what does it send, to which server, and how does it handle the replies?
 
 mod conversation;
 mod endings;

@@ -1,4 +1,4 @@
-//! Redirects: followed where they stay with the server, and nothing reaches anybody else.
+//! Redirects: are they followed only within the same server, so that nothing reaches another one?
 
 use serde_json::json;
 use tokio::io::AsyncReadExt;
@@ -10,7 +10,7 @@ use toolway::{Chain, ErrorKind};
 
 use super::stage::{SESSION, Stage, calling, text};
 
-/// A server that nobody is to speak to. It gives back what it has heard.
+/// A server that must not be contacted. Returns the bytes that it received.
 async fn forbidden() -> (String, JoinHandle<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -57,7 +57,7 @@ async fn a_message_is_sent_on_within_the_server() {
         let client = connecting.await.unwrap().unwrap();
         let call = calling(&client, "a");
         let asked = stage.next().await;
-        // What was said to be for good is remembered.
+        // A permanent redirect is remembered.
         assert_eq!(asked.path, if status.starts_with("308") { "/last" } else { "/mcp" });
         asked.json("", &text("done")).await;
         assert_eq!(call.await.unwrap().unwrap(), "done");
@@ -134,7 +134,7 @@ async fn a_session_stays_with_its_server() {
     let closing = tokio::spawn(client.close());
     stage.next().await.with("307 Temporary Redirect", &moved, "").await;
     closing.await.unwrap().unwrap_err();
-    // A stream that leads away is not asked for again.
+    // A stream that redirects to another server is not requested again.
     stage.stays_quiet().await;
     hearing.abort();
     assert!(hearing.await.unwrap_err().is_cancelled(), "nobody has connected");

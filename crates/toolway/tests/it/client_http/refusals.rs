@@ -1,4 +1,4 @@
-//! Replies that hold no result: pages of proxies, wishes to be asked later, refusals. And replies that are too much.
+//! Replies without a result: pages of proxies, requests to retry later, refusals. And replies that are too large.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use toolway::{Chain, ErrorKind};
 use super::stage::{Asked, Stage, calling, in_session, text};
 use crate::ports::Port;
 
-/// A client of requests that stand alone.
+/// A client of the stateless era.
 async fn standing_alone() -> (Client, Stage) {
     let mut stage = Stage::open().await;
     let builder = Client::builder().protocol(ProtocolVersion::LATEST);
@@ -46,14 +46,15 @@ async fn a_page_instead_of_a_message_is_shown() {
     }
 }
 
-/// Statuses that older servers give to a request they do not understand.
+/// Statuses that older servers return for a request they do not understand.
 const REFUSED: [&str; 4] =
     ["400 Bad Request", "404 Not Found", "406 Not Acceptable", "415 Unsupported Media Type"];
 
-/// Ids that are not those of the request: Python's `mcp` 1.x writes the first into every refusal.
+/// Ids that differ from the request's: Python's `mcp` 1.x writes the first into every refusal.
 const STRANGE_IDS: [&str; 5] = ["\"server-error\"", "\"\"", "-1", "null", "{}"];
 
-/// Regression: the probe of an auto-negotiating client was answered so, and the client gave up instead of opening with a handshake.
+/// Regression: the probe of an auto-negotiating client got such an answer, and the client gave up instead of using a
+/// handshake.
 #[tokio::test]
 async fn a_refusal_of_the_probe_means_a_handshake_whatever_id_it_names() {
     for (status, id) in REFUSED.iter().flat_map(|status| STRANGE_IDS.map(|id| (*status, id))) {
@@ -72,7 +73,7 @@ async fn a_refusal_of_the_probe_means_a_handshake_whatever_id_it_names() {
     }
 }
 
-/// HTTP says which request is answered; only a success may be about another one.
+/// HTTP determines which request is answered; only a success may concern another one.
 #[tokio::test]
 async fn a_refusal_answers_its_request_whatever_id_it_names() {
     let headers = "content-type: application/json\r\n";
@@ -81,7 +82,7 @@ async fn a_refusal_answers_its_request_whatever_id_it_names() {
         for (client, mut stage) in [alone, in_session] {
             let is_in_session = client.protocol_version() != ProtocolVersion::LATEST;
             if is_in_session && status.starts_with("404") {
-                // That the session is gone is told by the status.
+                // The status reports that the session is gone.
                 continue;
             }
             let call = calling(&client, "a");
@@ -129,7 +130,7 @@ async fn authorization_that_is_missing_is_asked_for() {
     }
 }
 
-/// A server that is too busy to answer has not said of which era it is.
+/// A server that is too busy to answer has not revealed its era.
 #[tokio::test]
 async fn a_refusal_of_the_moment_is_no_sign_of_an_older_server() {
     for (status, headers) in [
@@ -143,13 +144,13 @@ async fn a_refusal_of_the_moment_is_no_sign_of_an_older_server() {
         assert_eq!(asked.rpc(), "server/discover");
         let body = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"busy"}}"#;
         asked.with(status, headers, body).await;
-        // Nothing else is said: had it been `initialize`, nobody would have answered it.
+        // Nothing else is sent: an `initialize` would not get an answer here.
         let error = connecting.await.unwrap().unwrap_err();
         assert_eq!(error.http_status(), status[..3].parse().ok(), "{error:?}");
     }
 }
 
-/// Time stands still, and goes on when everybody waits.
+/// The clock is paused, and advances when all tasks are idle.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_wants_to_be_asked_later_is_asked_later() {
     let busy = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"busy"}}"#;
@@ -202,7 +203,7 @@ async fn a_reply_that_is_packed_is_not_read() {
     assert_eq!(call.await.unwrap().unwrap(), "done");
 }
 
-/// Neither the length of a page nor its slowness keeps anybody waiting.
+/// Neither a long page nor a slow one makes the client wait.
 #[tokio::test(start_paused = true)]
 async fn a_page_without_end_is_not_read_to_its_end() {
     let (client, mut stage) = standing_alone().await;
@@ -227,7 +228,7 @@ async fn a_page_without_end_is_not_read_to_its_end() {
     }
 }
 
-/// A reply whose body is exactly so long.
+/// Answers with a body of exactly this length.
 async fn answer_of(asked: Asked, length: usize) {
     let mut body = asked.reply(&text("done"));
     body.push_str(&" ".repeat(length - body.len()));
@@ -275,7 +276,7 @@ async fn an_event_may_be_as_long_as_a_message_and_no_longer() {
     }
 }
 
-/// The head of a reply with so many headers and bytes, and a reply behind it.
+/// The head of a reply with this many headers and bytes, followed by a reply.
 fn head(asked: &Asked, headers: usize, bytes: usize) -> String {
     let body = asked.reply(&text("done"));
     let mut head = format!(
@@ -299,7 +300,7 @@ async fn the_head_of_a_reply_has_its_limits() {
         (100, 0, true),
         (101, 0, false),
         (4, (64 << 10) - 1, true),
-        // A head that comes at once may be longer by as much as is read at once.
+        // A head that arrives at once may be longer by the size of one read.
         (4, 2 * (64 << 10), false),
     ] {
         let (client, mut stage) = standing_alone().await;

@@ -1,4 +1,4 @@
-//! A server that is played by hand, a request at a time, so that it can do what no server should.
+//! A server that is played by hand, one request at a time, so that it can misbehave.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use toolway::Notification;
 use toolway::prelude::*;
 
-/// A server that answers nothing by itself: each request is handed to the test, which answers it.
+/// A server that answers nothing by itself: each request is passed to the test, which answers it.
 pub(crate) struct Stage {
     pub(crate) url: String,
     requests: mpsc::UnboundedReceiver<Asked>,
@@ -27,7 +27,7 @@ pub(crate) struct Asked {
     pub(crate) socket: TcpStream,
 }
 
-/// An answer of events that goes on until somebody ends it.
+/// An event stream that stays open until the test ends it.
 pub(crate) struct Stream(pub(crate) TcpStream);
 
 impl Stage {
@@ -52,15 +52,14 @@ impl Stage {
         self.requests.recv().await.unwrap()
     }
 
-    /// Fails if a request comes before there is nothing left to do. Time must stand still: it goes on by itself only
-    /// when everybody waits.
+    /// Fails if another request arrives before all tasks are idle. The clock must be paused: it advances only then.
     pub(crate) async fn stays_quiet(&mut self) {
         if let Ok(asked) = timeout(Duration::from_secs(3600), self.next()).await {
             panic!("nothing was expected: {} {}", asked.method, asked.body);
         }
     }
 
-    /// Hears that a call is not waited for any more.
+    /// Expects the cancellation of a call.
     pub(crate) async fn taken_back(&mut self) {
         let asked = self.next().await;
         assert_eq!(asked.rpc(), "notifications/cancelled");
@@ -121,13 +120,13 @@ impl Asked {
         assert_eq!(self.header("last-event-id"), last_event_id);
     }
 
-    /// The reply to what was asked, as an event or a body holds it.
+    /// Returns the reply to the request, for an event or a body.
     pub(crate) fn reply(&self, result: &Value) -> String {
         json!({"jsonrpc": "2.0", "id": self.body["id"], "result": result}).to_string()
     }
 
     pub(crate) async fn raw(mut self, answer: String) {
-        // A client that has seen enough need not take it all.
+        // The client may close the connection before it has read everything.
         let _ = self.socket.write_all(answer.as_bytes()).await;
     }
 
@@ -135,13 +134,13 @@ impl Asked {
         self.with(status, "", "").await;
     }
 
-    /// Answers without a message; `headers` end each in a line break.
+    /// Answers without a message; each of `headers` ends with a line break.
     pub(crate) async fn with(self, status: &str, headers: &str, body: &str) {
         let head = format!("HTTP/1.1 {status}\r\nconnection: close\r\n{headers}");
         self.raw(format!("{head}content-length: {}\r\n\r\n{body}", body.len())).await;
     }
 
-    /// Answers at once; `headers` end each in a line break.
+    /// Answers immediately; each of `headers` ends with a line break.
     pub(crate) async fn json(self, headers: &str, result: &Value) {
         let body = self.reply(result);
         let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json\r\n";
@@ -161,12 +160,12 @@ impl Stream {
         let _ = self.0.write_all(chunk.as_bytes()).await;
     }
 
-    /// Ends the answer as HTTP wants it; dropping the stream just lets go of the connection.
+    /// Ends the answer properly; dropping the stream only closes the connection.
     pub(crate) async fn end(mut self) {
         let _ = self.0.write_all(b"0\r\n\r\n").await;
     }
 
-    /// Waits until the client lets go of the connection.
+    /// Waits until the client closes the connection.
     pub(crate) async fn abandoned(mut self) {
         let mut rest = Vec::new();
         let _ = self.0.read_to_end(&mut rest).await;
@@ -175,7 +174,7 @@ impl Stream {
 
 pub(crate) const SESSION: &str = "mcp-session-id: s-1\r\n";
 
-/// A client whose conversation was opened.
+/// A client with an open conversation.
 pub(crate) async fn opened(session: &str) -> (Client, Stage) {
     let mut stage = Stage::open().await;
     let url = stage.url.clone();
@@ -184,7 +183,7 @@ pub(crate) async fn opened(session: &str) -> (Client, Stage) {
     (client.unwrap(), stage)
 }
 
-/// The same with a session, where the server has nothing to say unasked.
+/// The same with a session, and without a stream for notifications.
 pub(crate) async fn in_session() -> (Client, Stage) {
     let (client, mut stage) = opened(SESSION).await;
     let asked = stage.next().await;
@@ -210,7 +209,7 @@ pub(crate) fn news(number: u32) -> String {
         .to_string()
 }
 
-/// What a server has said so far, in order.
+/// Returns the notifications of the server so far, in order.
 pub(crate) fn heard(news: &mut toolway::client::News) -> Vec<u64> {
     std::iter::from_fn(|| news.try_next()).map(|news| number(&news)).collect()
 }

@@ -1,4 +1,4 @@
-//! What happens when a server is gone, and when it comes back?
+//! What happens when a server disappears, and when it returns?
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -58,7 +58,7 @@ async fn a_server_over_http_comes_back_by_itself() {
         hub.connect("web", web.url()).await.unwrap();
         let mut changes = hub.watch();
         web.kill().await;
-        // In the older era, nobody notices before somebody asks.
+        // In the older era, this is noticed only by the next request.
         let _ = hub.call("web__echo", json!({"value": "1"})).await.unwrap_err();
         until_gone(&hub, "web").await;
         let ServerState::Unavailable { error, next_try, .. } = status(&hub, "web").state else {
@@ -72,20 +72,20 @@ async fn a_server_over_http_comes_back_by_itself() {
         assert_eq!(names(&hub), ["web__new"], "its list was read again");
         assert_eq!(hub.call("web__new", json!({})).await.unwrap().text().unwrap(), "new");
         assert!(changes.next().await.is_some());
-        // And it is listened to again.
+        // Its notifications are received again.
         other.add_tool(named("later")).unwrap();
         until(&hub, |hub| hub.tools().get("web__later").is_some()).await;
     }
 }
 
-/// Nobody calls, and nobody has to.
+/// The restart is noticed without a call.
 #[tokio::test]
 async fn a_server_that_was_started_again_unnoticed_is_read_again() {
     for version in [ProtocolVersion::LATEST, ProtocolVersion::LATEST_HANDSHAKE] {
         let mut web = Web::start(&echo("web")).await;
         let hub = Hub::builder().client(Client::builder().protocol(version)).build().unwrap();
         hub.connect("web", web.url()).await.unwrap();
-        // The stream on which the server tells of changes has to be there to break.
+        // The server's stream for notifications must exist so that it can break.
         web.start_again(&Server::new("web", "2.0.0").tool(named("new")).build().unwrap()).await;
         until(&hub, |hub| names(hub) == ["web__new"]).await;
     }
@@ -106,7 +106,7 @@ async fn a_child_that_is_killed_is_started_again() {
     let second = pid().await;
     assert_ne!(first, second);
     assert_eq!(hub.call("child__echo", json!({"value": "1"})).await.unwrap().text().unwrap(), "child:1");
-    // A call that comes before anybody has noticed starts it, too.
+    // A call that comes before the end was noticed starts it, too.
     super::stage::kill(second);
     assert_eq!(
         hub.call("child__echo", json!({"value": "2"})).await.map_or_else(
@@ -122,7 +122,7 @@ async fn a_child_that_is_killed_is_started_again() {
     hub.close_all().await;
 }
 
-/// A way to a server that is closed for the time being, and how often somebody tried it.
+/// A connection to a server that is closed for now, and how often it was tried.
 struct Door {
     open: Arc<Mutex<Option<Server>>>,
     tried: Arc<AtomicUsize>,
@@ -183,7 +183,7 @@ async fn whoever_does_not_want_to_wait_refreshes() {
 #[tokio::test]
 async fn calls_of_a_server_that_is_left_alone_fail_at_once() {
     let mut web = Web::start(&echo("web")).await;
-    // Each call would be patient. The first attempt is the one that succeeds, the others find out that it is gone.
+    // Each call would retry for long. The first attempt is the one that succeeded, the others find that it is gone.
     let hub = Hub::builder().attempts(3, Duration::from_secs(3600)).build().unwrap();
     hub.connect("web", web.url()).await.unwrap();
     web.kill().await;

@@ -1,4 +1,4 @@
-//! A server that answers by a script, for what ours never does.
+//! A server with scripted answers, for behaviour that our server never shows.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use toolway_protocol::Message;
 use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, parse};
 
-/// What is answered to a method: a result, `{"error": …}`, or nothing, ever.
+/// The answer to a method: a result, `{"error": …}`, or `None` to never answer.
 type Script = dyn Fn(&str) -> Option<Value> + Send + Sync;
 
-/// A server of the newest era.
+/// A server of the stateless era.
 #[derive(Clone)]
 pub(crate) struct Foreign(Arc<Script>);
 
 impl Foreign {
-    /// A server that can do this, and answers questions about it so.
+    /// A server with these capabilities and scripted answers.
     pub(crate) fn new(
         capabilities: Value,
         script: impl Fn(&str) -> Option<Value> + Send + Sync + 'static,
@@ -64,12 +64,12 @@ impl Transport for Foreign {
     }
 }
 
-/// As a way that can be gone more than once.
+/// A target that can be connected to more than once.
 pub(crate) fn target(foreign: &Foreign) -> Target {
     Target::new(foreign.clone()).into_target().unwrap()
 }
 
-/// A list of tools of these names.
+/// A list of tools with these names.
 pub(crate) fn tools(names: &[&str], ttl_ms: u64) -> Value {
     let tools: Vec<_> =
         names.iter().map(|name| json!({"name": name, "inputSchema": {"type": "object"}})).collect();

@@ -1,4 +1,4 @@
-//! What do the servers of a hub have together, and when does that change?
+//! What do the servers of a hub offer together, and when does that change?
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -112,7 +112,7 @@ async fn names_of_two_servers_never_meet() {
 #[tokio::test]
 async fn lists_change_with_their_servers_on_every_wire() {
     for version in [ProtocolVersion::LATEST, ProtocolVersion::LATEST_HANDSHAKE] {
-        // Of lists that a server does not have when it is connected to, it cannot tell.
+        // A server cannot notify about a list that it did not have when the client connected.
         let (direct, far) = (echo("direct"), notes("far"));
         far.add_tool(named("echo")).unwrap();
         let web = Web::start(&far).await;
@@ -129,12 +129,12 @@ async fn lists_change_with_their_servers_on_every_wire() {
         until(&hub, |hub| hub.resources().len() == 2).await;
         far.remove_tool("echo");
         until(&hub, |hub| hub.tools().get("far__echo").is_none()).await;
-        // A list that somebody took is what it was.
+        // A list that was taken earlier does not change.
         assert_eq!(names(&hub), ["direct__echo", "direct__one", "far__two"]);
     }
 }
 
-/// A list that is refused is a problem of that list, and not of the server.
+/// A list that fails affects only that list, not the server.
 #[tokio::test]
 async fn a_list_that_cannot_be_read_stays_what_it_was() {
     let broken = Arc::new(AtomicBool::new(true));
@@ -173,7 +173,7 @@ async fn a_list_that_cannot_be_read_stays_what_it_was() {
     assert_eq!(problems(&hub).len(), 2);
 }
 
-/// Where nothing is told, time tells; but nobody is asked all the time.
+/// Without notifications, lists are read again when they expire, but not too often.
 #[tokio::test(start_paused = true)]
 async fn lists_are_read_again_when_their_time_is_over() {
     for (ttl, readings_in_ten_minutes) in [(0, 0..=0), (1, 19..=20), (120_000, 4..=5)] {
@@ -195,7 +195,7 @@ async fn lists_are_read_again_when_their_time_is_over() {
     }
 }
 
-/// One that has said that it tells of changes, and never says that it has begun to.
+/// A server that declares change notifications, and never confirms the subscription.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_does_not_say_whether_it_tells_is_used_all_the_same() {
     let server = Foreign::new(json!({"tools": {"listChanged": true}}), |method| match method {
@@ -207,7 +207,7 @@ async fn a_server_that_does_not_say_whether_it_tells_is_used_all_the_same() {
     assert_eq!(names(&hub), ["shy__a"]);
 }
 
-/// One that says all the time that something has changed is not asked all the time.
+/// A server that sends change notifications all the time is not listed each time.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_cries_wolf_is_not_heard_each_time() {
     let listed = Arc::new(AtomicUsize::new(0));
@@ -254,7 +254,7 @@ async fn what_nobody_has_is_told_with_what_was_meant() {
     assert!(hub.call_all([]).await.is_empty());
 }
 
-/// Calls are logged under the name of their server, if somebody wants it so.
+/// `client_for` can set up each client differently, here with the name of the server in its info.
 #[tokio::test]
 async fn each_client_can_be_another_one() {
     let seen = Arc::new(Mutex::new(Vec::new()));

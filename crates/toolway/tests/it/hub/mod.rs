@@ -1,13 +1,13 @@
-//! Hubs: many servers in one list, each for itself when it is gone.
+//! Hubs: many servers in one list, where a lost server does not affect the others.
 //!
 //! | file | question |
 //! |---|---|
 //! | `stage.rs` | Which servers take part? |
-//! | `foreign.rs` | And what does one do that ours never does? |
-//! | `start.rs` | How do servers come and go? |
-//! | `lists.rs` | What do they have together, and when does that change? |
-//! | `back.rs` | What happens when one is gone, and when it comes back? |
-//! | `storm.rs` | And when a thousand calls are under way? |
+//! | `foreign.rs` | How does a server behave that is not ours? |
+//! | `start.rs` | How are servers added and removed? |
+//! | `lists.rs` | What do they offer together, and when does that change? |
+//! | `back.rs` | What happens when one disappears, and when it returns? |
+//! | `storm.rs` | What happens while a thousand calls are in flight? |
 
 mod back;
 mod foreign;

@@ -1,4 +1,4 @@
-//! Servers for the tests of hubs: in this process, over HTTP at a port that stays the same, and as children.
+//! Servers for the tests of hubs: in this process, over HTTP at a fixed port, and as children.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use toolway::prelude::*;
 
 use crate::ports::Port;
 
-/// A server whose tool `echo` says who it is and what it was told.
+/// A server whose tool `echo` returns the server's name and the value.
 pub(crate) fn echo(name: &'static str) -> Server {
     let tool = ToolEntry::from_fn("echo", move |said: Said| async move { format!("{name}:{}", said.value) });
     Server::new(name, "1.0.0").tool(tool).build().unwrap()
@@ -24,12 +24,12 @@ pub(crate) struct Said {
     pub(crate) value: String,
 }
 
-/// A tool that says its name.
+/// A tool that returns its name.
 pub(crate) fn named(name: &'static str) -> ToolEntry {
     ToolEntry::from_fn(name, move || async move { name })
 }
 
-/// A server over HTTP that can be killed and started again at the same place.
+/// A server over HTTP that can be killed and restarted at the same address.
 pub(crate) struct Web {
     port: Port,
     task: Option<JoinHandle<()>>,
@@ -53,7 +53,7 @@ impl Web {
         }
     }
 
-    /// Without a memory of what was.
+    /// Restarts it without any state.
     pub(crate) async fn start_again(&mut self, server: &Server) {
         self.kill().await;
         let listener = self.port.listen();
@@ -72,7 +72,7 @@ impl Drop for Web {
     }
 }
 
-/// The fixture as a child that says this name.
+/// The fixture as a child process with this name.
 pub(crate) fn child(name: &str) -> Command {
     Command::new(child_path()).arg(name)
 }
@@ -83,7 +83,7 @@ pub(crate) fn child_path() -> std::path::PathBuf {
     tests.ancestors().nth(2).unwrap().join(format!("examples/hub-fixture{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// A server that can be reached when somebody opens the gate.
+/// A server that can be reached after the gate is opened.
 pub(crate) struct Gated {
     pub(crate) gate: Arc<Semaphore>,
     pub(crate) server: Server,
@@ -108,13 +108,13 @@ impl IntoTarget for Gated {
     }
 }
 
-/// How a server is.
+/// Returns the status of a server.
 pub(crate) fn status(hub: &Hub, name: &str) -> ServerStatus {
     let all = hub.status();
     all.into_iter().find(|status| status.name == name).unwrap_or_else(|| panic!("no server {name}"))
 }
 
-/// Waits until something is so in a hub.
+/// Waits until a condition holds in a hub.
 pub(crate) async fn until(hub: &Hub, is_so: impl Fn(&Hub) -> bool) {
     let mut changes: HubWatch = hub.watch();
     let waiting = async {
@@ -126,12 +126,12 @@ pub(crate) async fn until(hub: &Hub, is_so: impl Fn(&Hub) -> bool) {
     assert!(tokio::time::timeout(limit, waiting).await.is_ok(), "it did not come to that: {hub:?}");
 }
 
-/// Waits until a server is there.
+/// Waits until a server is ready.
 pub(crate) async fn until_ready(hub: &Hub, name: &str) {
     until(hub, |hub| status(hub, name).is_ready()).await;
 }
 
-/// Waits until it is known that a server is not there.
+/// Waits until the hub knows that a server is unavailable.
 pub(crate) async fn until_gone(hub: &Hub, name: &str) {
     until(hub, |hub| status(hub, name).is_unavailable()).await;
 }
@@ -141,7 +141,6 @@ pub(crate) fn names(hub: &Hub) -> Vec<String> {
     hub.tools().iter().map(|tool| tool.name().to_owned()).collect()
 }
 
-/// Kills a process.
 #[cfg(unix)]
 pub(crate) fn kill(pid: i32) {
     let pid = rustix::process::Pid::from_raw(pid).unwrap();

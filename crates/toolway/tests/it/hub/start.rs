@@ -1,4 +1,4 @@
-//! How do servers come and go?
+//! How are servers added and removed?
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ async fn a_slow_server_does_not_hold_up_the_others() {
     assert!(matches!(status(&hub, "slow").state, ServerState::Connecting));
     assert_eq!(names(&hub), ["quick__echo"]);
     assert_eq!(hub.call("quick__echo", json!({"value": "1"})).await.unwrap().text().unwrap(), "quick:1");
-    // What a server has that nobody has seen is not unknown, but unavailable.
+    // A tool of a server that was never reached is not unknown, but unavailable.
     let answers = hub.call_all([ToolCall::new("1", "slow__echo", json!({"value": "1"}))]).await;
     assert_eq!(answers[0].result.as_ref().unwrap_err().kind(), FailureKind::Unavailable);
     let error = hub.call("slow__echo", json!({"value": "1"})).await.unwrap_err();
@@ -40,10 +40,10 @@ async fn a_slow_server_does_not_hold_up_the_others() {
     assert_eq!(hub.call("slow__echo", json!({"value": "1"})).await.unwrap().text().unwrap(), "slow:1");
 }
 
-/// A server of a file is not asked before the one above it has answered, if they are started one by one.
+/// If servers were started one by one, the second would not be asked before the first has answered.
 #[tokio::test]
 async fn servers_of_a_file_are_started_at_the_same_time() {
-    // Takes connections and says nothing.
+    // Accepts connections and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (asked, mut was_asked) = tokio::sync::mpsc::unbounded_channel();
     let quick = Server::new("quick", "1.0.0")
@@ -116,7 +116,7 @@ async fn a_file_names_children_with_their_variables() {
     let hub = Hub::builder().variables(variables).from_file(&file).await.unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     assert!(status(&hub, "my server").is_ready(), "{hub:?}");
-    // What cannot stand in a name is written in another way.
+    // Characters that a name cannot contain are replaced.
     let tools = hub.tools();
     let echo = tools.iter().find(|tool| tool.name().ends_with("__echo")).unwrap().name();
     assert!(echo.starts_with("my-server-"), "{echo}");
@@ -142,7 +142,7 @@ async fn a_name_is_taken_once_and_a_failure_leaves_nothing() {
     assert_eq!(hub.status().len(), 1, "{hub:?}");
     hub.connect("b", &echo("b")).await.unwrap();
     assert_eq!(names(&hub), ["a__echo", "b__echo"]);
-    // One that is added is kept.
+    // A server that was added is kept.
     hub.add("c", "/no/such/program").unwrap();
     super::stage::until_gone(&hub, "c").await;
     let error = hub.client("c").unwrap_err();
@@ -154,7 +154,7 @@ async fn a_name_is_taken_once_and_a_failure_leaves_nothing() {
     assert_eq!(hub.status().len(), 2);
 }
 
-/// A way to a server that is never found, and tells when it is given up.
+/// A connection that is never established, and reports when it is dropped.
 struct Endless(Arc<Semaphore>);
 
 impl Connector for Endless {
@@ -221,11 +221,11 @@ async fn calls_under_way_end_when_their_server_is_disconnected_and_others_do_not
     leave.add_permits(2);
     let answers = running.await.unwrap();
     assert_eq!(answers[1].result.as_ref().unwrap().text(), "done");
-    // Its answer may have been on its way; if it was not, it is unavailable.
+    // Its answer may have been in transit; otherwise it is unavailable.
     if let Err(failure) = &answers[0].result {
         assert_eq!(failure.kind(), FailureKind::Unavailable, "{failure:?}");
     }
-    // Whoever still has the old list learns that the server is gone.
+    // A caller that still has the old list learns that the server is gone.
     let late = tools.call(ToolCall::new("1", "gone__wait", json!({}))).await;
     assert_eq!(late.result.unwrap_err().kind(), FailureKind::Unavailable);
     let unknown = hub.call_all([ToolCall::new("1", "gone__wait", json!({}))]).await;
@@ -237,7 +237,7 @@ async fn a_client_that_somebody_closes_is_replaced() {
     let hub = Hub::new();
     hub.connect("a", &echo("a")).await.unwrap();
     hub.client("a").unwrap().close().await.unwrap();
-    // The hub finds out by the next call that fails.
+    // The hub notices with the next call that fails.
     let said = async || hub.call("a__echo", json!({"value": "1"})).await;
     while said().await.is_err() {
         tokio::task::yield_now().await;
@@ -275,7 +275,7 @@ async fn dropping_the_last_clone_ends_the_children() {
     assert_eq!(late.result.unwrap_err().kind(), FailureKind::Unavailable);
 }
 
-/// A server that comes wakes those who wait for another one, which may be half known at that moment.
+/// A server that becomes ready wakes those that wait for another one, whose lists may be incomplete at that moment.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn whoever_has_waited_for_a_server_sees_what_it_has() {
     let tool = |number| ToolEntry::from_fn(format!("tool_{number}"), |_: serde_json::Value| async { "here" });
@@ -355,12 +355,12 @@ async fn a_server_that_is_switched_off_may_be_described_wrongly() {
     let hub = Hub::from_file(&file).await.unwrap();
     let shown: Vec<_> = hub.status().iter().map(ToString::to_string).collect();
     assert_eq!(shown, ["off: disabled", "also off: disabled"]);
-    // Whoever wants to use it all the same learns what is wrong.
+    // Using it anyway reports what is wrong.
     let config = Config::from_file(&file).unwrap();
     let error = config.servers[0].resolve(&Variables::default()).unwrap_err().to_string();
     assert!(error.contains("mcpServers.off has neither `command` nor `url`"), "{error}");
     assert_eq!(config.servers[1].resolve(&Variables::default()).unwrap_err().mistakes().len(), 3);
-    // What is not switched off has to be right, and so have names.
+    // Entries that are not disabled must be valid, and so must names.
     assert!(Config::parse(r#"{"mcpServers": {"on": {"comand": "x"}}}"#).is_err());
     assert!(Config::parse(r#"{"mcpServers": {"a": {"disabled": true}, "a": {"disabled": true}}}"#).is_err());
     assert!(Config::parse(r#"{"mcpServers": {"a": {"disabled": "perhaps"}}}"#).is_err());

@@ -1,4 +1,4 @@
-//! A thousand calls at once while a server is killed and started again: each has one answer, and the right one.
+//! A thousand concurrent calls while a server is killed and restarted: does each get one answer, and the right one?
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use super::stage::{Web, child, echo, until_ready};
 
 const SERVERS: [&str; 4] = ["here", "child", "web", "victim"];
 
-/// A thousand calls at once, and how many of them the victim did not answer.
+/// Makes a thousand concurrent calls, and returns how many of them the victim did not answer.
 async fn storm(hub: &Hub, round: usize) -> usize {
     let value = |number: usize| format!("{round}-{number}");
     let calls = (0..1000).map(|number| {
@@ -58,7 +58,7 @@ async fn over_http(version: ProtocolVersion) {
     let count = deaths.clone();
     let killing = tokio::spawn(async move {
         loop {
-            // Each time it has come back before.
+            // Each time it has recovered before.
             while killer.call("victim__echo", json!({"value": "alive"})).await.is_err() {
                 tokio::task::yield_now().await;
             }

@@ -1,4 +1,4 @@
-//! Is the right caller asked, and does its answer get there?
+//! Is the right caller asked, and does its answer arrive?
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -80,7 +80,7 @@ fn server() -> Server {
         .unwrap()
 }
 
-/// Somebody who answers everything.
+/// A client that answers everything.
 fn talkative() -> ClientBuilder {
     Client::builder()
         .on_elicit(async |question| {
@@ -98,7 +98,7 @@ fn talkative() -> ClientBuilder {
         .roots([Root::new("file:///home/ada")])
 }
 
-/// Runs a test where users can be asked on both sides: the first two revisions have no way to.
+/// Runs a test on the wires where users can be asked on both sides: the first two revisions cannot ask.
 async fn asked_through(caller: ClientBuilder, since: ProtocolVersion, test: impl AsyncFn(Client)) {
     let server = server();
     let wires = || Wire::all().filter(|wire| wire.version() >= since);
@@ -123,7 +123,7 @@ async fn a_caller_is_asked_what_the_server_behind_wants_to_know() {
         assert_eq!(said(&caller, "name").await, "you are Ada");
         let expected = "Ada red a colour, of 1 messages file:///home/ada Ada";
         assert_eq!(said(&caller, "interview").await, expected);
-        // And again: nothing of one call is left to the next.
+        // Again: nothing of one call affects the next.
         assert_eq!(said(&caller, "name").await, "you are Ada");
     })
     .await;
@@ -211,7 +211,7 @@ async fn a_client_that_was_connected_before_it_was_mounted_passes_questions_too(
     let server = server();
     let upstream =
         Client::builder().protocol(ProtocolVersion::LATEST_HANDSHAKE).connect(&server).await.unwrap();
-    // Nobody was told of a caller yet, and so nobody is asked.
+    // The server was not told of a caller yet, so it does not ask.
     assert!(upstream.call("name", json!({})).await.unwrap().is_error());
     let gateway = Server::new("gateway", "1.0.0").mount(upstream).build().unwrap();
     let caller = talkative().connect(&gateway).await.unwrap();
@@ -230,13 +230,13 @@ async fn what_the_application_answers_itself_is_not_passed_on() {
         let gateway = Server::new("gateway", "1.0.0").mount(upstream).build().unwrap();
         let caller = talkative().connect(&gateway).await.unwrap();
         assert_eq!(said(&caller, "name").await, "you are Bob");
-        // Some questions are the application's, others the caller's, in one call.
+        // In one call, the application answers some questions and the caller answers others.
         let expected = "Bob blue a colour, of 1 messages file:///home/ada Bob";
         assert_eq!(said(&caller, "interview").await, expected);
     }
 }
 
-/// Calls that wait for an answer, and how many there are.
+/// The number of calls that wait for an answer.
 #[derive(Clone)]
 struct Waiting(watch::Sender<usize>);
 
@@ -254,8 +254,9 @@ impl Drop for Here {
     }
 }
 
-/// A server of the handshake era by hand, whose tool asks while its call waits, and goes on with the answer. A server of this library
-/// runs the function again instead, and would not notice that its call was let go and taken up.
+/// A hand-written server of the handshake era, whose tool asks while its call waits, and continues with the answer. A
+/// server of this library would run the function again instead, and would not notice that its call was parked and
+/// resumed.
 async fn asker(waiting: Waiting) -> Client {
     use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
     let (near, far) = tokio::io::duplex(1 << 16);
@@ -327,7 +328,7 @@ async fn a_call_that_waits_for_its_caller_goes_on_where_it_was() {
     }
 }
 
-/// One message of the stateless era, to a server that remembers nobody.
+/// Sends one stateless message to a server that keeps no sessions.
 async fn post(gateway: &Server, params: Value) -> Value {
     let mut params = params;
     params["_meta"] = json!({
@@ -354,7 +355,7 @@ async fn a_caller_that_does_not_come_back_is_given_up() {
     assert_eq!(*waiting.0.borrow(), 1, "it may still come back");
     tokio::time::sleep(Duration::from_secs(2)).await;
     waiting.is(0).await;
-    // Whoever comes too late is told so.
+    // An answer that comes too late is refused.
     let key = asked["result"]["inputRequests"].as_object().unwrap().keys().next().unwrap().clone();
     let answers = json!({key: {"action": "accept", "content": {"name": "Ada"}}});
     let state = &asked["result"]["requestState"];
@@ -376,7 +377,7 @@ async fn a_parked_call_is_taken_up_once_and_by_its_caller_only() {
         let answers = json!({key: {"action": "accept", "content": {"name": name}}});
         json!({"name": "name", "inputResponses": answers, "requestState": asked["result"]["requestState"]})
     };
-    // Two calls are with one server; nothing says whose its second question is.
+    // The server runs two calls, and its second question does not say which call it belongs to.
     assert!(second.to_string().contains("several callers share"), "{second}");
     let done = post(&gateway, round(&first, "Ada")).await;
     assert_eq!(done["result"]["content"][0]["text"], "Ada");
@@ -463,7 +464,7 @@ async fn each_caller_is_asked_its_own_questions() {
 
 #[tokio::test]
 async fn a_question_for_no_reason_reaches_nobody_who_has_only_called_before() {
-    // On a pipe that two callers have used, one after the other, a question may be of either.
+    // On a pipe that two callers have used, one after the other, a question may belong to either.
     let waiting = waiting();
     let gateway = Server::new("gateway", "1.0.0").mount(asker(waiting).await).build().unwrap();
     let ann = talkative().connect(&gateway).await.unwrap();
@@ -483,7 +484,7 @@ async fn more_than_can_be_carried_along_is_said_to_be_so() {
         Ok(format!("{name} {}", much.len()))
     }
     let server = Server::new("upstream", "1.0.0").tools(tools![hoard]).build().unwrap();
-    // Straight it can be done, and a call that goes on in the gateway needs to carry nothing to its caller.
+    // It works without a gateway. Through one the state is too large to be carried, and the error says so.
     let straight = talkative().connect(&server).await.unwrap();
     assert_eq!(said(&straight, "hoard").await, "Ada 40960");
     let gateway = Server::new("gateway", "1.0.0").mount(connect(&server).await).build().unwrap();

@@ -1,4 +1,4 @@
-//! Is everybody told of what changes behind a gateway?
+//! Are all callers notified of changes behind a gateway?
 
 use serde_json::json;
 use toolway::Notification;
@@ -26,7 +26,7 @@ fn server() -> Server {
     Server::new("upstream", "1.0.0").tool(tool("first")).resource(resource("it://one")).build().unwrap()
 }
 
-/// Waits until a change is told.
+/// Waits until the wanted change is reported.
 async fn until(changes: &mut toolway::client::Watch, wanted: &Change) {
     while changes.next().await.as_ref() != Some(wanted) {}
 }
@@ -92,7 +92,7 @@ async fn a_server_behind_is_asked_for_what_somebody_wants_and_nothing_else() {
     }
     let server = server();
     in_front_of(&server, async |gateway, _| {
-        // Two callers want the same, and one of them has enough.
+        // Two callers subscribe to the same resource, and one of them unsubscribes.
         let builder = || Client::builder().protocol(ProtocolVersion::LATEST_HANDSHAKE);
         let one = builder().connect(&gateway).await.unwrap();
         let two = builder().connect(&gateway).await.unwrap();
@@ -130,7 +130,7 @@ async fn a_server_that_was_started_again_is_looked_at_again() {
         serving.abort();
         let _ = serving.await;
         let serving = tokio::spawn(after.http().serve(port.listen()));
-        // Somebody who asks for what is not there any more lets the gateway notice.
+        // A call of a tool that no longer exists makes the gateway notice.
         let lost = caller.call("before", json!({})).await;
         assert!(lost.is_err() || lost.is_ok_and(|result| result.is_error()));
         until(&mut changes, &Change::Tools).await;

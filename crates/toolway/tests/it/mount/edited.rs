@@ -1,4 +1,4 @@
-//! Can what is mounted be renamed, described and left out, and does all else stay as it is?
+//! Can mounted elements be renamed, described and left out, while everything else stays unchanged?
 
 use std::sync::{Arc, Mutex};
 
@@ -77,7 +77,7 @@ async fn a_renamed_tool_keeps_its_progress_and_its_questions() {
         let noted = seen.clone();
         let call = caller.call("tally", json!({})).on_progress(move |_| *noted.lock().unwrap() += 1);
         let said = call.await.unwrap();
-        // A server that speaks an older revision cannot ask.
+        // A server of an older revision cannot ask.
         if !said.is_error() {
             assert_eq!(said.text().unwrap(), "counted for Ada");
             assert_eq!(*seen.lock().unwrap(), 2);
@@ -115,7 +115,7 @@ async fn what_is_filtered_is_neither_listed_nor_called_nor_read() {
         for (uri, is_read) in [
             ("hub://one/file:///open", true),
             ("hub://one/file:///other", true),
-            // By the family, by its name at its server, and at a server of which nothing is offered.
+            // Hidden: through the template, by its URI at its own server, and at a server that offers nothing.
             ("hub://one/file:///secret/key", false),
             ("hub://one/file:///secret/other", false),
             ("file:///secret/key", false),
@@ -138,21 +138,21 @@ async fn names_that_cannot_be_are_mistakes_and_names_that_are_taken_are_left_out
     let both = told(Mount::of(&client).rename("count", "one").rename("wipe", "one"));
     assert!(both.contains("the tool `count` is given the same name"), "{both}");
 
-    // Two may change places, since both are renamed at once.
+    // Two may swap names, since both are renamed at once.
     let swapped = Mount::of(&client).rename("count", "wipe").rename("wipe", "count");
     let gateway = Server::new("gateway", "1.0.0").mount(swapped).build().unwrap();
     let caller = connect(&gateway).await;
     assert_eq!(names(&caller).await, ["wipe", "count"]);
     assert_eq!(caller.call("count", json!({})).await.unwrap().content.len(), 0);
 
-    // This server's own tools come first, then what is listed first.
+    // The gateway's own tools come first, then those that are listed first.
     let own = || ToolEntry::from_fn("own", || async { "mine" }).described("Say whose it is.");
     let taken = Mount::of(&client).rename("wipe", "own").rename_with(|name| format!("late {name}"));
     let caller = connect(&Server::new("gateway", "1.0.0").tool(own()).mount(taken).build().unwrap()).await;
     assert_eq!(names(&caller).await, ["own"], "one name is taken, and the other cannot be");
     assert_eq!(caller.call("own", json!({})).await.unwrap().text().unwrap(), "mine");
 
-    // A name that no tool has yet is no mistake.
+    // A name that no tool has yet is not a mistake.
     let later = Mount::of(&client).rename("missing", "found").describe("missing", "Found.");
     let caller = connect(&Server::new("gateway", "1.0.0").mount(later).build().unwrap()).await;
     assert_eq!(names(&caller).await, ["count", "wipe"]);

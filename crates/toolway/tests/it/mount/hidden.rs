@@ -1,4 +1,4 @@
-//! Can what a caller may not see be read under another name, or past the layers around it?
+//! Can a hidden element be read under another name, or without passing the layers around it?
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use toolway::testing::{connect, each_wire};
 use toolway::types::ResourceTemplate;
 use toolway::{Hub, RpcError};
 
-/// Notes, most of which nobody lists: what the family does not take, the server reads all the same.
+/// A server of notes, most of which are not listed: it also reads URIs that its template does not match.
 fn notes() -> Server {
     let family = ResourceTemplate::new("notes://{id}", "note");
     Server::new("notes", "1.0.0")
@@ -27,7 +27,7 @@ async fn hub() -> Hub {
     hub
 }
 
-/// What can be read of this by a caller that is admitted so.
+/// Returns the URIs that a caller with this admission can read.
 async fn readable(gateway: toolway::server::ServerBuilder, admit: Admit) -> Vec<&'static str> {
     let gateway = gateway.on_connect(move || std::future::ready(admit.clone())).build().unwrap();
     let found = Mutex::new(None);

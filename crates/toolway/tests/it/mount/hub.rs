@@ -1,4 +1,4 @@
-//! Is a whole hub offered, under its names?
+//! Is a whole hub offered, with its names?
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ async fn the_servers_of_a_hub_are_offered_under_its_names() {
         }
         let greeting = caller.get_prompt("first__greet", ()).await.unwrap();
         assert_eq!(greeting.messages[0].content.as_text(), Some("Greet one."));
-        // What one server alone has keeps its URI; what both have is told apart.
+        // A URI of only one server is kept; a URI that both have is made unique.
         let listed = caller.resources().await.unwrap();
         let uris: Vec<_> = listed.iter().map(|resource| &*resource.uri).collect();
         assert_eq!(
@@ -105,7 +105,7 @@ async fn servers_come_and_go_with_the_hub() {
     hub.connect("second", &two).await.unwrap();
     until(Change::Tools).await;
     assert_eq!(names().await, ["first__name", "second__name"]);
-    // A subscription that was there before its server gets to it, sooner or later.
+    // A subscription that was made before its server was connected reaches the server eventually.
     let telling = async {
         loop {
             two.resource_updated("two-only://it");
@@ -168,11 +168,11 @@ async fn a_client_that_somebody_closed_is_not_kept() {
     assert_eq!(caller.call("first__name", json!({})).await.unwrap().text().unwrap(), "one Ada");
     let mut changes = hub.watch();
     hub.client("first").unwrap().close().await.unwrap();
-    // Now it notices.
+    // Now the hub notices.
     hub.refresh().await;
     let told = async { while changes.next().await != Some(toolway::hub::HubChange::Servers) {} };
     tokio::time::timeout(Duration::from_secs(25), told).await.expect("the hub tells that it has another one");
-    // The gateway hears of it when it does.
+    // The gateway is notified by the hub.
     let answered = async {
         loop {
             let said = caller.call("first__name", json!({})).await.unwrap();
@@ -195,7 +195,7 @@ async fn tools_of_a_client_are_listed_and_called_beside_those_of_a_mounted_hub()
     let other = Client::connect(&two).await.unwrap();
     let tools = other.as_tools().await.unwrap();
     let gateway = Server::new("gateway", "1.0.0").mount(&hub).tools(tools).build().unwrap();
-    // What a running server is given stays as well when the mounted servers are looked at again.
+    // Tools that were added to a running server stay when the mounted servers are listed again.
     let late = server("late", vec![ToolEntry::from_fn("say_late", || async { "late" })]);
     let late = Client::connect(&late).await.unwrap().as_tools().await.unwrap();
     for tool in late {

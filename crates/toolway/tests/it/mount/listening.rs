@@ -1,4 +1,5 @@
-//! Is a server heard that does not tell of changes as it should, and does nobody pay for what others want to hear?
+//! Are changes noticed if a server does not report them properly, and is a caller unaffected by the subscriptions of
+//! others?
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use toolway::types::Resource;
 use toolway::{ProtocolVersion, RpcError};
 use toolway_protocol::Message;
 
-/// A server in this process that is listened to in its own manner.
+/// A server in this process whose subscription stream behaves in a certain way.
 struct Listened {
     server: Server,
     manner: Manner,
@@ -21,9 +22,9 @@ struct Listened {
 
 #[derive(Clone)]
 enum Manner {
-    /// It never says whether it will tell.
+    /// It never confirms the subscription.
     Silent,
-    /// It says so, and has enough when this is said.
+    /// It confirms, and ends the stream when notified.
     Until(Arc<Notify>),
 }
 
@@ -85,7 +86,7 @@ async fn gateway(server: &Server, manner: Manner) -> Server {
     Server::new("gateway", "1.0.0").mount(upstream).build().unwrap()
 }
 
-/// Waits until a change is told; the clock of these tests goes as fast as it can.
+/// Waits until a change is reported; the clock of these tests runs as fast as it can.
 async fn until(changes: &mut Watch, wanted: Change) {
     let told = async { while changes.next().await.as_ref() != Some(&wanted) {} };
     let outcome = timeout(Duration::from_secs(3600), told).await;
@@ -100,7 +101,7 @@ async fn a_server_that_does_not_say_whether_it_tells_of_changes_is_listed() {
     let gateway = gateway(&server, Manner::Silent).await;
     let caller = connect(&gateway).await;
     assert_eq!(caller.tools().await.unwrap().len(), 1);
-    // A subscription changes nothing about that.
+    // A subscription does not change that.
     let mut changes = caller.watch(["it://one"]).await.unwrap();
     server.add_tool(tool("second")).unwrap();
     until(&mut changes, Change::Tools).await;
@@ -116,7 +117,7 @@ async fn a_server_that_has_told_enough_is_asked_again() {
     let mut changes = caller.watch(["it://one"]).await.unwrap();
     for round in 0..3 {
         enough.notify_one();
-        // Whenever it happens, it is noticed.
+        // A change at any time is noticed.
         server.add_tool(tool(&format!("unheard-{round}"))).unwrap();
         until(&mut changes, Change::Tools).await;
         assert_eq!(caller.list_tools().all().await.unwrap().len(), round + 2);
@@ -140,13 +141,13 @@ async fn one_who_wants_to_hear_of_too_much_takes_nothing_from_others() {
     let gateway = Server::new("gateway", "1.0.0").mount(upstream).build().unwrap();
     let [one, two] = [connect(&gateway).await, connect(&gateway).await];
     let mut heard_by_one = one.watch(["it://one"]).await.unwrap();
-    // As much as anybody may want; the server behind does not take one more.
+    // As much as one caller may subscribe to; the server behind does not accept one more.
     let many = two.watch((0..1000).map(|number| format!("it://many/{number}"))).await.unwrap();
     server.add_tool(tool("second")).unwrap();
     until(&mut heard_by_one, Change::Tools).await;
     server.resource_updated("it://one");
     until(&mut heard_by_one, Change::Resource("it://one".to_owned())).await;
-    // When that is over, everything is heard again.
+    // When that ends, all changes are received again.
     drop(many);
     let mut heard_by_two = two.watch(["it://many/1"]).await.unwrap();
     let telling = async {
@@ -171,7 +172,7 @@ async fn what_changes_while_others_begin_to_listen_is_not_lost() {
     for round in 0..60 {
         let wish = other.watch([format!("it://{round}")]);
         let change = async {
-            // At any moment of it.
+            // At another moment in each round.
             for _ in 0..round % 20 {
                 tokio::task::yield_now().await;
             }

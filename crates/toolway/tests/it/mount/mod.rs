@@ -1,16 +1,16 @@
-//! A server stands in front of others: whatever they have is offered, and whatever they say passes, on every wire on both sides.
+//! A server in front of others offers all their elements and forwards all their messages, on every wire on both sides.
 //!
 //! | file | question |
 //! |---|---|
-//! | `passing.rs` | Do definitions, arguments, results and errors pass as they are? |
-//! | `standing.rs` | What stands around the calls of a gateway, and whose names are whose? |
-//! | `talking.rs` | Does what is said while a call runs pass, and does giving it up? |
-//! | `changes.rs` | Is everybody told of what changes behind a gateway? |
-//! | `edited.rs` | Can what is mounted be renamed, described and left out? |
-//! | `asking.rs` | Is the right caller asked, and does its answer get there? |
-//! | `listening.rs` | Is a server heard that does not tell of changes as it should? |
-//! | `hub.rs` | Is a whole hub offered, under its names? |
-//! | `hidden.rs` | Can what a caller may not see be read all the same? |
+//! | `passing.rs` | Are definitions, arguments, results and errors forwarded unchanged? |
+//! | `standing.rs` | Which layers apply to the calls of a gateway, and which server owns a name? |
+//! | `talking.rs` | Are messages during a call forwarded, and cancellations? |
+//! | `changes.rs` | Are all callers notified of changes behind a gateway? |
+//! | `edited.rs` | Can mounted elements be renamed, described and left out? |
+//! | `asking.rs` | Is the right caller asked, and does its answer arrive? |
+//! | `listening.rs` | Are changes noticed if a server does not report them properly? |
+//! | `hub.rs` | Is a whole hub offered, with its names? |
+//! | `hidden.rs` | Can a hidden element be read anyway? |
 
 mod asking;
 mod changes;
@@ -29,12 +29,13 @@ use toolway::prelude::*;
 use toolway::server::ServerBuilder;
 use toolway::testing::each_wire;
 
-/// Runs a test with a client of a gateway, on every wire between the two and between the gateway and the server behind it.
+/// Runs a test with a client of a gateway, on every wire between the two and between the gateway and the server behind
+/// it.
 async fn through(server: &Server, test: impl AsyncFn(Client)) {
     through_as(Client::builder(), server, toolway::server::ServerBuilder::mount, test).await;
 }
 
-/// The same with clients and a gateway of one's own.
+/// The same with a given client and gateway.
 async fn through_as(
     caller: ClientBuilder,
     server: &Server,
@@ -61,7 +62,7 @@ async fn in_front_of(server: &Server, test: impl AsyncFn(Server, Client)) {
     .await;
 }
 
-/// A way that messages can take.
+/// A transport and a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wire {
     Direct(ProtocolVersion),
@@ -70,7 +71,7 @@ enum Wire {
 }
 
 impl Wire {
-    /// The newest revision of each era on each of them, and the older ones on one.
+    /// The newest revision of each era on each transport, and the older ones on one.
     fn all() -> impl Iterator<Item = Self> {
         let newest = [ProtocolVersion::LATEST, ProtocolVersion::LATEST_HANDSHAKE];
         let older = ProtocolVersion::ALL.into_iter().filter(move |version| !newest.contains(version));
@@ -109,7 +110,7 @@ impl Wire {
     }
 }
 
-/// Ends the serving side when the test is over.
+/// Stops the serving side at the end of the test.
 struct Serving(Option<AbortHandle>);
 
 impl Drop for Serving {
@@ -120,7 +121,7 @@ impl Drop for Serving {
     }
 }
 
-/// Says where it was when a test fails.
+/// Prints the wires when a test fails.
 struct Place(String);
 
 impl Drop for Place {

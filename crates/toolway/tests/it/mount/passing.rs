@@ -1,4 +1,4 @@
-//! Do definitions, arguments and results pass as they are?
+//! Are definitions, arguments, results and errors forwarded unchanged?
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -12,7 +12,7 @@ use toolway::{Code, RawJson, RpcError};
 
 use super::{in_front_of, through};
 
-/// A tool that gives back whatever it is sent, and odd things besides.
+/// A tool that returns its arguments, with unusual members.
 struct Odd;
 
 fn definition() -> Tool {
@@ -54,7 +54,7 @@ fn odd() -> Server {
     Server::new("odd", "1.0.0").tool(ToolEntry::new(Odd)).build().unwrap()
 }
 
-/// What a client sees of a server is what it sees through a gateway, in the same revision.
+/// In the same revision, a client sees the same through a gateway as directly.
 #[tokio::test]
 async fn definitions_are_listed_as_they_came() {
     let server = odd();
@@ -62,7 +62,7 @@ async fn definitions_are_listed_as_they_came() {
         let version = straight.protocol_version();
         let seen = straight.tools().await.unwrap();
         in_front_of(&server, async |gateway, upstream| {
-            // An older revision between the two leaves out what it does not know.
+            // An older revision in between leaves out members that it does not know.
             if upstream.protocol_version() < version {
                 return;
             }
@@ -77,7 +77,7 @@ async fn definitions_are_listed_as_they_came() {
 #[tokio::test]
 async fn arguments_and_results_are_not_looked_at() {
     through(&odd(), async |caller| {
-        // The schema of the tool forbids that, and the tool itself alone may say so.
+        // The schema of the tool forbids that, but only the tool's own server may refuse it.
         let result = caller.call("odd", json!({"n": "3", "more": [null]})).await.unwrap();
         assert!(result.is_error(), "{result:?}");
         let result = caller.call("odd", json!({"n": 12, "more": [null]})).await.unwrap();
@@ -95,7 +95,7 @@ async fn arguments_and_results_are_not_looked_at() {
     .await;
 }
 
-/// A library: resources, a family of them, prompts, and completions for both.
+/// A library: resources, a resource template, prompts, and completions for both.
 fn library() -> Server {
     let mut index = Resource::new("books://index", "index").with_mime_type("text/markdown").with_size(7);
     index.extra.insert("acme", RawJson::parse("1").unwrap());
@@ -127,7 +127,7 @@ fn library() -> Server {
     .completer(
         "style",
         Completer::function(async |typed: Completing| {
-            // What was filled in before decides, so that it can be seen to pass.
+            // The suggestion depends on the earlier arguments, to see that they are forwarded.
             typed.filter([format!("short {}", typed.arguments.get("title").map_or("", String::as_str))])
         }),
     );
@@ -163,7 +163,7 @@ async fn errors_pass_with_code_message_and_data() {
         let rpc = error.rpc().unwrap();
         assert_eq!((rpc.code, &*rpc.message), (Code(-32050), "bad luck"));
         assert_eq!(rpc.data.as_ref().unwrap().as_str(), r#"{"chapter":13}"#);
-        // Each revision has its own way to say that there is no such resource.
+        // Each revision has its own code for a missing resource.
         let is_new = caller.protocol_version() == ProtocolVersion::LATEST;
         let expected = if is_new { Code::INVALID_PARAMS } else { Code::RESOURCE_NOT_FOUND };
         for uri in ["books://Emma/0", "nowhere://at/all"] {
@@ -171,7 +171,7 @@ async fn errors_pass_with_code_message_and_data() {
             assert_eq!(error.code(), Some(expected), "{uri}: {error}");
             assert!(error.rpc().unwrap().data.as_ref().unwrap().as_str().contains(uri));
         }
-        // What the other server says about what it was sent is said by it.
+        // Errors of the other server are forwarded.
         let error = caller.get_prompt("review", ()).await.unwrap_err();
         assert_eq!(error.code(), Some(Code::INVALID_PARAMS));
         assert!(error.to_string().contains("`title` is missing"), "{error}");
@@ -193,10 +193,10 @@ async fn prompts_are_filled_in_and_arguments_completed_where_they_are() {
         }
         let known = [("title", "Emma")];
         let Ok(completion) = caller.complete_prompt("review", "style", "sho", known).await else {
-            // The revision between the gateway and the server may have no completions.
+            // The revision between the gateway and the server may not have completions.
             return;
         };
-        // Nor has each a way to say what is known already.
+        // Nor does each revision send the earlier arguments.
         assert!(completion.values[0].starts_with("short"), "{completion:?}");
         let completion =
             caller.complete_resource("books://{title}/{chapter}", "title", "em", ()).await.unwrap();
@@ -210,7 +210,7 @@ async fn what_the_caller_says_in_meta_passes_but_for_what_is_of_the_protocol() {
     /// Do nothing.
     #[tool]
     fn nothing() {}
-    // The `_meta` of a request is seen on the wire only.
+    // The `_meta` of a request is only visible on the wire.
     let (near, far) = tokio::io::duplex(1 << 16);
     let (reader, mut writer) = tokio::io::split(far);
     let server = Server::new("upstream", "1.0.0").tools(tools![nothing]).build().unwrap();

@@ -1,4 +1,4 @@
-//! What stands around the calls of a gateway, and whose names are whose?
+//! Which layers apply to the calls of a gateway, and which server owns a name?
 
 use std::sync::{Arc, Mutex};
 
@@ -71,7 +71,7 @@ async fn several_servers_are_told_apart_by_what_stands_before_their_names() {
         assert_eq!(said(&caller, "two__whoami").await, "second");
         let prompt = caller.get_prompt("two__greet", ()).await.unwrap();
         assert_eq!(prompt.messages[0].content.as_text(), Some("Greet second."));
-        // A URI is one server's; the first has it.
+        // A URI belongs to one server, the first that has it.
         assert_eq!(caller.resources().await.unwrap().len(), 1);
         assert_eq!(caller.read_resource("name://it").await.unwrap().text(), Some("first"));
     })

@@ -1,4 +1,4 @@
-//! Does what is said while a call runs pass, and does giving it up?
+//! Are messages during a call forwarded, and cancellations?
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -52,7 +52,7 @@ async fn progress_passes_with_its_total_and_its_message() {
             seen.iter()
                 .all(|progress| progress.total.as_ref().and_then(serde_json::Number::as_f64) == Some(3.0))
         );
-        // The oldest revision, on either side, has no words there.
+        // The oldest revision, on either side, has no message in progress.
         for (progress, words) in seen.iter().zip(["at 1", "at 2", "at 3"]) {
             assert!(progress.message.as_deref().is_none_or(|said| said == words), "{progress:?}");
         }
@@ -80,7 +80,7 @@ async fn the_log_of_a_call_passes_to_its_caller_under_the_name_of_the_mount() {
         assert_eq!(messages[0].level, LogLevel::Error);
         assert_eq!(messages[0].logger.as_deref(), Some("one/throat"));
         assert_eq!(messages[0].data.decode::<Value>().unwrap()["how"], "very");
-        // Whoever wants to hear more does, also behind a gateway.
+        // A caller can lower the log level, also behind a gateway.
         caller.set_log_level(LogLevel::Debug).await.unwrap();
         let levels: Vec<_> = heard().await.into_iter().map(|message| message.level).collect();
         assert_eq!(levels, [LogLevel::Debug, LogLevel::Error]);
@@ -88,7 +88,7 @@ async fn the_log_of_a_call_passes_to_its_caller_under_the_name_of_the_mount() {
     .await;
 }
 
-/// How many calls are running, and who hears of it.
+/// The number of running calls, as a watch channel.
 #[derive(Clone)]
 struct Gauge(watch::Sender<usize>);
 
@@ -174,7 +174,7 @@ async fn a_server_that_does_not_answer_is_not_waited_for_for_ever() {
     assert!(text.contains("`slow`") && text.contains("in time") && text.contains("unavailable"), "{text}");
     gauge.is(0).await;
 
-    // The gateway's own deadline holds as well.
+    // The gateway's own deadline applies as well.
     let upstream = Client::builder().timeout(None).connect(&server).await.unwrap();
     let gateway =
         Server::new("gateway", "1.0.0").mount(upstream).deadline(Duration::from_secs(5)).build().unwrap();
@@ -204,7 +204,7 @@ async fn progress_keeps_a_call_alive() {
     .await;
 }
 
-/// A server on a socket that can be stopped and started again.
+/// A server on a socket that can be stopped and restarted.
 struct Stage {
     port: Port,
     serving: tokio::task::JoinHandle<toolway::Result<()>>,
@@ -256,7 +256,7 @@ async fn a_server_that_is_not_there_is_said_to_be_unavailable_until_it_comes_bac
         let caller = connect(&gateway).await;
         assert_eq!(caller.tools().await.unwrap().len(), 1);
         stage.stop().await;
-        // What it had is still listed.
+        // Its tools are still listed.
         assert_eq!(caller.list_tools().all().await.unwrap().len(), 1);
         let result = caller.call("away__count", json!({})).await.unwrap();
         assert!(result.is_error());
@@ -315,7 +315,7 @@ async fn what_is_said_of_two_calls_at_once_is_told_apart() {
                                 "{progress:?}"
                             );
                         }
-                        // Where it cannot be told whose it is, it is nobody's.
+                        // A log message that cannot be attributed to a call is dropped.
                         Notification::LogMessage(message) => {
                             assert_eq!(message.data.decode::<Value>().unwrap()["message"], word);
                         }

@@ -1,9 +1,9 @@
-//! What does the operator of a server hear, in the log or without one?
+//! What does the operator of a server see, with or without a log?
 //!
 //! | file | question |
 //! |---|---|
 //! | `mod.rs` | What is in the log? |
-//! | `process.rs` | What is on stderr where no log is installed? |
+//! | `process.rs` | What is on stderr if no log is installed? |
 
 #[cfg(unix)]
 mod process;
@@ -21,21 +21,21 @@ use tracing::Level;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-/// Keeps the warnings and errors of the library, a text each.
+/// Keeps the warnings and errors of the library, one text each.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
 impl Log {
-    /// Listens on this thread, on which the whole test runs.
+    /// Installs the log on this thread, on which the whole test runs.
     fn install(&self) -> tracing::subscriber::DefaultGuard {
-        // As long as there is one subscriber in the process, whether an event is wanted is decided for all threads by the one that
-        // meets it first, which may be that of a test without a log. With two, both are asked.
+        // With a single subscriber in the process, the thread that reaches an event first decides for all threads
+        // whether it is enabled, and that may be a test without a log. With two, both are asked.
         static SECOND: LazyLock<tracing::Dispatch> = LazyLock::new(|| tracing_subscriber::registry().into());
         LazyLock::force(&SECOND);
         tracing::subscriber::set_default(tracing_subscriber::registry().with(self.clone()))
     }
 
-    /// The entries that hold all of these words.
+    /// Returns the entries that contain all of these words.
     fn with(&self, words: &[&str]) -> Vec<String> {
         let entries = self.0.lock().unwrap();
         entries.iter().filter(|entry| words.iter().all(|word| entry.contains(word))).cloned().collect()
@@ -73,7 +73,7 @@ async fn a_tool_that_blocks_the_others_is_named_once_with_the_remedy() {
         client.call("dawdle", json!({})).await.unwrap();
     })
     .await;
-    // Once a minute, however often it is called and on whichever wire.
+    // Once a minute, however often it is called and on every wire.
     let said = log.with(&["`dawdle`", "#[tool(blocking)]"]);
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].starts_with("WARN"), "{said:?}");
@@ -102,7 +102,7 @@ async fn tools_without_a_description_are_named_when_the_server_is_built() {
     assert!(said[0].starts_with("WARN") && said[0].contains("doc comment"), "{said:?}");
     assert!(said[0].contains("renamed"), "{said:?}");
     assert!(!said[0].contains("`documented`") && !said[0].contains("`described`"), "{said:?}");
-    // One that comes later is named as well.
+    // A tool that is added later is named as well.
     server.add_tool(ToolEntry::from_fn("late", || async {})).unwrap();
     assert_eq!(log.with(&["late"]).len(), 1, "{log:?}", log = log.0.lock().unwrap());
 }
@@ -127,7 +127,7 @@ fn sell(plan: Extension<Plan>) -> String {
     format!("Sell more than {}.", plan.0)
 }
 
-/// What `serve_http` says at an address that is taken: whatever else is wrong, it does not begin to serve.
+/// Returns the error of `serve_http` at an address that is in use, so that it never begins to serve.
 async fn serve_http(server: ServerBuilder) -> String {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let error = server.serve_http(taken.local_addr().unwrap()).await.unwrap_err();
@@ -141,7 +141,7 @@ async fn a_server_is_not_served_over_http_whose_tools_take_what_nothing_gives() 
     for part in ["tool `whoami`: ", "`Principal`", "tool `plan`: ", "Plan", "prompt `sell`: ", "on_connect"] {
         assert!(refused.contains(part), "{part}: {refused}");
     }
-    // A hook or layer that may give the value is believed to give it.
+    // A hook or layer that may provide the value is assumed to provide it.
     let given = "another program listens there";
     let admitting =
         app().on_connect(|_: Connecting| async { Admit::as_principal("ann").with(Plan("small")) });
@@ -154,12 +154,12 @@ async fn a_server_is_not_served_over_http_whose_tools_take_what_nothing_gives() 
     assert!(serve_http(layered).await.contains(given));
     let by_tool = ToolEntry::of::<plan>().layer(layer_fn(|call, next| async move { next.run(call).await }));
     assert!(serve_http(Server::new("app", "1.0.0").tool(by_tool)).await.contains(given));
-    // A layer gives no principal.
+    // A layer cannot provide a principal.
     let layered = Server::new("app", "1.0.0")
         .tools(tools![whoami])
         .layer(layer_fn(|call, next| async move { next.run(call).await }));
     assert!(serve_http(layered).await.contains("`Principal`"));
-    // A server that was merged into it has the same door.
+    // A merged server is checked as well.
     let merged = Server::new("outer", "1.0.0").nest("inner", app());
     assert!(serve_http(merged).await.contains("tool `inner_whoami`: "));
 }

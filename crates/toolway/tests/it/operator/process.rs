@@ -1,4 +1,4 @@
-//! What is on stderr where no log is installed? What an operator could not find out otherwise, and nothing else.
+//! What is on stderr if no log is installed? Only what an operator could not find out otherwise.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-/// Ends the process if the test does not.
+/// Kills the process if the test does not.
 struct Running(Child);
 
 impl Drop for Running {
@@ -28,7 +28,7 @@ fn start(words: &[&str]) -> Running {
     )
 }
 
-/// What the caller of the tool that fails is told, and what is on stderr then.
+/// Returns the answer of the tool that fails, and the output on stderr.
 fn call(words: &[&str]) -> (String, String) {
     let mut process = start(words);
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"breaks"}}"#;
@@ -51,7 +51,7 @@ fn a_hidden_error_is_on_stderr_where_no_log_is_installed() {
         let lines: Vec<_> = errors.lines().filter(|line| line.contains(reference)).collect();
         let [line] = lines[..] else { panic!("{errors}") };
         assert!(line.starts_with(begin), "{line}");
-        // One line, whatever the error says, and what to do if it was meant for the caller.
+        // One line, whatever the error says, with advice in case it was meant for the caller.
         for part in ["breaks", "the disk", "is on fire", "ToolError::new"] {
             assert!(line.contains(part), "{part}: {line}");
         }

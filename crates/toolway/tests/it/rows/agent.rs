@@ -107,7 +107,7 @@ async fn row_115_a_call_ends_in_a_success_or_a_failure_and_never_otherwise() {
     assert_eq!(failures[2].for_model(), "no such tool: `devide`, did you mean `divide`?");
     assert_eq!(failures[3].for_model(), "the arguments must be a JSON object, not an array");
 
-    // A server that does not know its tool any more, and one that is gone.
+    // A server that no longer has the tool, and one that is gone.
     let definition = Tool::new("sqrt", json!({"type": "object"}));
     let gone = Remote { client: client.clone(), tool: definition };
     let refused = gone.call(json!({}).into()).await.unwrap_err();

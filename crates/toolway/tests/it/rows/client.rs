@@ -1,4 +1,4 @@
-//! Rows 108–111, 117, 123–130, 136, 137, 147, 149 and 250–254: what a client does, and what a server answers it.
+//! Rows 108–111, 117, 123–130, 136, 137, 147, 149 and 250–254: what a client does, and how a server answers it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -54,7 +54,7 @@ fn server() -> Server {
         .unwrap()
 }
 
-/// Answers by hand, and keeps what it was sent.
+/// Gives scripted answers, and records the messages it was sent.
 #[derive(Clone, Default)]
 struct Scripted {
     sent: Arc<Mutex<Vec<Value>>>,
@@ -130,7 +130,7 @@ async fn row_109_tools_are_listed_with_their_types() {
 #[tokio::test]
 async fn row_110_tools_are_listed_once() {
     let listed = json!({"result": {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}});
-    // A second list would find no answer.
+    // A second list request would find no answer.
     let (client, scripted) = scripted([listed]).await;
     assert_eq!(client.tools().await.unwrap().len(), 1);
     assert_eq!(client.clone().tools().await.unwrap().len(), 1);
@@ -233,7 +233,7 @@ async fn row_127_an_unknown_method_is_an_error() {
     .await;
 }
 
-/// Settled for all servers: an unknown tool is an error of the call, not a result of a tool.
+/// The same on all servers: an unknown tool is an error of the call, not a result of a tool.
 #[tokio::test]
 async fn row_128_an_unknown_tool_is_refused() {
     let server = Server::new("voices", "1.0.0").tools(ToolSet::new().with(shout())).build().unwrap();
@@ -310,7 +310,7 @@ async fn row_147_servers_of_every_age_are_spoken_to_in_their_own_way() {
         assert_eq!(sum.first_text().map(|text| text.contains('2')), Some(true));
     })
     .await;
-    // Nobody says which one it is.
+    // The client is not told which era it is.
     for (eras, expected) in [
         (vec![toolway::Era::Stateless, toolway::Era::Handshake], ProtocolVersion::LATEST),
         (vec![toolway::Era::Handshake], ProtocolVersion::LATEST_HANDSHAKE),
@@ -378,7 +378,7 @@ async fn row_251_ids_are_the_clients_business_and_never_come_twice() {
 
 #[tokio::test]
 async fn row_252_whatever_can_carry_a_message_is_a_transport() {
-    /// One method is all that is asked for.
+    /// Only one method is required.
     struct Echo;
     impl Transport for Echo {
         fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, toolway::Result<Option<Message>>> {

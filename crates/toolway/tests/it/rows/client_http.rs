@@ -24,7 +24,7 @@ fn server() -> Server {
     Server::new("house", "1.0.0").tools(tools![header]).build().unwrap()
 }
 
-/// Sends requests to a service in this process, and keeps a copy of each.
+/// Sends requests to a service in this process, and records each.
 #[derive(Clone)]
 struct Recording {
     service: HttpService,
@@ -125,7 +125,7 @@ async fn row_253_headers_go_with_every_request() {
         client.ping().await.unwrap();
         client.tools().await.unwrap();
         if version == ProtocolVersion::LATEST_HANDSHAKE {
-            // The stream is asked for by itself, soon.
+            // The client opens the stream by itself, soon.
             while !recording.sent.lock().unwrap().iter().any(|request| request.method() == Method::GET) {
                 tokio::task::yield_now().await;
             }
@@ -143,7 +143,7 @@ async fn row_253_headers_go_with_every_request() {
     }
 }
 
-/// That each feature builds by itself is checked by `cargo xtask check`; what it brings stands in the manifest.
+/// `cargo xtask check` checks that each feature builds alone; the manifest lists its dependencies.
 #[test]
 fn row_255_a_client_without_http_brings_no_http() {
     let manifest = include_str!("../../../Cargo.toml");

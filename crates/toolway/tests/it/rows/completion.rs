@@ -1,4 +1,4 @@
-//! Completions: who suggests how an argument may go on, and to whom it matters (rows 84 to 92).
+//! Completions: how are values for an argument suggested, and what do they depend on (rows 84 to 92)?
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -86,7 +86,7 @@ async fn row_084_only_prompts_and_templates_are_completed() {
     each_wire(&server(), async |client| {
         assert_eq!(of_prompt(&client, "kind", "blo").await, ["blog"]);
         assert_eq!(of_page(&client, "kind", "blo").await, ["blog"]);
-        // An argument that nobody completes has no suggestions; that is no error.
+        // An argument without a completer has no suggestions; that is not an error.
         assert_eq!(of_prompt(&client, "free", "").await, [""; 0]);
         assert_eq!(of_page(&client, "page", "").await, [""; 0]);
 
@@ -114,7 +114,7 @@ async fn row_084_only_prompts_and_templates_are_completed() {
     })
     .await;
 
-    // A server that completes nothing does not know the method.
+    // A server without completers does not know the method.
     let without = Server::new("tools", "1.0.0").tools(tools![publish]).build().unwrap();
     each_wire(&without, async |client| {
         assert!(client.server_capabilities().completions.is_none());
@@ -123,8 +123,8 @@ async fn row_084_only_prompts_and_templates_are_completed() {
     })
     .await;
 
-    // `#[arg(complete = …)]` on a tool does not compile (crates/toolway-macros/tests/ui); without macros there is no way
-    // to say it about a tool, and what is said about a plain resource or a stranger is a mistake.
+    // `#[arg(complete = …)]` on a tool does not compile (crates/toolway-macros/tests/ui); without macros a tool cannot
+    // have a completer, and one for a plain resource or for an unknown argument is a mistake.
     let named = || Completer::list(["a"]);
     let front = resources![front].remove(0).completer("kind", named());
     let write = prompts![write].remove(0).completer("author", named());
@@ -145,7 +145,7 @@ async fn row_085_a_list_is_filtered_by_what_was_typed() {
             ("b", &["blog", "Book"]),
             ("BO", &["Book"]),
             ("article", &["article"]),
-            // What stands inside a value was not typed.
+            // Only the beginning of a value is compared.
             ("log", &[]),
             ("articles", &[]),
         ] {
@@ -170,7 +170,7 @@ async fn row_086_a_backed_enum_is_completed_by_its_texts() {
             "the name in Rust is nobody's business"
         );
         assert_eq!(of_page(&client, "plan", "t").await, ["team"]);
-        // What was suggested is understood.
+        // Suggested values are accepted.
         let filled = [("kind", "blog"), ("plan", "pro-yearly")];
         let prompt = client.get_prompt("write", filled).await.unwrap();
         assert_eq!(prompt.messages[0].content.as_text(), Some("blog ProYearly None casual "));
@@ -182,7 +182,7 @@ async fn row_086_a_backed_enum_is_completed_by_its_texts() {
 #[tokio::test]
 async fn row_087_a_unit_enum_is_completed_by_its_names() {
     each_wire(&server(), async |client| {
-        // Also where it may be left out.
+        // Also for an optional argument.
         assert_eq!(of_prompt(&client, "colour", "").await, ["Red", "Green", "Blue"]);
         assert_eq!(of_prompt(&client, "colour", "g").await, ["Green"]);
         let filled = [("kind", "blog"), ("plan", "free"), ("colour", "Green")];
@@ -192,7 +192,7 @@ async fn row_087_a_unit_enum_is_completed_by_its_names() {
     .await;
 }
 
-/// A provider of the application's own: it looks at what was typed, and at who asks.
+/// A completer of the application: it uses the typed text and the caller.
 struct Cities(&'static [&'static str]);
 
 impl Complete for Cities {
@@ -204,7 +204,7 @@ impl Complete for Cities {
     }
 }
 
-/// A provider without anything in it.
+/// A completer without fields.
 struct Echo;
 
 impl Complete for Echo {
@@ -243,7 +243,7 @@ async fn row_088_a_type_of_the_application_completes() {
     .await;
 }
 
-/// What a provider depends on.
+/// State that a completer depends on.
 struct Users(Vec<String>);
 
 async fn users(typed: Completing, users: State<Users>) -> Vec<String> {
@@ -272,11 +272,11 @@ async fn row_089_a_provider_gets_what_it_depends_on_from_the_server() {
         assert_eq!(found.values, ["grace"]);
     })
     .await;
-    // Another server has its own.
+    // Another server has its own state.
     let other = elements().state(known(&["zoe"])).build().unwrap();
     let client = toolway::testing::connect(&other).await;
     assert_eq!(client.complete_prompt("greet", "user", "", NOTHING).await.unwrap().values, ["zoe"]);
-    // What is missing is found out when the server is built, not when somebody types.
+    // Missing state is reported when the server is built, not at the first completion.
     let error = elements().build().unwrap_err().to_string();
     for part in [
         "prompt `greet`: the completion of `user`: it takes `State<",
@@ -288,7 +288,7 @@ async fn row_089_a_provider_gets_what_it_depends_on_from_the_server() {
 
 #[tokio::test]
 async fn row_090_a_provider_that_is_a_value_is_used_as_it_is() {
-    /// Counts how often it was asked.
+    /// Counts its calls.
     struct Counting(Arc<AtomicUsize>);
 
     impl Complete for Counting {
@@ -331,7 +331,7 @@ async fn row_090_a_provider_that_is_a_value_is_used_as_it_is() {
 
 #[tokio::test]
 async fn row_091_values_and_enums_become_providers_by_themselves() {
-    // A list that is computed when the server is made.
+    // A list that is computed when the server is built.
     fn days() -> Vec<String> {
         (1..=3).map(|day| format!("day-{day}")).collect()
     }
@@ -339,7 +339,7 @@ async fn row_091_values_and_enums_become_providers_by_themselves() {
     fn plan(#[arg(complete = days())] day: String, colour: Colour, text: String) -> String {
         format!("{day} {colour:?} {text}")
     }
-    // What is said explicitly comes before what the type says.
+    // An explicit completer takes precedence over that of the type.
     #[prompt]
     fn narrow(#[arg(complete = ["Red"])] colour: Colour) -> String {
         format!("{colour:?}")
@@ -370,7 +370,7 @@ async fn row_092_what_was_not_suggested_still_arrives() {
         let prompt = client.get_prompt("write", filled).await.unwrap();
         assert_eq!(prompt.messages[0].content.as_text(), Some("poem Free None grim "));
         assert_eq!(client.read_resource("docs://poem/free/1").await.unwrap().text(), Some("poem Free 1"));
-        // An enum refuses what it does not know because of its type, whoever completes it.
+        // An enum refuses unknown values because of its type, whatever completes it.
         let filled = [("kind", "blog"), ("plan", "gold")];
         let error = client.get_prompt("write", filled).await.unwrap_err();
         assert_eq!(error.rpc().unwrap().code.0, -32602);
@@ -380,7 +380,7 @@ async fn row_092_what_was_not_suggested_still_arrives() {
         );
     })
     .await;
-    // A plain resource is not in the way of its family.
+    // A plain resource does not affect the template that also matches it.
     let plain = ResourceEntry::define(Resource::new("docs://blog/free/1", "first"), || async { "plain" });
     let server = Server::new("both", "1.0.0").resource(plain).resources(resources![page]).build().unwrap();
     each_wire(&server, async |client| {

@@ -1,4 +1,4 @@
-//! Rows 204, 216 and 224–232: what an operator learns of errors and of requests that are over.
+//! Rows 204, 216 and 224–232: what an operator learns of errors and of completed requests.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -28,7 +28,7 @@ struct Told {
     text: String,
 }
 
-/// A server that fails in every way, and its hooks.
+/// A server that fails in every way, with hooks.
 fn failing() -> ServerBuilder {
     let wrong = Tool::new("wrong", json!({"type": "object"}))
         .with_output_schema(json!({"type": "object", "required": ["a"]}));
@@ -77,7 +77,7 @@ fn counted(builder: ServerBuilder) -> (Server, Ended) {
 
 const NOTHING: [(&str, &str); 0] = [];
 
-/// Keeps the names of our events.
+/// Records the names of our events.
 struct Names(Arc<Mutex<Vec<&'static str>>>);
 
 impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Names {
@@ -98,7 +98,7 @@ async fn row_204_calls_and_http_requests_have_events_with_stable_names() {
         taken(&names);
         client.call("works", json!({})).await.unwrap();
         let seen = taken(&names);
-        // Over HTTP there may be another request under way, which waits for news.
+        // Over HTTP another request may be in flight, which waits for notifications.
         let (http, calls): (Vec<_>, Vec<_>) = seen.iter().partition(|name| name.starts_with("toolway.http."));
         assert_eq!(calls, ["toolway.call.start", "toolway.call.stop"]);
         if !http.is_empty() {
@@ -146,7 +146,7 @@ async fn row_224_each_server_has_its_own_hooks() {
         connect(server).await.call("panics", json!({})).await.unwrap();
         assert_eq!((taken(&of_one).len(), taken(&of_two).len()), expected);
     }
-    // Of two servers that become one, the outer one's count.
+    // When two servers are merged, the hooks of the outer one count.
     let inner = Arc::new(Mutex::new(Vec::new()));
     let seen = inner.clone();
     let nested = failing().on_error(move |report: ErrorReport| {
@@ -192,7 +192,7 @@ async fn row_225_every_error_that_was_not_meant_for_the_peer_is_reported() {
             tokio::task::yield_now().await;
         }
         assert_eq!(one("a notification"), panic());
-        // These are answers, not accidents.
+        // These are answers, not internal failures.
         client.call("says_so", json!({})).await.unwrap();
         client.call("breaks", json!({"txt": "x"})).await.unwrap();
         client.call("unknown", json!({})).await.unwrap_err();
@@ -405,7 +405,7 @@ async fn row_232_hooks_get_what_the_server_and_the_call_have() {
         assert_eq!(taken(&seen), ["error: state acme ann", "end: state acme ann"]);
     })
     .await;
-    // What a hook lacks is told when the server is built.
+    // A missing parameter of a hook is reported when the server is built.
     let error =
         Server::new("app", "1.0.0").on_error(|_: ErrorReport, _: State<u8>| async {}).build().unwrap_err();
     assert!(error.to_string().contains("the handler of `on_error`"), "{error}");

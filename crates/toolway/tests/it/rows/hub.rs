@@ -26,7 +26,7 @@ async fn row_112_each_tool_of_a_server_is_one_of_a_model() {
         assert_eq!(add.description(), "Add.");
         assert!(add.input_schema().as_str().contains(r#""a""#));
         assert_eq!(add.call(json!({"a": 2}).into()).await.unwrap().text(), "5");
-        // They stand in one list with others.
+        // They can be combined with other tools in one list.
         let here = agent::tool("here", "", json!({"type": "object"}), async |_: serde_json::Value| "here");
         let mut mixed = ToolSet::new().with(here);
         mixed.extend(&tools);
@@ -142,7 +142,7 @@ async fn row_140_closing_all_closes_all() {
     for client in clients {
         assert!(client.ping().await.is_err());
     }
-    // It can be used again, and dropping it closes as well.
+    // The server can be connected again, and dropping the hub closes it as well.
     hub.connect("child", child("child")).await.unwrap();
     let client = hub.client("child").unwrap();
     let mut changes = hub.watch();
@@ -151,7 +151,7 @@ async fn row_140_closing_all_closes_all() {
     while client.ping().await.is_ok() {}
 }
 
-/// Were they made one after the other, the first would wait for ever.
+/// If they ran one after the other, the first would wait forever.
 #[tokio::test]
 async fn row_143_calls_of_several_servers_run_at_the_same_time_and_are_joined_by_their_ids() {
     let barrier = Arc::new(tokio::sync::Barrier::new(3));
@@ -179,7 +179,7 @@ async fn row_143_calls_of_several_servers_run_at_the_same_time_and_are_joined_by
     }
 }
 
-/// The metrics of the plan, as far as they are about many servers: a pipe, HTTP, an agent, and coming back.
+/// The criteria of the plan that concern many servers: a pipe, HTTP, an agent, and a restart.
 #[tokio::test]
 async fn row_145_a_file_of_servers_serves_an_agent_through_a_restart() {
     let mut web = Web::start(&echo("web")).await;
@@ -254,7 +254,7 @@ fn row_144_several_servers_are_a_list_of_commands() {
         panic!("a URL")
     };
     assert_eq!(url, "http://localhost:8000/mcp");
-    // The names are good for names of tools.
+    // The names are valid for tools.
     let tools: Names = names.iter().map(|name| (*name, "run")).collect();
     assert_eq!(tools.name("math", "run"), Some("math__run"));
 }

@@ -1,4 +1,4 @@
-//! How does a client hear of changes, in either era?
+//! How does a client receive changes, in either era?
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use toolway::client::News;
 use toolway::prelude::*;
 use toolway::{Era, Notification};
 
-/// How many wires there are on which a server can tell of changes: all but HTTP in the handshake era, where requests stand
-/// alone.
+/// The number of wires on which a server can send change notifications: all but HTTP in the handshake era without
+/// sessions.
 pub(super) const TOLD: usize = 8;
 
-/// A client that hears of every list and of some resources, until this is dropped.
+/// A client that receives changes of every list and of some resources, until this is dropped.
 pub(super) struct Listening {
     news: News,
-    /// The request that the stateless era listens with.
+    /// The request that opens the stream in the stateless era.
     stream: Option<AbortHandle>,
 }
 
-/// Lets a client listen; nothing, where the server has promised to tell nothing.
+/// Subscribes a client; `None` if the server has not declared notifications.
 pub(super) async fn listen(client: &Client, uris: &[&str]) -> Option<Listening> {
     let capabilities = client.server_capabilities();
     let lists = [&capabilities.tools, &capabilities.prompts, &capabilities.resources];
@@ -48,7 +48,7 @@ pub(super) async fn listen(client: &Client, uris: &[&str]) -> Option<Listening> 
 }
 
 impl Listening {
-    /// The next thing that the server tells. A test that waits in vain fails instead of hanging.
+    /// Waits for the next notification. A test that waits in vain fails instead of hanging.
     pub(super) async fn heard(&mut self) -> Notification {
         tokio::time::timeout(Duration::from_secs(10), self.news.next())
             .await
@@ -56,8 +56,8 @@ impl Listening {
             .expect("a server")
     }
 
-    /// The URI of the next update. Of what changed at the same time, lists are told of first, and resources in the
-    /// order in which they were updated: whatever a test expects not to hear would come before a later update.
+    /// Returns the URI of the next update. For changes at the same time, lists are announced first, and resources in
+    /// the order of their updates: an unexpected update would arrive before a later one.
     pub(super) async fn updated(&mut self) -> String {
         match self.heard().await {
             Notification::ResourceUpdated(updated) => updated.uri,

@@ -1,4 +1,4 @@
-//! Rows 79–83: a handler that asks for its context gets it, and talks to the log of its client.
+//! Rows 79–83: a handler that asks for its context gets it, and can write to the log of its client.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use toolway::prelude::*;
 use toolway::testing::{each_session, each_wire};
 use toolway::types::{LogLevel, LogMessage};
 
-/// What has come to the log so far. Messages come before the answer of the call that they belong to.
+/// Returns the log messages so far. Messages arrive before the answer of the call that they belong to.
 fn logged(news: &mut News) -> Vec<LogMessage> {
     let mut messages = Vec::new();
     while let Some(news) = news.try_next() {
@@ -98,7 +98,7 @@ async fn row_079_the_context_is_provided_and_in_no_schema() {
         assert_eq!(called("whom", json!({})).await, (false, "context".to_owned()));
         assert_eq!(called("closure", json!({})).await, (false, version.to_string()));
         assert_eq!(called("method", json!({})).await, (false, format!("Ada {version}")));
-        // Nobody can send one.
+        // A client cannot send this argument.
         let (is_error, text) = called("greet", json!({"name": "Ada", "ctx": {}})).await;
         assert!(is_error && text.contains("unknown argument `ctx`"), "{text}");
         let prompt = client.get_prompt("ask", [("topic", "tea")]).await.unwrap();
@@ -188,7 +188,7 @@ fn talkative() -> Server {
     Server::new("talkative", "1.0.0").tools(tools![say_everything, write_everything]).build().unwrap()
 }
 
-/// The levels at which a call was heard.
+/// Returns the levels of the log messages of a call.
 async fn heard(client: &Client) -> Vec<&'static str> {
     let mut news = client.news();
     let result = client.call("say_everything", json!({})).await.unwrap();
@@ -253,7 +253,7 @@ async fn row_082_warnings_are_heard_until_the_client_says_otherwise() {
         assert_eq!(heard(&client).await, ["emergency"], "a level that is none changes nothing");
     })
     .await;
-    // Each conversation has its own level.
+    // Each session has its own level.
     let server = talkative();
     each_session(&server, async |client| {
         client.set_log_level(LogLevel::Debug).await.unwrap();
@@ -261,7 +261,7 @@ async fn row_082_warnings_are_heard_until_the_client_says_otherwise() {
         assert_eq!(heard(&client).await, LEVELS);
     })
     .await;
-    // What the client says counts at once, for calls that run already too.
+    // A new level applies immediately, also to running calls.
     let gates = Gates::default();
     let server = Server::new("gated", "1.0.0").state(gates.clone()).tools(tools![while_it_runs]);
     each_session(&server.build().unwrap(), async |client| {

@@ -1,4 +1,4 @@
-//! A server as a whole: how it is run, what it says about itself, its tools, prompts and completions (rows 150 to 194).
+//! A server as a whole: how it is run, what it declares, its tools, prompts and completions (rows 150 to 194).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ fn settings(value: Value) -> Option<Settings> {
 #[tokio::test]
 async fn row_150_one_line_serves_a_process_or_a_task() {
     use std::process::Stdio;
-    // A program whose `main` is `Server::new(…).tools(…).serve_stdio().await`, as a child of this process.
+    // A program whose `main` is `Server::new(…).tools(…).serve_stdio().await`, as a child process.
     let tests = std::env::current_exe().unwrap();
     let program = tests.ancestors().nth(2).unwrap().join("examples/stdio-fixture");
     for version in ProtocolVersion::ALL {
@@ -48,7 +48,7 @@ async fn row_150_one_line_serves_a_process_or_a_task() {
         assert!(child.wait().await.unwrap().success(), "it ends when its parent hangs up");
     }
 
-    // A task of this process, which a supervisor may end and start again.
+    // A task of this process, which a supervisor may end and restart.
     let server = Server::new("child", "1.0.0").tools(tools![here]).build().unwrap();
     let start = || {
         let (near, far) = tokio::io::duplex(1 << 16);
@@ -143,7 +143,7 @@ async fn row_158_a_tool_has_a_name_and_perhaps_schemas_and_a_handler_elsewhere()
 
             let result = client.call(&tool.name, json!({"a": 2})).await.unwrap();
             assert_eq!((result.is_error(), result.first_text()), (true, Some("argument `b` is missing")));
-            // What the output schema forbids is the tool's own fault, and not for everybody to see.
+            // An output that its schema forbids is an error of the tool, and its details are not shown to the caller.
             let result = client.call(&tool.name, json!({"a": 99, "b": 2})).await.unwrap();
             assert!(result.is_error());
             let text = result.first_text().unwrap();
@@ -216,7 +216,6 @@ async fn row_160_a_description_stands_before_the_definition_or_in_it() {
     .await;
 }
 
-/// Another module.
 mod elsewhere {
     use toolway::prelude::*;
 
@@ -226,12 +225,12 @@ mod elsewhere {
         "there"
     }
 
-    /// Knows nothing of tools.
+    /// A function that is not marked.
     pub(super) async fn plain() -> String {
         "plain".to_owned()
     }
 
-    /// Deeper still.
+    /// A nested module.
     pub(super) mod inside {
         use toolway::prelude::*;
 
@@ -284,7 +283,7 @@ async fn row_164_an_error_of_a_tool_is_a_result_that_the_model_reads() {
     .await;
 }
 
-/// What there is to complete with.
+/// The values to complete with.
 struct Studies(Vec<&'static str>);
 
 async fn study_ids(typed: Completing, studies: State<Studies>) -> Vec<String> {
@@ -373,7 +372,7 @@ fn gallery() -> Prompt {
 
 #[tokio::test]
 async fn row_170_a_prompt_is_pairs_of_role_and_content_in_order() {
-    // The same as pairs, for those who have nothing but text.
+    // The same as pairs, for prompts that only have text.
     #[prompt]
     fn pairs() -> [(&'static str, &'static str); 3] {
         [("assistant", "one"), ("user", "two"), ("assistant", "three")]
@@ -447,7 +446,7 @@ async fn row_171_a_prompt_may_answer_with_an_error_of_the_protocol() {
     .await;
 }
 
-/// Shows everything that it is given.
+/// Returns everything that it is given.
 async fn shows(typed: Completing, ctx: Ctx) -> Vec<String> {
     let earlier: Vec<_> = typed.arguments.iter().map(|(name, value)| format!("{name}={value}")).collect();
     vec![typed.name, typed.value, earlier.join(","), ctx.peer().version.to_string()]
@@ -464,7 +463,7 @@ async fn row_175_who_completes_gets_the_name_the_text_so_far_and_the_call() {
         first + &second
     }
 
-    /// A value whose own methods complete.
+    /// A service with a method that completes an argument.
     struct Library(Vec<&'static str>);
 
     #[service]
@@ -491,7 +490,7 @@ async fn row_175_who_completes_gets_the_name_the_text_so_far_and_the_call() {
     each_wire(&server, async |client| {
         let version = client.protocol_version();
         let shown = version.to_string();
-        // Earlier arguments came with 2025-06-18.
+        // Earlier arguments are sent since 2025-06-18.
         let earlier = if version >= ProtocolVersion::V2025_06_18 { "first=a b" } else { "" };
         let known = [("first", "a b")];
         let found = client.complete_prompt("write", "second", "Tö", known).await.unwrap();
@@ -527,7 +526,7 @@ async fn broken(typed: Completing) -> Result<Completion, std::io::Error> {
     Err(std::io::Error::other("a secret"))
 }
 
-/// As many values as were typed.
+/// Returns as many values as the typed number says.
 async fn many(typed: Completing) -> Completion {
     let (count, total) = typed.value.split_once('/').unwrap_or((&typed.value, ""));
     let values: Vec<_> = (0..count.parse().unwrap_or(0)).map(|number: u32| number.to_string()).collect();
@@ -576,7 +575,7 @@ async fn row_177_the_first_hundred_values_are_sent_and_the_rest_is_told_of() {
             ("100", 100, None, None),
             ("101", 100, Some(101), Some(true)),
             ("1000", 100, Some(1000), Some(true)),
-            // The author knows better how many there are.
+            // The author can set another total.
             ("150/5000", 100, Some(5000), Some(true)),
         ] {
             let found = client.complete_prompt("answers", "many", typed, NOTHING).await.unwrap();
@@ -587,7 +586,7 @@ async fn row_177_the_first_hundred_values_are_sent_and_the_rest_is_told_of() {
         assert_eq!((&found.values[..], found.has_more), (&values[..100], Some(true)));
         let found = client.complete_prompt("pick", "value", "v24", NOTHING).await.unwrap();
         assert_eq!((found.values.len(), found.has_more), (11, None), "those that fit are few enough");
-        // On the wire, too.
+        // The same on the wire.
         let params = json!({"ref": {"type": "ref/prompt", "name": "pick"}, "argument": {"name": "value", "value": ""}});
         let raw: Value = client.request("completion/complete", params).await.unwrap().decode().unwrap();
         assert_eq!(raw["completion"], json!({"values": values[..100], "total": 250, "hasMore": true}));
@@ -634,7 +633,7 @@ async fn row_182_capabilities_follow_from_what_there_is() {
             ] {
                 found.extend(settings.as_ref().map(|_| name));
             }
-            // Before 2025-03-26 completions were taken for granted.
+            // Before 2025-03-26 the capability for completions did not exist.
             let names: Vec<_> = names
                 .iter()
                 .filter(|name| {
@@ -644,12 +643,12 @@ async fn row_182_capabilities_follow_from_what_there_is() {
                 .collect();
             assert_eq!(found, names);
             assert!(logging.is_some(), "every handler may log");
-            // What is not offered does not exist, and what is offered does.
+            // Methods that are not declared do not exist, and declared ones do.
             let unknown = |error: &toolway::Error| error.rpc().unwrap().code.0 == -32601;
             assert_eq!(client.tools().await.is_err_and(|error| unknown(&error)), tools.is_none());
             assert_eq!(client.prompts().await.is_err_and(|error| unknown(&error)), prompts.is_none());
             assert_eq!(client.resources().await.is_err_and(|error| unknown(&error)), resources.is_none());
-            // Nothing is promised that this wire cannot do, and nothing done that was not promised.
+            // A server declares only what this wire can do, and does only what it has declared.
             let promised =
                 resources.as_ref().is_some_and(|settings| settings.get("subscribe") == Some(&json!(true)));
             match client.protocol_version().era() {
@@ -661,7 +660,7 @@ async fn row_182_capabilities_follow_from_what_there_is() {
         })
         .await;
     }
-    // Where the server can speak unasked, it says so.
+    // If the server can send notifications unasked, it declares that.
     each_session(&tools, async |client| {
         assert_eq!(client.server_capabilities().tools, settings(json!({"listChanged": true})));
     })
@@ -672,7 +671,7 @@ async fn row_182_capabilities_follow_from_what_there_is() {
     })
     .await;
 
-    // The author may say more than there is yet, and less than there could be.
+    // The author may declare more than there is yet, and less than there could be.
     let declared = ServerCapabilities::new()
         .with_tools(settings(json!({"listChanged": false})).unwrap())
         .with_prompts(Settings::new())
@@ -680,7 +679,7 @@ async fn row_182_capabilities_follow_from_what_there_is() {
     let server = build(Server::new("declared", "1.0.0").tools(tools![here]).capabilities(declared));
     each_wire(&server, async |client| {
         let capabilities = client.server_capabilities();
-        // Where nothing can be told, nothing has to be said about it.
+        // Where notifications cannot be sent, they need not be declared.
         assert_ne!(capabilities.tools.as_ref().unwrap().get("listChanged"), Some(&json!(true)));
         assert_eq!(capabilities.prompts, Some(Settings::new()));
         assert_eq!(capabilities.experimental.as_ref().unwrap()["acme"], json!({"x": 1}));
@@ -693,7 +692,7 @@ async fn row_182_capabilities_follow_from_what_there_is() {
         assert_eq!(client.server_capabilities().tools, settings(json!({"listChanged": false})));
     })
     .await;
-    // What is added later counts for whoever comes then.
+    // Elements that are added later count for clients that connect then.
     assert!(empty.capabilities().tools.is_none());
     empty.add_tool(ToolEntry::of::<here>()).unwrap();
     each_wire(&empty, async |client| assert!(client.server_capabilities().tools.is_some())).await;
@@ -732,7 +731,7 @@ async fn row_190_a_completion_is_asked_of_the_one_who_was_named() {
                 .unwrap();
             assert_eq!(found.values, [format!("{prompt} resource")]);
         }
-        // By URI and not by name, by template and not by what fits it.
+        // By URI and not by name, by template and not by a URI that matches it.
         for uri in ["first", "first://x", "third://{value}"] {
             let error = client.complete_resource(uri, "value", "", NOTHING).await.unwrap_err();
             let rpc = error.rpc().unwrap();
@@ -752,14 +751,14 @@ async fn row_192_a_ping_is_answered_with_nothing() {
         if client.protocol_version() < ProtocolVersion::V2026_07_28 {
             assert_eq!(answer.unwrap().as_str(), "{}");
         } else {
-            // The stateless era asks for discovery instead.
+            // The stateless era uses discovery instead.
             assert_eq!(answer.unwrap_err().rpc().unwrap().code.0, -32601);
         }
     })
     .await;
 }
 
-/// Counts what was added, so that every wire adds something of its own.
+/// Returns a new name, so that every wire adds its own tool.
 fn fresh() -> String {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     format!("fresh_{}", COUNT.fetch_add(1, Ordering::SeqCst))
@@ -771,7 +770,7 @@ fn fence() -> &'static str {
     "fence"
 }
 
-/// Nothing else was told: the fence comes next.
+/// Checks that nothing else was sent: the fence comes next.
 async fn nothing_more(server: &Server, listening: &mut Listening) {
     server.resource_updated("fence://here");
     assert_eq!(listening.updated().await, "fence://here");
@@ -792,7 +791,7 @@ async fn row_193_everybody_hears_that_a_tool_was_added_or_removed() {
         let names: Vec<_> = client.tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
         assert_eq!(names, ["here", &name]);
         assert_eq!(client.call(&name, json!({})).await.unwrap().first_text(), Some("new"));
-        // What changes nothing is not told.
+        // A failed change is not announced.
         let error = server.add_tool(tool).unwrap_err().to_string();
         assert!(error.contains(&format!("two tools have the name `{name}`")), "{error}");
         assert!(!server.remove_tool("nowhere"));

@@ -1,4 +1,4 @@
-//! Resources: links, URIs, families, lists that a handler makes, and who hears of changes (rows 165 to 195).
+//! Resources: links, URIs, templates, dynamic lists, and change notifications (rows 165 to 195).
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -107,7 +107,7 @@ async fn call(client: &Client, tool: &str, arguments: Value) -> types::CallToolR
     client.call(tool, arguments).await.unwrap().into_inner()
 }
 
-/// Links came with 2025-06-18; before that they are words.
+/// Links came with 2025-06-18; before that they are text.
 fn has_links(client: &Client) -> bool {
     client.protocol_version() >= ProtocolVersion::V2025_06_18
 }
@@ -168,9 +168,9 @@ async fn row_166_a_handler_finds_a_uri_by_the_name_of_its_family() {
         for (name, variable, value, expected) in [
             ("study", "id", "7", "myapp:///studies/7"),
             ("cover", "study_id", "7", "myapp:///studies/7/cover"),
-            // What means something in a URI is encoded.
+            // Reserved characters are encoded.
             ("person", "name", "Ada L./ü?", "https://example.com/people/Ada%20L.%2F%C3%BC%3F"),
-            // A plain resource has nothing to fill in.
+            // A plain resource has no variables.
             ("readme", "id", "7", "myapp:///readme"),
             ("nowhere", "id", "7", "(null)"),
         ] {
@@ -205,7 +205,7 @@ async fn row_167_a_handler_reads_a_resource_of_its_own_server() {
         ] {
             assert_eq!(read(uri).await, (false, expected.to_owned()));
         }
-        // What the resource says when it fails, the tool that wanted it says.
+        // The error of the resource becomes the error of the tool that reads it.
         for uri in ["myapp:///studies/0", "nowhere://x"] {
             assert_eq!(read(uri).await, (true, "no such resource".to_owned()), "{uri}");
         }
@@ -219,7 +219,7 @@ async fn row_167_a_handler_reads_a_resource_of_its_own_server() {
         assert_eq!(prompt.messages[0].content.as_text(), Some(r#"Review {"id":7}"#));
         let error = client.get_prompt("review", [("id", "1")]).await.unwrap_err();
         assert_eq!(error.rpc().unwrap().message, "study 1 is locked");
-        // Through a resource, a missing one is missing for the client too.
+        // A resource that reads a missing one is missing for the client too.
         let error = client.read_resource("myapp:///summary/0").await.unwrap_err();
         let code = if client.protocol_version() < ProtocolVersion::V2026_07_28 { -32002 } else { -32602 };
         assert_eq!(error.rpc().unwrap().code.0, code);
@@ -229,7 +229,7 @@ async fn row_167_a_handler_reads_a_resource_of_its_own_server() {
 
 #[tokio::test]
 async fn row_168_uris_are_made_without_any_call() {
-    /// Notes, in a language if nobody asks for another one.
+    /// Notes, with a default language.
     struct Notes(&'static str);
 
     #[service]
@@ -250,7 +250,7 @@ async fn row_168_uris_are_made_without_any_call() {
     let nothing: [(&str, &str); 0] = [];
     assert_eq!(server.resource_uri("readme", nothing).as_deref(), Some("myapp:///readme"));
     assert_eq!(server.resource_uri("nowhere", nothing), None);
-    // Without a server, too; here the compiler knows the variables.
+    // Without a server, too; here the compiler checks the variables.
     assert_eq!(study::uri(7), "myapp:///studies/7");
     assert_eq!(cover::uri(7), "myapp:///studies/7/cover");
     assert_eq!(person::uri("a b"), "https://example.com/people/a%20b");
@@ -258,7 +258,7 @@ async fn row_168_uris_are_made_without_any_call() {
     assert_eq!(Notes::note_uri(7, "body", None), "notes://7/body");
     assert_eq!(Notes::note_uri(7, "a/b", Some("de")), "notes://7/a%2Fb?lang=de");
 
-    // What was made is understood.
+    // Generated URIs can be read.
     let notes = Server::new("notes", "1.0.0").service(Notes("en")).build().unwrap();
     let by_name = notes.resource_uri("note", [("id", "7"), ("section", "body"), ("lang", "de")]).unwrap();
     assert_eq!(by_name, Notes::note_uri(7, "body", Some("de")));
@@ -286,7 +286,7 @@ async fn row_172_variables_may_be_written_with_a_colon() {
             .iter()
             .map(|template| (template.uri_template.as_str(), template.mime_type.as_deref().unwrap()))
             .collect();
-        // Peers are shown what RFC 6570 knows.
+        // Peers see a template of RFC 6570.
         let expected = [
             ("myapp:///studies/{study_id}/cover", "image/png"),
             ("myapp:///users/{user}/name", "text/plain"),
@@ -315,7 +315,7 @@ async fn row_172_variables_may_be_written_with_a_colon() {
         }
     })
     .await;
-    // A port is no variable.
+    // A port is not a variable.
     let port = ResourceEntry::define(Resource::new("http://localhost:8080/x", "port"), || async { "port" });
     let server = Server::new("port", "1.0.0").resource(port).build().unwrap();
     each_wire(&server, async |client| {
@@ -368,7 +368,7 @@ async fn row_173_one_server_has_families_of_many_schemes() {
             ("https://example.com/people/Ada/friends?page=2", "friends Ada Some(2)"),
             ("urn:isbn:0-486-27557-4", "book 0-486-27557-4"),
             ("file:///a/b.txt", "file a/b.txt"),
-            // The more a family says itself, the earlier it is asked.
+            // The more literal text a template has, the earlier it is tried.
             ("file:///etc/hosts", "etc hosts"),
             ("file:///etc/ssh/config", "file etc/ssh/config"),
         ] {
@@ -384,7 +384,7 @@ async fn row_173_one_server_has_families_of_many_schemes() {
         }
     })
     .await;
-    // Two families that take the same URIs cannot be told apart.
+    // Two templates that match the same URIs are ambiguous.
     let twin =
         ResourceEntry::define(ResourceTemplate::new("myapp:///studies/{other}", "twin"), || async { "" });
     let error =
@@ -439,10 +439,10 @@ async fn row_174_a_resource_is_text_or_bytes_at_once_or_later() {
     .await;
 }
 
-/// What a handler lists: it may change.
+/// The books that a handler lists; they may change.
 struct Shelf(Mutex<Vec<&'static str>>);
 
-/// Two a page. The cursor says what was listed last.
+/// Lists two books per page. The cursor contains the last one listed.
 async fn shelf(Cursor(after): Cursor, shelf: State<Shelf>, ctx: Ctx) -> Result<ResourcePage, std::io::Error> {
     assert!(ctx.peer().version >= ProtocolVersion::ALL[0], "the call is at hand");
     let books = shelf.0.lock().unwrap().clone();
@@ -451,7 +451,7 @@ async fn shelf(Cursor(after): Cursor, shelf: State<Shelf>, ctx: Ctx) -> Result<R
     }
     let start = match after {
         None => 0,
-        // Exactly what was said comes back, whatever is in it.
+        // The cursor is returned exactly as it was given, with any characters.
         Some(after) => {
             let (title, rest) = after.split_once(":ü/").unwrap();
             assert_eq!(rest, "\"");
@@ -474,7 +474,7 @@ fn library() -> toolway::server::ServerBuilder {
         })
 }
 
-/// One page of a list: names, and where the next one begins.
+/// Returns one page of a list: the names, and the cursor of the next page.
 async fn page(
     client: &Client,
     list: &str,
@@ -513,7 +513,7 @@ async fn row_178_a_handler_lists_resources_page_by_page() {
     })
     .await;
 
-    // What is registered comes first; a second handler goes on where the first one ends.
+    // Registered resources come first; a second handler continues where the first one ends.
     let server =
         library().resources(resources![readme, study]).list_resources(more).page_size(1).build().unwrap();
     server.state::<Shelf>().unwrap().0.lock().unwrap().truncate(3);
@@ -523,13 +523,13 @@ async fn row_178_a_handler_lists_resources_page_by_page() {
             all.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(),
             ["readme", "a", "b", "c", "x"]
         );
-        // A page that is gone by the time it is asked for is the end of the list.
+        // If a page no longer exists when it is requested, the list ends.
         let (_, next) = page(&client, "resources", None).await.unwrap();
         assert!(next.is_some());
     })
     .await;
 
-    // What goes wrong in it is nobody's business.
+    // Internal errors of the handler are not shown to the caller.
     server.state::<Shelf>().unwrap().0.lock().unwrap().push("broken");
     each_wire(&server, async |client| {
         let error = client.resources().await.unwrap_err();
@@ -542,7 +542,7 @@ async fn row_178_a_handler_lists_resources_page_by_page() {
 
 #[tokio::test]
 async fn row_179_without_a_handler_the_list_is_what_is_registered() {
-    // Families are no resources, and nothing else is there.
+    // Templates are not resources, and the list is empty.
     let families = Server::new("families", "1.0.0").resources(resources![study]).build().unwrap();
     let reader = Server::new("reader", "1.0.0").read_resource(|| async { "any" }).build().unwrap();
     for server in [&families, &reader] {
@@ -557,7 +557,7 @@ async fn row_179_without_a_handler_the_list_is_what_is_registered() {
         assert_eq!(client.resource_templates().await.unwrap(), []);
     })
     .await;
-    // A server without any resources has no such list at all.
+    // A server without any resources does not have this list at all.
     let none = Server::new("none", "1.0.0").build().unwrap();
     each_wire(&none, async |client| {
         assert_eq!(client.resources().await.unwrap_err().rpc().unwrap().code.0, -32601);
@@ -589,12 +589,12 @@ async fn row_180_a_cursor_is_good_only_where_it_was_given() {
             let expected = (-32602, "`params.cursor` is not one that this server gave out");
             assert_eq!((rpc.code.0, &*rpc.message), expected, "{list} {cursor:?}");
         };
-        // Made up.
+        // Invented cursors.
         for forged in ["", "0", "1", "h0", "h0:b:ü/\"", "aDA6Yg", "AAAAAAAAAAAAAAAAAAAAAGgw", "not base64!"]
         {
             refused("resources", forged).await;
         }
-        // Changed in any place, cut, or made longer.
+        // Changed in any place, cut, or extended.
         for place in 0..next.len() {
             let mut forged = next.clone().into_bytes();
             forged[place] = if forged[place] == b'A' { b'B' } else { b'A' };
@@ -614,7 +614,7 @@ async fn row_180_a_cursor_is_good_only_where_it_was_given() {
     })
     .await;
 
-    // Servers that share a secret are one server to their clients.
+    // Servers that share a secret accept each other's cursors.
     let build = |secret: &str| build(library().cursor_secret(secret));
     let (one, two, other) = (build("secret"), build("secret"), build("Secret"));
     let given = page(&toolway::testing::connect(&one).await, "resources", None).await.unwrap().1.unwrap();
@@ -633,7 +633,7 @@ async fn row_180_a_cursor_is_good_only_where_it_was_given() {
 async fn another(server: &Server, version: ProtocolVersion) -> Client {
     let (near, far) = tokio::io::duplex(1 << 16);
     let server = server.clone();
-    // It ends when the client hangs up.
+    // It ends when the client disconnects.
     tokio::spawn(async move {
         let (reader, writer) = tokio::io::split(far);
         server.serve_io(reader, writer).await
@@ -648,20 +648,20 @@ async fn row_181_only_subscribers_hear_that_a_resource_was_updated() {
     each_wire(&server, async |client| {
         let Some(mut mine) = listen(&client, &["shelf://a", "myapp:///studies/7", "shelf://fence"]).await
         else {
-            // Where nobody can be told, nobody can subscribe.
+            // A server that cannot notify does not accept subscriptions.
             let error = client.subscribe("shelf://a").await.unwrap_err();
             assert_eq!(error.rpc().unwrap().code.0, -32601);
             return;
         };
         let other = another(&server, client.protocol_version()).await;
         let mut others = listen(&other, &["shelf://b", "shelf://fence"]).await.unwrap();
-        // Each hears of its own, and of what both want; the fence comes after everything else.
+        // Each gets its own updates, and those that both subscribed to; the fence comes last.
         for uri in ["shelf://a", "shelf://b", "shelf://nobody", "shelf://fence"] {
             server.resource_updated(uri);
         }
         assert_eq!([mine.updated().await, mine.updated().await], ["shelf://a", "shelf://fence"]);
         assert_eq!([others.updated().await, others.updated().await], ["shelf://b", "shelf://fence"]);
-        // A URI is meant to the letter, also one of a family.
+        // A URI is compared exactly, also one of a template.
         for uri in ["shelf://a/", "shelf://A", "myapp:///studies/8", "myapp:///studies/7", "shelf://fence"] {
             server.resource_updated(uri);
         }
@@ -670,18 +670,18 @@ async fn row_181_only_subscribers_hear_that_a_resource_was_updated() {
     })
     .await;
 
-    // In a conversation subscriptions come and go.
+    // In a session clients can subscribe and unsubscribe.
     each_session(&server, async |client| {
         let other = another(&server, client.protocol_version()).await;
         let mut mine = listen(&client, &["shelf://a", "shelf://fence"]).await.unwrap();
         let mut others = listen(&other, &["shelf://fence"]).await.unwrap();
-        // Whoever subscribes twice hears it once.
+        // A double subscription gets one notification.
         client.subscribe("shelf://a").await.unwrap();
         server.resource_updated("shelf://a");
         server.resource_updated("shelf://fence");
         assert_eq!([mine.updated().await, mine.updated().await], ["shelf://a", "shelf://fence"]);
         assert_eq!(others.updated().await, "shelf://fence");
-        // Whoever has had enough hears no more, and the others still do.
+        // After unsubscribing a client gets no more notifications, and the others still do.
         client.unsubscribe("shelf://a").await.unwrap();
         client.unsubscribe("shelf://never").await.unwrap();
         other.subscribe("shelf://a").await.unwrap();
@@ -703,7 +703,7 @@ async fn row_195_that_listed_resources_changed_is_told_by_hand() {
         let books = |books: &[&'static str]| {
             books.clone_into(&mut server.state::<Shelf>().unwrap().0.lock().unwrap());
         };
-        // What a handler lists, the server cannot know.
+        // The server cannot know the changes of a list that a handler computes.
         books(&["x"]);
         server.resource_updated("shelf://fence");
         assert_eq!(listening.updated().await, "shelf://fence");
@@ -713,7 +713,7 @@ async fn row_195_that_listed_resources_changed_is_told_by_hand() {
         server.resource_updated("shelf://fence");
         assert_eq!(listening.updated().await, "shelf://fence", "once");
 
-        // What is registered, it does know.
+        // It knows the changes of registered resources.
         server.add_resource(ResourceEntry::of::<readme>()).unwrap();
         assert!(matches!(listening.heard().await, Notification::ResourcesChanged(_)));
         let names: Vec<_> = client.resources().await.unwrap().into_iter().map(|one| one.name).collect();

@@ -56,9 +56,9 @@ async fn row_118_a_message_is_one_line_and_leaves_at_once() {
         .arg("mirror")
         .on_stderr(move |line| seen.lock().unwrap().push(line.strip_suffix('|').unwrap().to_owned()));
     let client = connect(&command).await;
-    // Written over several lines, and with a line break in a text.
+    // Written over several lines, and with a line break in a string.
     let arguments = RawJson::parse("{\n  \"text\":\r\n \"a\\nb\"\n}").unwrap();
-    // Were it not flushed, nobody would answer.
+    // If it were not flushed, there would be no answer.
     let result = soon(client.call("echo", arguments)).await.unwrap();
     assert_eq!(result.first_text(), Some(r#"{"text":"a\nb"}"#));
     soon(client.close()).await.unwrap();
@@ -68,7 +68,7 @@ async fn row_118_a_message_is_one_line_and_leaves_at_once() {
     assert_eq!(messages[1]["params"]["arguments"], json!({"text": "a\nb"}));
 }
 
-/// A transport that somebody else wrote: it counts what it carries.
+/// A transport of another crate: it counts what it carries.
 struct Counting {
     inner: Box<dyn Transport>,
     seen: Arc<Mutex<Vec<String>>>,
@@ -109,7 +109,7 @@ async fn row_120_closing_ends_the_pipes_and_reaps_the_child() {
     rustix::process::test_kill_process(pid).unwrap();
     let clone = client.clone();
     soon(client.close()).await.unwrap();
-    // A zombie could still be found.
+    // A zombie would still be found.
     assert_eq!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH));
     let error = soon(clone.call("echo", json!({}))).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);

@@ -1,4 +1,4 @@
-//! Rows 67–78: a prompt lists what it needs and becomes messages, in whichever form its author says them.
+//! Rows 67–78: a prompt lists its arguments and becomes messages, whatever type its function returns.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -39,7 +39,7 @@ async fn refused(client: &Client, name: &str, arguments: &[(&str, &str)]) -> Rpc
     client.get_prompt(name, arguments).await.unwrap_err().rpc().unwrap().clone()
 }
 
-/// The text of each message, with its role.
+/// Returns the text of each message, with its role.
 fn said(result: &GetPromptResult) -> Vec<(&str, &str)> {
     let messages = result.messages.iter();
     messages.map(|message| (message.role.as_str(), message.content.as_text().unwrap())).collect()
@@ -112,7 +112,7 @@ async fn row_067_name_and_description_come_from_the_function() {
             listed,
             [
                 ("review", Some("Review code.\n\nThoroughly.")),
-                // Without anything to say, its name is all there is.
+                // Without a description, its name is used.
                 ("match", Some("match")),
                 ("summary", Some("Says it in one sentence.")),
                 ("warm_greeting", Some("Greet somebody.")),
@@ -128,7 +128,7 @@ async fn row_067_name_and_description_come_from_the_function() {
         assert_eq!(prompts[0].title, None);
         assert_eq!(said(&get(&client, "tidy").await), [("user", "Tidy up the desk of Ada.")]);
         assert_eq!(said(&get(&client, "inspect").await), [("user", "Review it.")]);
-        // What it was called before is nobody's name now.
+        // Its former name is unknown now.
         let error = refused(&client, "summarize", &[]).await;
         assert_eq!(error.code.0, -32602);
         assert!(error.message.starts_with("no such prompt: `summarize`"), "{error}");
@@ -259,7 +259,7 @@ async fn row_069_parameters_become_arguments() {
             ("by-hand", vec![("free", "x")], "argument `needed` is missing"),
             ("by-hand", vec![("needed", "x"), ("fre", "x")], "unknown argument `fre`, did you mean `free`?"),
             ("review", vec![("code", "x")], "unknown argument `code`"),
-            // What the server provides, nobody can send.
+            // A parameter that the server provides cannot be sent.
             ("write", [least.as_slice(), &[("ctx", "x")]].concat(), "unknown argument `ctx`"),
         ] {
             let error = refused(&client, prompt, &arguments).await;
@@ -383,7 +383,7 @@ fn many_pairs() -> Vec<(&'static str, String)> {
 async fn row_072_a_map_of_roles_is_messages_in_their_order() {
     let mut prompts = prompts![pairs, many_pairs];
     prompts.push(dynamic("json", json!({"user": "Hello.", "assistant": "How are you?"})));
-    // JSON has no order: it is the user who begins.
+    // A JSON object has no order: the user begins.
     prompts.push(dynamic("json-swapped", json!({"assistant": "How are you?", "user": "Hello."})));
     prompts.push(dynamic("json-one", json!({"assistant": "How are you?"})));
     prompts.push(dynamic("json-list", json!([{"assistant": "First."}, {"user": "Second."}])));
@@ -449,7 +449,7 @@ async fn row_073_several_blocks_become_one_message_each() {
         assert_eq!(get(&client, "json").await.messages, expected);
         assert_eq!(refused(&client, "json-wrong", &[]).await.code.0, -32603);
 
-        // What a revision has no block for, it is told in words.
+        // A block that a revision does not know becomes text.
         let heard = get(&client, "heard").await.messages;
         let [sound, link] = heard.as_slice() else { panic!("{heard:?}") };
         let version = client.protocol_version();
@@ -682,7 +682,7 @@ fn essay(words: u16) -> Result<String, OutOfRange> {
     if words > 1000 { Err(OutOfRange) } else { Ok(format!("Write {words} words.")) }
 }
 
-/// The old page knew one kind of error; what it promised still holds for every kind.
+/// The original page knew one kind of error; its guarantees hold for every kind.
 #[tokio::test]
 async fn row_078_what_is_not_valid_is_an_error() {
     let mut prompts = failing();

@@ -1,4 +1,4 @@
-//! Rows 1–17: how tools, resources and prompts come to a server, and what they are called there.
+//! Rows 1–17: how are tools, resources and prompts added to a server, and under which names?
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,7 +10,7 @@ use toolway::server::{Arguments, CallFuture, Scope, ServerBuilder, ToolHandler};
 use toolway::testing::{connect, each_wire};
 use toolway::types::{CallToolResult, PromptArgument, Resource, ResourceTemplate, Tool};
 
-/// Nothing here is registered by name; it is found, or it is not there.
+/// Nothing here is registered by name; it is only found by discovery.
 mod marked {
     use toolway::prelude::*;
 
@@ -41,7 +41,7 @@ mod marked {
     pub(super) mod deeper {
         use toolway::prelude::*;
 
-        // Declared against the alphabet: lists are sorted all the same.
+        // Declared in reverse alphabetical order: lists are sorted anyway.
 
         /// The last one.
         #[tool]
@@ -57,7 +57,7 @@ mod marked {
     }
 }
 
-/// The path of this module begins as that of `marked` does, and it is another one.
+/// The path of this module begins like that of `marked`, but it is another module.
 mod marked_too {
     use toolway::prelude::*;
 
@@ -66,7 +66,7 @@ mod marked_too {
     fn stranger() {}
 }
 
-/// Two functions that mean the same tool.
+/// Two functions with the same tool name.
 mod twins {
     mod one {
         use toolway::prelude::*;
@@ -166,7 +166,7 @@ async fn row_001_each_of_the_four_kinds_has_its_own_list() {
         assert_eq!(filled(&client, "review", &[("what", "it")]).await, "Review it.");
     })
     .await;
-    // A kind that a server does not have is not offered.
+    // A kind without elements is not declared.
     each_wire(&new().tools(tools![subtract]).build().unwrap(), async |client| {
         assert_eq!(tools(&client).await, ["subtract"]);
         assert_eq!(code(client.resources().await), -32601);
@@ -202,7 +202,7 @@ async fn row_002_a_marked_function_is_listed_without_being_registered() {
 
 #[tokio::test]
 async fn row_003_discovery_happens_only_on_demand_and_only_where_it_is_told() {
-    // Nobody asked.
+    // Without `discover`, nothing is found.
     each_wire(&new().build().unwrap(), async |client| {
         assert_eq!(code(client.tools().await), -32601);
         assert_eq!(code(client.call("add", json!({"a": 1, "b": 2})).await), -32601);
@@ -216,7 +216,7 @@ async fn row_003_discovery_happens_only_on_demand_and_only_where_it_is_told() {
         assert_eq!(code(client.prompts().await), -32601);
     })
     .await;
-    // Several places, in the order in which they are named; what two of them hold is there once.
+    // Several places, in the order in which they are named; an element found twice is added once.
     let too = format!("{MARKED}_too");
     let server = new().discover_in(&too).discover_in(&deeper).discover_in(MARKED).build().unwrap();
     each_wire(&server, async |client| {
@@ -224,12 +224,12 @@ async fn row_003_discovery_happens_only_on_demand_and_only_where_it_is_told() {
         assert_eq!(client.resources().await.unwrap().len(), 1);
     })
     .await;
-    // A path is a path of modules, not the beginning of a text.
+    // A path is a path of modules, not a text prefix.
     for nowhere in [&MARKED[..MARKED.len() - 1], "marked", "registration::marked", "no::such::module"] {
         let client = connect(&new().discover_in(nowhere).build().unwrap()).await;
         assert_eq!(code(client.tools().await), -32601, "{nowhere}");
     }
-    // Two functions of one name are a mistake, not a lottery.
+    // Two functions with the same name are a mistake.
     let twins = "it::rows::registration::twins";
     let error = new().discover_in(twins).build().unwrap_err().to_string();
     assert!(error.contains("two tools have the name `twin`"), "{error}");
@@ -263,7 +263,7 @@ async fn row_004_every_kind_can_be_registered_by_hand() {
         assert_eq!(filled(&client, "ask", &[("what", "tea")]).await, "What about tea?");
     })
     .await;
-    // Two of one name are a mistake, of each kind.
+    // Two elements with the same name are a mistake, for each kind.
     let twice = new()
         .tools(tools![subtract, subtract])
         .resources(resources![licence, licence, person, person])
@@ -289,7 +289,7 @@ async fn row_005_what_is_found_joins_what_is_registered() {
         .build()
         .unwrap();
     each_wire(&server, async |client| {
-        // What the author named comes first, whatever was called first.
+        // Explicitly added elements come first, whatever the order of the calls.
         assert_eq!(tools(&client).await, ["subtract", "add", "ant", "zebra"]);
         let resources = client.resources().await.unwrap();
         let uris: Vec<_> = resources.iter().map(|resource| &*resource.uri).collect();
@@ -308,7 +308,7 @@ async fn row_005_what_is_found_joins_what_is_registered() {
     .await;
 }
 
-/// A server with what is marked and one thing more, added before and after.
+/// A server with the discovered elements and one more, added before and after.
 fn both_orders(more: impl Fn(ServerBuilder) -> ServerBuilder) -> [Server; 2] {
     [more(new().discover_in(MARKED)).build().unwrap(), more(new()).discover_in(MARKED).build().unwrap()]
 }
@@ -325,7 +325,7 @@ async fn row_006_a_registered_tool_beats_a_found_one_of_its_name() {
         })
         .await;
     }
-    // The name counts, not the function: under another one both are there.
+    // The name decides, not the function: with another name both are there.
     let server = new().discover_in(MARKED).tool(mine().named("sum")).build().unwrap();
     let client = connect(&server).await;
     assert_eq!(tools(&client).await, ["sum", "add", "ant", "zebra"]);
@@ -345,7 +345,7 @@ async fn row_007_a_registered_resource_beats_a_found_one_of_its_uri() {
         })
         .await;
     }
-    // The URI counts, not the name.
+    // The URI decides, not the name.
     let other = ResourceEntry::define(Resource::new("mine://readme", "readme"), || async { "mine" });
     let client = connect(&new().discover_in(MARKED).resource(other).build().unwrap()).await;
     assert_eq!(client.resources().await.unwrap().len(), 2);
@@ -364,12 +364,12 @@ async fn row_008_a_registered_template_beats_a_found_one_that_is_the_same() {
             assert_eq!(templates.len(), 1);
             assert_eq!(templates[0].name, "mine");
             assert_eq!(read(&client, "marked://notes/7").await, "my marked://notes/7");
-            // The found one took numbers only.
+            // The discovered one only accepted numbers.
             assert_eq!(read(&client, "marked://notes/x").await, "my marked://notes/x");
         })
         .await;
     }
-    // Another text that takes the same URIs is a mistake that somebody has to decide.
+    // Another template that matches the same URIs is a mistake, which the author must resolve.
     let error = new().discover_in(MARKED).resource(mine("marked://notes/{n}")).build().unwrap_err();
     let expected = "the templates `marked://notes/{n}` and `marked://notes/{id}` take the same URIs";
     assert!(error.to_string().contains(expected), "{error}");
@@ -430,9 +430,9 @@ struct Sides {
 
 #[tokio::test]
 async fn row_011_handlers_may_come_from_code_of_others() {
-    // A function of the standard library, as it is; it happens to make a future of what it is given.
+    // A function of the standard library, unchanged; it makes a future of its argument.
     let echo = ToolEntry::from_fn("echo", std::future::ready::<Value>);
-    // One that is not async, in a closure.
+    // A function that is not async, in a closure.
     let hypot = ToolEntry::from_fn("hypot", |sides: Sides| async move { f64::hypot(sides.x, sides.y) });
     let temp = ResourceEntry::define(Resource::new("std://separator", "separator"), || async {
         std::path::MAIN_SEPARATOR_STR
@@ -453,7 +453,7 @@ async fn row_011_handlers_may_come_from_code_of_others() {
     .await;
 }
 
-/// Counts in one place.
+/// A counter with a name.
 #[derive(Default)]
 struct Counter {
     name: String,
@@ -508,7 +508,7 @@ async fn row_012_a_method_reaches_the_state_of_its_instance() {
         assert_eq!(read(&client, "counter://times/10").await, ((before + 3) * 10).to_string());
         assert_eq!(filled(&client, "ask", &[]).await, format!("Why {}?", before + 3));
         assert_eq!(text(&client, "version", json!({})).await, "1");
-        // `self` is no argument.
+        // `self` is not an argument.
         let schema: Value = client.tools().await.unwrap()[0].input_schema.decode().unwrap();
         assert_eq!(schema["required"], json!(["by"]));
         assert_eq!(schema["properties"].as_object().unwrap().len(), 1);
@@ -520,7 +520,7 @@ async fn row_012_a_method_reaches_the_state_of_its_instance() {
 
 #[tokio::test]
 async fn row_013_what_was_found_once_is_found_again_without_a_search() {
-    // The linker has collected what is marked: every server sees the same definitions in the same order.
+    // The linker collects marked items: every server sees the same definitions in the same order.
     let (first, second) = (new().discover_in(MARKED), new().discover_in(MARKED));
     let first = connect(&first.build().unwrap()).await;
     each_wire(&second.build().unwrap(), async |client| {
@@ -593,7 +593,7 @@ impl Run for Translate {
     }
 }
 
-/// A class of the old school: it says everything itself.
+/// A type that implements everything by hand.
 struct Dice {
     sides: u32,
 }
@@ -741,7 +741,7 @@ async fn row_015_a_name_comes_from_the_option_or_else_from_the_function() {
         let prompts = client.prompts().await.unwrap();
         let names: Vec<_> = prompts.iter().map(|prompt| &*prompt.name).collect();
         assert_eq!(names, ["prompt_by_option", "prompt_comment", "prompt_bare"]);
-        // A function goes by one name only.
+        // A function has only one name.
         assert!(!client.call("tool-by.option", json!({})).await.unwrap().is_error());
         assert!(!client.call("type", json!({})).await.unwrap().is_error());
         assert_eq!(code(client.call("tool_all", json!({})).await), -32602);
@@ -766,7 +766,7 @@ async fn row_016_a_description_comes_from_the_option_or_the_comment_or_the_name(
         assert_eq!(texts, [Some("The option."), Some("The comment."), Some("prompt_bare")]);
     })
     .await;
-    // Without a macro the name is all there is, until somebody says more.
+    // Without a macro the description is the name, until it is set.
     let tool = ToolEntry::from_fn("hello", || async { "hello" });
     assert_eq!(tool.definition().description(), "hello");
     assert_eq!(tool.described("Say hello.").definition().description(), "Say hello.");
@@ -788,7 +788,7 @@ async fn row_017_a_name_given_at_registration_beats_all_others() {
         assert_eq!(text(&client, "minus", json!({"a": 5, "b": 3})).await, "2");
         assert_eq!(text(&client, "take_away", json!({"a": 5, "b": 4})).await, "1");
         assert_eq!(text(&client, "add_numbers", json!({})).await, "sum");
-        // Only the name is another one.
+        // Only the name differs.
         let tools = client.tools().await.unwrap();
         assert_eq!(tools[0].description(), "Subtract one number from another.");
         assert_eq!(tools[1].description(), "The option.");

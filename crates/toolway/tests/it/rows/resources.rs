@@ -1,4 +1,4 @@
-//! Rows 38–58: a resource has an address of its own, says what it is, and gives its contents or an error.
+//! Rows 38–58: a resource has its own URI, describes itself, and returns its contents or an error.
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -19,7 +19,7 @@ fn serving(resources: Vec<ResourceEntry>) -> Server {
     Server::new("resources", "1.0.0").resources(resources).build().unwrap()
 }
 
-/// A resource that is only there to be listed.
+/// A resource that is only listed.
 fn plain(uri: &str) -> ResourceEntry {
     ResourceEntry::define(Resource::new(uri, "plain"), |reading: Reading| async move { reading.uri })
 }
@@ -29,7 +29,7 @@ async fn listed(client: &Client, uri: &str) -> Resource {
     resources.into_iter().find(|resource| resource.uri == uri).unwrap()
 }
 
-/// The one entry that reading gives.
+/// Reads a resource and returns its single entry.
 async fn read(client: &Client, uri: &str) -> ResourceContents {
     let result = client.read_resource(uri).await.unwrap();
     let [contents] = result.contents.as_slice() else { panic!("{result:?}") };
@@ -48,7 +48,7 @@ fn blob(uri: &str, mime_type: &str, base64: &str) -> ResourceContents {
     ResourceContents::new(uri).with_mime_type(mime_type).with_blob(base64)
 }
 
-/// The protocol changed its mind about the code.
+/// Returns the code for a missing resource, which changed between revisions.
 fn not_found(client: &Client) -> i64 {
     if client.protocol_version() >= ProtocolVersion::V2026_07_28 { -32602 } else { -32002 }
 }
@@ -86,7 +86,7 @@ async fn row_038_a_uri_that_is_none_is_refused_when_the_server_is_built() {
 
     let right = "notes://me@[::1]:80/a-b/100%25?q=%C3%AF&r=(1)#end";
     let server = serving(vec![plain(right)]);
-    // A running server is not more lenient.
+    // A running server applies the same rules.
     assert!(server.add_resource(plain("notes://my index")).is_err());
     each_wire(&server, async |client| {
         let uris: Vec<String> = client.resources().await.unwrap().into_iter().map(|one| one.uri).collect();
@@ -164,7 +164,7 @@ async fn row_039_the_name_is_that_of_the_function() {
         ] {
             assert_eq!(listed(&client, uri).await.name, name);
         }
-        // The name is only a name: what is read is found by its address.
+        // The name is only a name: a resource is found by its URI.
         assert_eq!(read(&client, "described://by-option").await.text.as_deref(), Some("o"));
         assert_eq!(read(&client, "described://by-type").await.text.as_deref(), Some("12:00"));
         assert_eq!(read(&client, "described://by-method").await.text.as_deref(), Some("open"));
@@ -184,7 +184,7 @@ async fn row_040_the_description_is_the_doc_comment() {
     each_wire(&described(), async |client| {
         for (uri, description) in [
             ("described://by-comment", Some("The settings.\n\nAll of them.")),
-            // Without anything to say, its name is all there is.
+            // Without a description, its name is used.
             ("described://by-nothing", Some("type")),
             ("described://by-option", Some("What can be chosen.")),
             ("described://by-type", Some("The time.")),
@@ -268,7 +268,7 @@ async fn row_042_the_size_is_listed() {
         assert_eq!(listed(&client, "sized://unknown").await.size, None);
         assert_eq!(listed(&client, "sized://large").await.size, Some(5_000_000_000));
         assert_eq!(listed(&client, "sized://big").await.size, Some(6_000_000_000));
-        // It is what the author says, not a promise about the contents.
+        // The size is what the author declares, not a guarantee about the contents.
         assert_eq!(read(&client, "sized://large").await.text.as_deref(), Some("not really"));
     })
     .await;
@@ -296,7 +296,7 @@ async fn row_043_annotations_say_for_whom_it_is() {
     resources.push(ResourceEntry::define(by_hand, || async { "h" }));
     each_wire(&serving(resources), async |client| {
         let mut all = Annotations::new().with_audience(vec![Role::User, Role::Assistant]).with_priority(0.9);
-        // Only revisions that know of the date get it.
+        // Only revisions that know the date get it.
         if client.protocol_version() >= ProtocolVersion::V2025_06_18 {
             all = all.with_last_modified("2026-07-28T00:00:00Z");
         }
@@ -544,7 +544,7 @@ async fn row_049_a_stream_is_read_to_its_end() {
     .await;
 }
 
-/// Files that are gone with the test.
+/// Files that are deleted at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -594,11 +594,11 @@ async fn row_050_a_file_has_the_media_type_that_it_seems_to_have() {
         .resources([
             shown("files://picture", folder.file("a.PNG", b"\x89PNG")),
             shown("files://svg", folder.file("a.svg", b"<svg/>")),
-            // Text as far as its bytes go, but nothing to read.
+            // Its bytes are text, but it is not meant to be read as text.
             shown("files://pdf", folder.file("a.pdf", b"%PDF")),
             shown("files://words", folder.file("unknown", "für".as_bytes())),
             shown("files://noise", folder.file("unknown.bin7", b"\xff\xfe")),
-            // It says that it is text, and is not.
+            // Declared as text, but it is not.
             shown("files://lie", folder.file("lie.txt", b"\xff\xfe")),
             listed_as("files://told", "text/x-log", folder.file("told.bin", b"told")),
             shown("files://missing", folder.0.join("missing")),
@@ -643,7 +643,7 @@ async fn row_051_text_contents_pass_as_they_are() {
     each_wire(&serving(resources![whole_text, whole_bare]), async |client| {
         let own = text("elsewhere://text", "text/x-own", "mine");
         assert_eq!(read(&client, "whole://text").await, own);
-        // Nothing is filled in.
+        // Missing members are not filled in.
         let bare = read(&client, "whole://bare").await;
         assert_eq!((bare.uri.as_str(), bare.text.as_deref()), ("whole://bare", Some("bare")));
         assert_eq!((bare.mime_type, bare.blob), (None, None));
@@ -674,7 +674,7 @@ async fn row_052_blob_contents_pass_as_they_are() {
     .await;
 }
 
-/// Resources that return JSON: where, listed as what, and the JSON.
+/// Resources that return JSON: the URI, the declared media type, and the JSON.
 fn dynamic(cases: impl IntoIterator<Item = (&'static str, Option<&'static str>, Value)>) -> Server {
     let entry = |(uri, mime_type, value): (&str, Option<&str>, Value)| {
         let mut definition = Resource::new(uri, "dynamic");
@@ -703,7 +703,7 @@ async fn row_053_a_map_with_the_key_text_is_text() {
             ("map://untyped", text("map://untyped", "text/plain", "hi")),
             ("map://listed", text("map://listed", "text/csv", "a,b")),
             ("map://elsewhere", text("other://place", "text/plain", "hi")),
-            // Only text is text: anything else is JSON.
+            // Only a string counts as text: anything else is JSON.
             ("map://number", text("map://number", "application/json", r#"{"text":5}"#)),
             (
                 "map://other",
@@ -734,7 +734,7 @@ async fn row_054_a_map_with_the_key_blob_is_a_blob() {
         ] {
             assert_eq!(read(&client, &contents.uri).await, contents);
         }
-        // What is no Base64 would only break whoever decodes it.
+        // Invalid Base64 would break the client that decodes it.
         let error = refused(&client, "map://broken").await;
         assert_eq!(error.code.0, -32603);
         assert!(!error.message.contains("secret"), "{error}");
@@ -761,7 +761,7 @@ async fn row_055_a_list_of_contents_is_several_entries() {
     each_wire(&serving(resources![several, none_of_several]), async |client| {
         let result = client.read_resource("several://list").await.unwrap();
         assert_eq!(result.contents, several());
-        // A folder with nothing in it is no error.
+        // An empty folder is not an error.
         let result = client.read_resource("several://none").await.unwrap();
         assert!(result.contents.is_empty(), "{result:?}");
     })
@@ -885,7 +885,7 @@ async fn row_057_any_other_error_is_hidden() {
     .await;
 }
 
-/// The old page knew one kind of error; what it promised still holds for every kind.
+/// The original page knew one kind of error; its guarantees hold for every kind.
 #[tokio::test]
 async fn row_058_an_error_of_any_class_is_an_error() {
     let mut resources = failing();
@@ -923,7 +923,7 @@ async fn row_058_an_error_of_any_class_is_an_error() {
             assert_eq!(error.code.0, expected, "{uri}");
             assert!(!error.message.is_empty());
         }
-        // What only a reader for all of them knows fails the same way.
+        // Errors of the common reader are handled in the same way.
         assert_eq!(refused(&client, "fails://unread").await.code.0, not_found(&client));
         assert_eq!(refused(&client, "fails://reader").await, RpcError::internal("the reader says no"));
     })

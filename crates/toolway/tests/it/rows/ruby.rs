@@ -1,4 +1,4 @@
-//! Rows 212, 219–221 and 234–249: the ways to define tools, prompts and resources, and what a server says about itself.
+//! Rows 212, 219–221 and 234–249: the ways to define tools, prompts and resources, and how a server describes itself.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ fn everything() -> ServerBuilder {
 #[tokio::test]
 async fn row_212_the_methods_of_the_protocol_are_served() {
     each_wire(&everything().build().unwrap(), async |client| {
-        // Asks for `ping`, or for what took its place.
+        // Sends `ping`, or the request that replaced it.
         client.ping().await.unwrap();
         for (method, member) in [
             ("tools/list", "tools"),
@@ -84,7 +84,7 @@ async fn row_212_the_methods_of_the_protocol_are_served() {
         assert_eq!(client.read_resource("ruby://gems/mcp").await.unwrap().text(), Some("the gem mcp"));
         let other: toolway::Result<RawJson> = client.request("tools/remove", json!({})).await;
         assert_eq!(code(other), -32601);
-        // The stateless era knows no handshake and no ping.
+        // The stateless era has neither a handshake nor a ping.
         let is_stateless = client.protocol_version() >= ProtocolVersion::V2026_07_28;
         let ping = client.request("ping", json!({})).await;
         match ping {
@@ -111,7 +111,7 @@ struct Whom {
 
 #[tokio::test]
 async fn row_219_a_tool_can_be_added_to_a_running_server() {
-    // It has nothing at first.
+    // It has no tools at first.
     let server = new().build().unwrap();
     assert_eq!(code(toolway::testing::connect(&server).await.tools().await), -32601);
     let was_there = std::cell::Cell::new(false);
@@ -132,7 +132,7 @@ async fn row_219_a_tool_can_be_added_to_a_running_server() {
         let schema: Value = tools[0].input_schema.decode().unwrap();
         assert_eq!(schema["properties"]["name"], json!({"type": "string", "description": "Whom to greet."}));
         assert_eq!(text(&client, "greet", json!({"name": "Ada"})).await, "hello Ada");
-        // A second one of its name changes nothing.
+        // A second one with the same name changes nothing.
         let error = server.add_tool(ToolEntry::from_fn("greet", || async { "other" })).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Misuse);
         assert!(error.to_string().contains("two tools have the name `greet`"), "{error}");
@@ -142,7 +142,7 @@ async fn row_219_a_tool_can_be_added_to_a_running_server() {
         assert_eq!(code(client.call("greet", json!({"name": "Ada"})).await), -32602);
     })
     .await;
-    // Those who are there hear of it.
+    // Connected clients are notified.
     let server = everything().build().unwrap();
     each_session(&server, async |client| {
         let mut news = client.news();
@@ -176,7 +176,7 @@ async fn row_220_a_text_goes_in_and_a_text_comes_out() {
     assert_eq!(answer, json!({"jsonrpc": "2.0", "id": "a-1", "result": result}));
     // A function: asking again changes nothing, and no handshake is needed.
     assert_eq!(ask(call(json!("a-1"), "add", json!({"a": 2, "b": 3}))).await, answer);
-    // Values of the caller's own travel beside the text, for this request only.
+    // The caller's own values accompany the text, for this request only.
     let request = call(json!(2), "whoami", json!({})).to_string();
     let known = server.handle_json(&*request, Extensions::new().with(User("ada"))).await.unwrap();
     let known: Value = serde_json::from_str(&known).unwrap();
@@ -191,7 +191,7 @@ async fn row_220_a_text_goes_in_and_a_text_comes_out() {
     let broken = server.handle_json("{oops", Extensions::new()).await.unwrap();
     let broken: Value = serde_json::from_str(&broken).unwrap();
     assert_eq!((&broken["id"], &broken["error"]["code"]), (&Value::Null, &json!(-32700)));
-    // What asks for nothing is answered with nothing.
+    // A message that needs no answer gets none.
     let told = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     assert_eq!(server.handle_json(told, Extensions::new()).await, None);
     let stray = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
@@ -255,14 +255,14 @@ async fn row_221_a_server_has_a_name_a_version_and_everything_else_that_was_said
         assert_eq!(text(&client, "hello", json!({})).await, "good day");
     })
     .await;
-    // Name and version are all it takes.
+    // Only a name and a version are required.
     each_wire(&Server::new("bare", "0").build().unwrap(), async |client| {
         let info = client.server_info().unwrap();
         assert_eq!((&*info.name, &*info.version, &info.title), ("bare", "0", &None));
         assert_eq!(client.instructions(), None);
     })
     .await;
-    // What a handler needs and nobody gave is found out before anybody calls.
+    // State that a handler needs and that is missing is reported before the first call.
     let error = Server::new("app", "1").tools(tools![hello]).build().unwrap_err().to_string();
     assert!(error.contains("tool `hello`: it takes `State<"), "{error}");
 }
@@ -292,7 +292,7 @@ async fn sum(arguments: Value) -> Value {
     json!({"sum": arguments["a"].as_f64().unwrap() + arguments["b"].as_f64().unwrap()})
 }
 
-/// What a tool that is defined like this looks like to everybody, whichever way it came.
+/// Checks that a tool with this definition looks the same, however it was defined.
 async fn is_the_sum_tool(client: &Client, name: &str) {
     let version = client.protocol_version();
     let tools = client.tools().await.unwrap();
@@ -307,14 +307,14 @@ async fn is_the_sum_tool(client: &Client, name: &str) {
     assert_eq!(read_only, (version >= ProtocolVersion::V2025_03_26).then_some(Some(true)));
     let result = client.call(name, json!({"a": 1.5, "b": 2})).await.unwrap();
     assert_eq!((result.is_error(), result.first_text()), (false, Some(r#"{"sum":3.5}"#)));
-    // The schema is enforced, also where a handler would take anything.
+    // The schema is enforced, even if the handler would accept anything.
     let wrong = client.call(name, json!({"a": 1, "c": 2})).await.unwrap();
     assert!(wrong.is_error());
     let text = wrong.first_text().unwrap();
     assert!(text.contains("`b` is missing") && text.contains("unknown argument `c`"), "{text}");
 }
 
-/// A type that says everything itself.
+/// A type that implements everything by hand.
 struct SumTool;
 
 impl ToolHandler for SumTool {
@@ -358,7 +358,7 @@ async fn row_234_a_type_can_be_a_tool_with_everything_a_tool_has() {
         is_the_sum_tool(&client, "sum").await;
     })
     .await;
-    // The same with less writing: the fields are the schema.
+    // The same with less code: the fields are the schema.
     each_wire(&new().tools(tools![SumArguments]).build().unwrap(), async |client| {
         let tools = client.tools().await.unwrap();
         let schema: Value = tools[0].input_schema.decode().unwrap();
@@ -378,7 +378,7 @@ async fn row_234_a_type_can_be_a_tool_with_everything_a_tool_has() {
 async fn row_235_a_tool_can_be_a_definition_and_a_closure() {
     let server = new().tool(ToolEntry::define(sum_definition("sum"), sum)).build().unwrap();
     each_wire(&server, async |client| is_the_sum_tool(&client, "sum").await).await;
-    // A definition that clients would choke on is found out before it is served.
+    // A definition that clients cannot handle is reported before it is served.
     for (schema, complaint) in [
         (json!([]), "`type` must be \"object\", it is none"),
         (json!({"properties": {}}), "`type` must be \"object\", it is none"),
@@ -405,7 +405,7 @@ async fn row_236_a_tool_can_be_defined_on_the_server_itself() {
         is_the_sum_tool(&client, "sum_too").await;
     })
     .await;
-    // A wrong one is refused, and the server goes on as it was.
+    // An invalid one is refused, and the server continues unchanged.
     let wrong = ToolEntry::define(Tool::new("", json!({"type": "object"})), || async {});
     assert_eq!(server.add_tool(wrong).unwrap_err().kind(), ErrorKind::Misuse);
     assert_eq!(connect(&server).await.tools().await.unwrap().len(), 3);
@@ -489,7 +489,7 @@ async fn row_238_what_annotations_do_not_say_reads_as_the_protocol_says() {
     assert_eq!(read(&ToolAnnotations::default()), (false, true, false, true));
     each_wire(&new().tools(tools![unsaid, reads, contrary]).build().unwrap(), async |client| {
         let tools = client.tools().await.unwrap();
-        // Nothing is sent for what was not said.
+        // Annotations that were not set are not sent.
         let wire: Value = client.request("tools/list", json!({})).await.unwrap().decode().unwrap();
         assert!(wire["tools"][0].get("annotations").is_none());
         assert_eq!(read(&tools[0].annotations.clone().unwrap_or_default()), (false, true, false, true));
@@ -497,7 +497,7 @@ async fn row_238_what_annotations_do_not_say_reads_as_the_protocol_says() {
             return;
         }
         assert_eq!(wire["tools"][1]["annotations"], json!({"readOnlyHint": true}));
-        // What only reads destroys nothing, whatever the default says.
+        // A read-only tool is not destructive, whatever the default says.
         assert_eq!(read(tools[1].annotations.as_ref().unwrap()), (true, false, false, true));
         assert_eq!(read(tools[2].annotations.as_ref().unwrap()), (false, false, true, false));
     })
@@ -520,7 +520,7 @@ async fn row_239_annotations_are_sent_to_revisions_that_know_them() {
                 assert_eq!(contrary, Some(&hints));
             }
         }
-        // Either way the tool works.
+        // The tool works in both cases.
         assert!(!client.call("contrary", json!({})).await.unwrap().is_error());
     })
     .await;
@@ -574,7 +574,7 @@ async fn row_240_an_output_schema_is_that_of_an_object_unless_it_says_otherwise(
         assert_eq!(text(&client, "array", json!({})).await, "[1,2]");
         assert_eq!(text(&client, "stated", json!({})).await, "[1,2]");
         assert_eq!(text(&client, "untyped", json!({"n": 5})).await, r#"{"n":5}"#);
-        // A result that breaks the promise is not sent.
+        // A result that does not match its schema is not sent.
         let broken = client.call("untyped", json!({"n": "five"})).await.unwrap();
         assert!(broken.is_error());
         assert_eq!(broken.structured_content, None);
@@ -622,7 +622,7 @@ async fn row_241_a_handler_can_check_its_result_against_the_schema() {
         assert_eq!(text(&client, "careless", json!({})).await, "fine");
     })
     .await;
-    // Without a call too.
+    // The same check without a call.
     let tool = server.tool("honest").unwrap();
     assert_eq!(tool.check_output(&json!({"n": 0})), Ok(()));
     assert!(tool.check_output(&json!({"n": 0.5})).unwrap_err().contains("member `n`"));
@@ -680,7 +680,7 @@ fn review_text(code: &str, style: Option<&str>) -> Prompt {
         .user(format!("Review {code}."))
 }
 
-/// A type that says everything itself.
+/// A type that implements everything by hand.
 struct ReviewPrompt;
 
 impl PromptHandler for ReviewPrompt {
@@ -787,7 +787,7 @@ async fn row_244_an_argument_of_a_prompt_has_a_name_a_title_a_description_and_ma
             assert_eq!(style.name, "style");
             assert_eq!((&style.title, &style.description), (&None, &None));
             assert_eq!(style.required, Some(false));
-            // What is required has to be there, and what is unknown must not.
+            // Required arguments must be there, and unknown ones must not.
             let name = &prompt.name;
             let error = client.get_prompt(name, [("style", "long")]).await.unwrap_err();
             let rpc = error.rpc().unwrap();
@@ -829,7 +829,7 @@ async fn row_245_a_prompt_gets_its_arguments_and_the_call_and_gives_messages() {
         .unwrap();
     each_wire(&server, async |client| {
         let version = client.protocol_version();
-        // Only what people fill in is an argument.
+        // Only values that users fill in are arguments.
         let arguments = client.prompts().await.unwrap()[0].arguments.clone().unwrap();
         assert_eq!(arguments.len(), 1);
         assert_eq!(arguments[0].name, "topic");
@@ -851,7 +851,7 @@ async fn row_246_the_description_of_a_filled_prompt_reaches_the_client() {
         for name in REVIEWERS {
             let result = client.get_prompt(name, [("code", "x"), ("style", "long")]).await.unwrap();
             assert_eq!(result.description.as_deref(), Some("A long review"), "{name}");
-            // It belongs to this filling, not to the prompt.
+            // The description belongs to this result, not to the prompt.
             let result = client.get_prompt(name, [("code", "x")]).await.unwrap();
             assert_eq!(result.description.as_deref(), Some("A short review"), "{name}");
         }
@@ -900,7 +900,7 @@ async fn row_247_a_resource_may_be_metadata_that_one_handler_reads() {
         assert_eq!(contents.len(), 1);
         assert_eq!((&*contents[0].uri, contents[0].text.as_deref()), ("meta://motd", Some("be kind")));
         assert_eq!(contents[0].mime_type.as_deref(), Some("text/x-motd"));
-        // What has a handler of its own is not the common one's business.
+        // The common reader is not called for a resource with its own handler.
         assert_eq!(client.read_resource("ruby://readme").await.unwrap().text(), Some("# Ruby"));
         assert_eq!(code(client.read_resource("meta://unknown").await), not_found(&client));
         let error = client.read_resource("meta://locked").await.unwrap_err();
@@ -911,7 +911,7 @@ async fn row_247_a_resource_may_be_metadata_that_one_handler_reads() {
 
 #[tokio::test]
 async fn row_248_a_resource_that_nobody_reads_is_not_found() {
-    // Registered, it is a mistake of the author.
+    // Registered without a handler, it is a mistake of the author.
     for entry in
         [ResourceEntry::described_only(metadata()), ResourceEntry::described_only(template_metadata())]
     {
@@ -919,7 +919,7 @@ async fn row_248_a_resource_that_nobody_reads_is_not_found() {
         let error = new().resource(entry).build().unwrap_err().to_string();
         assert!(error.contains(&format!("resource `{uri}`: nobody reads it")), "{error}");
     }
-    // Listed by a handler, it is an error when somebody tries, never an empty answer.
+    // Listed by a handler, reading it is an error, never an empty answer.
     let server = new().list_resources(|| async { vec![metadata()] }).build().unwrap();
     each_wire(&server, async |client| {
         assert_eq!(client.resources().await.unwrap()[0].uri, "meta://motd");
@@ -930,7 +930,7 @@ async fn row_248_a_resource_that_nobody_reads_is_not_found() {
         assert_eq!(data, json!({"uri": "meta://motd"}));
     })
     .await;
-    // Without any resources there is no such method.
+    // Without any resources the method does not exist.
     each_wire(&new().tools(tools![add]).build().unwrap(), async |client| {
         assert_eq!(code(client.read_resource("meta://motd").await), -32601);
     })
@@ -967,7 +967,7 @@ async fn row_249_a_template_may_be_metadata_too() {
         }
     })
     .await;
-    // What is no template is found out early.
+    // An invalid template is reported early.
     for (template, complaint) in [
         ("meta://users/{id", "meta://users/{id"),
         ("meta://users", "the template has no variables: make it a resource"),

@@ -1,4 +1,4 @@
-//! Rows 213–215, 217 and 218: methods of one's own, and what a running server tells unasked.
+//! Rows 213–215, 217 and 218: custom methods, and notifications of a running server.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -75,7 +75,7 @@ async fn row_214_a_notification_of_ones_own_is_heard_and_not_answered() {
         client.ping().await.unwrap();
     })
     .await;
-    // On the wire: what comes back is the answer to what was asked after it.
+    // On the wire: the next message is the answer to the later request.
     let mut talk = Talk::start(&server);
     talk.send_json(json!({"jsonrpc": "2.0", "method": "acme/seen", "params": {"page": 1}})).await;
     talk.send_json(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).await;

@@ -1,4 +1,4 @@
-//! Schemas: what a signature says about arguments, what the author adds, and that calls keep to it (rows 93 to 105).
+//! Schemas: what a signature says about arguments, what the author adds, and how calls are checked (rows 93 to 105).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,14 +16,14 @@ async fn schema(client: &Client, tool: &str) -> Value {
     tool.input_schema.decode().unwrap()
 }
 
-/// What the tool answers.
+/// Calls a tool and returns its text.
 async fn said(client: &Client, tool: &str, arguments: Value) -> String {
     let result = client.call(tool, arguments).await.unwrap();
     assert!(!result.is_error(), "{result:?}");
     result.first_text().unwrap().to_owned()
 }
 
-/// What the model is told instead of an answer.
+/// Calls a tool that must fail, and returns the text for the model.
 async fn refused(client: &Client, tool: &str, arguments: Value) -> String {
     let result = client.call(tool, arguments).await.unwrap();
     assert!(result.is_error(), "{result:?}");
@@ -107,7 +107,7 @@ async fn row_093_the_schema_follows_from_the_signature() {
             said(&client, "types", arguments.clone()).await,
             r#"true 1 -1 0.5 n ["a"] (2, false) {"x": 3} Large s None [null]"#
         );
-        // What the schema says is what is done.
+        // The schema is enforced.
         for (name, wrong) in [
             ("flag", json!(1)),
             ("count", json!(-1)),
@@ -172,7 +172,7 @@ async fn row_094_what_has_no_default_is_required() {
             assert_eq!(schema["required"], json!(["must"]), "{tool}");
             assert_eq!(schema["properties"]["may"], json!({"type": "integer", "minimum": 0}), "{tool}");
             assert_eq!(refused(&client, tool, json!({})).await, "argument `must` is missing", "{tool}");
-            // `null` is nothing, not a value.
+            // `null` is not a value for a required argument.
             let text = refused(&client, tool, json!({"must": null})).await;
             assert_eq!(text, "argument `must`: expected a string, got null", "{tool}");
         }
@@ -312,7 +312,7 @@ async fn row_097_a_format_is_told_and_checked() {
             assert!(text.starts_with(&format!("argument `{name}`: expected {noun}")), "{text}");
             assert!(text.ends_with(&format!("got {bad:?}")), "{text}");
         }
-        // A format that nobody knows tells readers something and refuses nothing.
+        // An unknown format is shown to readers and refuses nothing.
         assert_eq!(schema["properties"]["phone"], json!({"type": "string", "format": "phone"}));
         assert_eq!(said(&client, "formats", json!({"phone": "?"})).await, "?");
     })
@@ -359,7 +359,7 @@ async fn row_098_minimum_and_maximum_are_told_and_checked() {
             (json!({"name": "four"}), "argument `name`: expected at most 3 characters, got 4"),
             (json!({"list": []}), "argument `list`: expected at least 1 item, got none"),
             (json!({"list": [1, 1]}), "argument `list`: expected items that all differ, got 1 twice"),
-            // Everything at once: a model corrects itself in one step.
+            // All mistakes at once: a model corrects itself in one step.
             (
                 json!({"age": 1, "step": 1}),
                 "argument `age`: expected at least 18, got 1; argument `step`: expected a multiple of 5, got 1",
@@ -579,7 +579,7 @@ async fn row_102_the_whole_beats_the_argument_beats_the_tool_beats_the_types() {
     .await;
 }
 
-/// Everything that JSON Schema can say and the types cannot.
+/// Everything that JSON Schema can express and the types cannot.
 fn rich() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -627,7 +627,7 @@ async fn row_103_a_whole_schema_may_say_anything() {
     })
     .await;
 
-    // What few schemas say needs the feature `full-schema`; without it the server says so when it is built.
+    // Rare keywords need the feature `full-schema`; without it building the server fails with that advice.
     let mut full = rich();
     full["if"] = json!({"properties": {"level": {"const": 1}}});
     full["then"] = json!({"required": ["home"]});
@@ -665,7 +665,7 @@ async fn row_103_a_whole_schema_may_say_anything() {
     .await;
 }
 
-/// Found by itself, in a module of its own.
+/// Found by discovery, in its own module.
 mod found {
     use toolway::prelude::*;
 
@@ -768,13 +768,13 @@ async fn row_105_arguments_are_checked_before_the_function_runs() {
             assert!(text.contains(expected), "{tool} {arguments}: {text}");
         }
         assert_eq!(runs.0.load(Ordering::SeqCst), before, "no function has run");
-        // What one thing only can be meant by is taken for it.
+        // A value with only one possible meaning is coerced.
         let count = said(&client, "charge", json!({"amount": "5", "to": to})).await;
         assert_eq!(count, (before + 1).to_string());
         assert_eq!(said(&client, "closure", json!({"amount": 5})).await, (before + 2).to_string());
     })
     .await;
-    // To the letter, if the server wants it so.
+    // Without coercion, if the server is strict.
     let strict =
         Server::new("strict", "1.0.0").strict().state(Runs::default()).tools(tools()).build().unwrap();
     each_wire(&strict, async |client| {

@@ -1,4 +1,4 @@
-//! Rows 59–66: a template stands for a family of resources; what varies in the URI becomes parameters.
+//! Rows 59–66: a template stands for many resources; the variables in the URI become parameters.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ fn serving(resources: Vec<ResourceEntry>) -> Server {
     Server::new("templates", "1.0.0").resources(resources).build().unwrap()
 }
 
-/// A family that answers with what its variables are, in the order in which they come.
+/// A template that returns its variables, in order.
 fn family(template: &str) -> ResourceEntry {
     ResourceEntry::define(ResourceTemplate::new(template, "family"), |reading: Reading| async move {
         let pairs = reading.variables.iter().map(|(name, value)| match value.as_text() {
@@ -23,7 +23,7 @@ fn family(template: &str) -> ResourceEntry {
     })
 }
 
-/// What is wrong with resources, as their author reads it.
+/// Returns the mistakes in resources, as their author reads them.
 fn mistakes(resources: Vec<ResourceEntry>) -> String {
     let error = Server::new("templates", "1.0.0").resources(resources).build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Misuse);
@@ -41,7 +41,7 @@ async fn refused(client: &Client, uri: &str) -> RpcError {
     client.read_resource(uri).await.unwrap_err().rpc().unwrap().clone()
 }
 
-/// No resource has this URI. The protocol changed its mind about the code.
+/// Checks that no resource has this URI. The code changed between revisions.
 async fn is_not_found(client: &Client, uri: &str) {
     let is_new = client.protocol_version() >= ProtocolVersion::V2026_07_28;
     let error = refused(client, uri).await;
@@ -80,7 +80,7 @@ async fn row_059_templates_have_a_list_of_their_own() {
             templates,
             [
                 "user://{id}/profile/{section}",
-                // Whatever the author wrote, clients get RFC 6570.
+                // Clients get RFC 6570, whatever syntax the author used.
                 "studies:///studies/{study_id}/cover",
                 "notes://{id}{?page,size}",
                 "tree:///{+where}",
@@ -93,7 +93,7 @@ async fn row_059_templates_have_a_list_of_their_own() {
         assert_eq!(read(&client, "user://index").await, "everybody");
     })
     .await;
-    // A server of families only has an empty list of resources, which is not the same as none.
+    // A server with only templates has an empty list of resources, which differs from having none.
     each_wire(&serving(resources![profile]), async |client| {
         assert!(client.resources().await.unwrap().is_empty());
         assert_eq!(client.resource_templates().await.unwrap().len(), 1);
@@ -119,7 +119,7 @@ async fn row_059_templates_have_a_list_of_their_own() {
 async fn row_060_a_uri_gives_its_variables_to_the_function() {
     each_wire(&serving(resources![profile, users]), async |client| {
         assert_eq!(read(&client, "user://123/profile/settings").await, "settings of 123");
-        // Values are decoded after they were cut out.
+        // Values are decoded after they were extracted.
         assert_eq!(read(&client, "user://J%C3%BCrgen/profile/a%3Fb").await, "a?b of Jürgen");
         assert_eq!(read(&client, "user://..a/profile/a+b&c=d").await, "a+b&c=d of ..a");
         for uri in [
@@ -127,7 +127,7 @@ async fn row_060_a_uri_gives_its_variables_to_the_function() {
             "user://123/settings/profile",
             "user://123/profile/settings/more",
             "user://123/profile/settings?more=1",
-            // An encoded delimiter does not get out of its segment.
+            // An encoded delimiter does not leave its segment.
             "user://1%2F2/profile/settings",
             "user://123/profile/%2E%2E",
             "user://123/profile/..",
@@ -177,7 +177,7 @@ async fn row_061_a_name_that_fits_nothing_is_refused_when_the_server_is_built() 
 
     let mut resources = resources![swapped];
     resources.push(family("notes://{id}/{part}").completer("part", completer()));
-    // Not the same shape: the more literal one is asked first, wherever it stands.
+    // Not the same shape: the more literal one is tried first, in any order.
     resources.push(family("notes://{id}/summary"));
     let server = serving(resources);
     assert!(server.add_resource(family("notes://{number}/{section}")).is_err());
@@ -201,11 +201,11 @@ async fn row_062_variables_come_by_name_and_in_the_order_of_the_template() {
     each_wire(&server, async |client| {
         assert_eq!(read(&client, "swapped://a/b/3").await, "first=a second=b third=3");
         assert_eq!(read(&client, "z://1/2/3?q=4&b=5").await, "z=1 a=2 m=3 q=4 b=5");
-        // The URI may say it the other way round; the template has its order.
+        // The URI may have another order; the variables are in the order of the template.
         assert_eq!(read(&client, "z://1/2/3?b=5&q=4").await, "z=1 a=2 m=3 q=4 b=5");
     })
     .await;
-    // The other direction takes the template's order too.
+    // Building a URI also uses the template's order.
     assert_eq!(swapped::uri("a", "b/c", 3), "swapped://a/b%2Fc/3");
     let values = [("third", "3"), ("first", "a"), ("second", "b")];
     assert_eq!(server.resource_uri("swapped", values).as_deref(), Some("swapped://a/b/3"));
@@ -245,7 +245,7 @@ async fn row_063_all_variables_are_required() {
         ] {
             assert_eq!(read(&client, uri).await, found);
         }
-        // What the template does not know names another resource.
+        // An unknown parameter makes it another URI.
         is_not_found(&client, "search://notes?page=2").await;
     })
     .await;
@@ -388,7 +388,7 @@ async fn row_065_a_template_says_what_a_resource_says() {
             all = all.with_icons(vec![Icon::new("https://app.example/note.png")]);
         }
         assert_eq!(*dressed, all.with_annotations(Box::new(annotations)));
-        // The media type of the family is that of its members.
+        // The media type of the template applies to its resources.
         let result = client.read_resource("dressed://7").await.unwrap();
         let contents = ResourceContents::new("dressed://7").with_mime_type("text/markdown").with_text("# 7");
         assert_eq!(result.contents, [contents]);

@@ -1,4 +1,4 @@
-//! Rows 18–37: what a tool says about itself, what it takes, and what becomes of what it returns.
+//! Rows 18–37: how a tool describes itself, which arguments it accepts, and what its return value becomes.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ async fn call(client: &Client, tool: &str) -> CallToolResult {
     client.call(tool, json!({})).await.unwrap().into_inner()
 }
 
-/// The result as it came, without what the codec wraps around it.
+/// Returns the result as it was received, without what the codec adds.
 async fn raw(client: &Client, tool: &str) -> Value {
     let result = call(client, tool).await;
     let mut blocks = Vec::new();
@@ -143,7 +143,7 @@ fn with_meta() {}
 async fn row_020_a_tool_may_carry_any_meta() {
     let meta = json!({"team": "docs", "example.com/limits": {"rate": 5, "burst": [1, 2]}});
     each_wire(&serve(tools![with_meta, plain]), async |client| {
-        // As a program reads it, and as it stands on the wire.
+        // As a program reads it, and as it is on the wire.
         let tools = client.tools().await.unwrap();
         let wire: Value = client.request("tools/list", json!({})).await.unwrap().decode().unwrap();
         if client.protocol_version() >= ProtocolVersion::V2025_06_18 {
@@ -309,7 +309,7 @@ async fn row_024_a_map_or_an_array_becomes_json_in_one_block() {
             assert_eq!(result.content.len(), 1, "{tool}");
             let text = result.first_text().unwrap();
             assert_eq!(serde_json::from_str::<Value>(text).unwrap(), json, "{tool}");
-            // Objects came with structured content, everything else later.
+            // Objects came with structured content, other values later.
             let first =
                 if json.is_object() { ProtocolVersion::V2025_06_18 } else { ProtocolVersion::V2026_07_28 };
             let structured = result.structured_content.map(|value| value.decode::<Value>().unwrap());
@@ -352,7 +352,7 @@ async fn row_025_nothing_becomes_the_text_null_in_parentheses() {
         assert_eq!(said.first_text(), Some("7"));
         let failed = client.call("maybe_number", json!({"number": 0})).await.unwrap();
         assert_eq!((failed.is_error(), failed.first_text()), (true, Some("not zero")));
-        // A schema that a missing value would break is not promised.
+        // A schema that a missing value would violate is not declared.
         let tools = client.tools().await.unwrap();
         assert!(tools.iter().all(|tool| tool.output_schema.is_none()));
     })
@@ -371,7 +371,7 @@ async fn checked_void(fail: bool) -> Result<(), ToolError> {
 async fn row_026_a_function_that_returns_nothing_gives_no_content() {
     each_wire(&serve(tools![void, checked_void]), async |client| {
         assert_eq!(raw(&client, "void").await, json!({"content": [], "isError": false}));
-        // The member is there: clients insist on it.
+        // The member is there, because clients require it.
         let result = call(&client, "void").await;
         assert_eq!((result.content.len(), result.structured_content), (0, None));
         let fine = client.call("checked_void", json!({"fail": false})).await.unwrap();
@@ -441,7 +441,7 @@ async fn row_028_code_is_fenced() {
     each_wire(&serve(tools![code, code_with_newline, code_with_fence]), async |client| {
         assert_eq!(texts(&client, "code").await, ["```rust\nfn main() {}\n```"]);
         assert_eq!(texts(&client, "code_with_newline").await, ["```python\na = 1\n```"]);
-        // The fence is one that the source does not close.
+        // The fence is longer than any in the source.
         let fenced = "````markdown\n```\nnested\n```\n````";
         assert_eq!(texts(&client, "code_with_fence").await, [fenced]);
     })
@@ -495,7 +495,7 @@ async fn row_030_a_sound_travels_in_base64_with_its_media_type() {
         for (tool, data, mime_type) in
             [("sound", "UklGRg==", "audio/wav"), ("other_sound", "AQ==", "audio/x-mine")]
         {
-            // The first revision has no sounds, and a block of an unknown type breaks its clients.
+            // The first revision has no audio, and a block of an unknown type breaks its clients.
             let block = if knows_sounds {
                 json!({"type": "audio", "data": data, "mimeType": mime_type})
             } else {
@@ -565,7 +565,7 @@ async fn row_032_several_blocks_stay_several_and_in_order() {
         let expected = json!([text("one"), image, text("three"), four]);
         assert_eq!(raw(&client, "tuple").await["content"], expected);
         assert_eq!(raw(&client, "empty_list").await["content"], json!([]));
-        // Blocks are for the model; none of it is a value for programs.
+        // Blocks are for the model; they are not structured content.
         assert_eq!(call(&client, "list").await.structured_content, None);
     })
     .await;
@@ -588,7 +588,7 @@ fn boxed() -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
 #[tokio::test]
 async fn row_033_a_tool_error_is_a_result_that_the_model_reads() {
     let tools = || tools![divide, boxed];
-    // The policy is about other errors: what its author wrote for the model is never hidden.
+    // The policy is about other errors: a text that the author wrote for the model is never hidden.
     for policy in [ErrorPolicy::Hidden, ErrorPolicy::Rpc, ErrorPolicy::Verbose] {
         let server = Server::new("tools", "1.0.0").tools(tools()).errors(policy).build().unwrap();
         each_wire(&server, async |client| {
@@ -604,7 +604,7 @@ async fn row_033_a_tool_error_is_a_result_that_the_model_reads() {
     }
 }
 
-/// An error with a reason below.
+/// An error with a source.
 #[derive(Debug)]
 struct Broken(std::io::Error);
 
@@ -658,7 +658,7 @@ fn is_generic(text: &str, tool: &str) -> bool {
 
 #[tokio::test]
 async fn row_034_any_other_error_is_told_in_general_words_only() {
-    // As a JSON-RPC error, where the author wants it so.
+    // As a JSON-RPC error, if the author chose that.
     each_wire(&failing(ErrorPolicy::Rpc), async |client| {
         for tool in FAILING {
             let error = client.call(tool, json!({})).await.unwrap_err();
@@ -670,7 +670,7 @@ async fn row_034_any_other_error_is_told_in_general_words_only() {
         assert_eq!(texts(&client, "yes").await, ["true"], "one failed call is one failed call");
     })
     .await;
-    // As a result that the model reads, unless told otherwise.
+    // By default, as a result that the model reads.
     assert_eq!(ErrorPolicy::default(), ErrorPolicy::Hidden);
     each_wire(&failing(ErrorPolicy::Hidden), async |client| {
         for tool in FAILING {
@@ -702,7 +702,7 @@ async fn row_035_every_error_reaches_the_client_as_something_it_understands() {
         assert!(text.contains("the password is 1234"), "{text}");
     })
     .await;
-    // An error of the protocol is sent as it is, whatever the policy.
+    // An error of the protocol is sent unchanged, whatever the policy.
     for policy in [ErrorPolicy::Hidden, ErrorPolicy::Rpc, ErrorPolicy::Verbose] {
         each_wire(&failing(policy), async |client| {
             let error = client.call("refused", json!({})).await.unwrap_err();
@@ -745,7 +745,7 @@ fn typed_arguments(name: &str, value: Value) -> Value {
 #[tokio::test]
 async fn row_036_arguments_are_read_as_the_types_that_the_function_has() {
     let expected = "-3 7 1.5 t true [1, 2] Foot";
-    // The right type, and what can only mean it.
+    // The right type, and values with only one possible meaning.
     let meant = [
         ("whole", json!(-3)),
         ("whole", json!("-3")),
@@ -756,7 +756,7 @@ async fn row_036_arguments_are_read_as_the_types_that_the_function_has() {
         ("list", json!("[1, 2]")),
         ("list", json!(["1", 2])),
     ];
-    // What means nothing is refused, with the name of the argument.
+    // Values without such a meaning are refused, with the name of the argument.
     let wrong = [
         ("whole", json!(1.5)),
         ("whole", json!("three")),
@@ -774,10 +774,10 @@ async fn row_036_arguments_are_read_as_the_types_that_the_function_has() {
             let result = client.call("typed", typed_arguments(name, value.clone())).await.unwrap();
             assert_eq!((result.is_error(), result.first_text()), (false, Some(expected)), "{name} {value}");
         }
-        // A number where text is wanted is that text.
+        // A number where a string is expected becomes that string.
         let result = client.call("typed", typed_arguments("text", json!(5))).await.unwrap();
         assert_eq!(result.first_text(), Some("-3 7 1.5 5 true [1, 2] Foot"));
-        // A whole number is a number.
+        // An integer is a number.
         let result = client.call("typed", typed_arguments("number", json!(2))).await.unwrap();
         assert_eq!(result.first_text(), Some("-3 7 2 t true [1, 2] Foot"));
         for (name, value) in &wrong {
@@ -788,7 +788,7 @@ async fn row_036_arguments_are_read_as_the_types_that_the_function_has() {
         }
     })
     .await;
-    // To the letter, where the author wants it so.
+    // Without coercion, if the server is strict.
     let strict = Server::new("tools", "1.0.0").tools(tools![typed]).strict().build().unwrap();
     each_wire(&strict, async |client| {
         let result = client.call("typed", typed_arguments("whole", json!(-3))).await.unwrap();
@@ -846,7 +846,7 @@ async fn row_037_what_has_a_default_may_be_left_out() {
         assert_eq!(schema["required"], json!(["text"]));
         assert_eq!(schema["properties"]["focus"]["default"], "general");
         assert_eq!(schema["properties"]["depth"]["default"], 3);
-        // `serde` knows defaults too.
+        // `serde` has defaults too.
         let result = client.call("by_hand", json!({"text": "t"})).await.unwrap();
         assert_eq!(result.first_text(), Some("t general None"));
         let schema: Value = tools[1].input_schema.decode().unwrap();

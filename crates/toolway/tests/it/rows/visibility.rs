@@ -1,4 +1,4 @@
-//! Rows 183–189, 197–201 and 233: who comes in, what it sees, and what a server leaves out.
+//! Rows 183–189, 197–201 and 233: which callers are admitted, what they see, and what a server leaves out.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -99,7 +99,7 @@ async fn row_183_only_allowed_prompts_are_listed() {
     let none = server().on_connect(async || small().only_prompts([""; 0])).build().unwrap();
     each_wire(&none, async |client| {
         assert_eq!(names(&client).await, [""; 0]);
-        // The others are as they were, and the server can do what it could.
+        // Other kinds are unchanged, and the capabilities are the same.
         assert_eq!(client.tools().await.unwrap().len(), 3);
         assert!(client.server_capabilities().prompts.is_some());
     })
@@ -118,7 +118,7 @@ async fn row_184_a_prompt_that_is_not_allowed_is_refused_as_one_that_is_not_ther
             (hidden.code(), message(&hidden)),
             (Some(Code::INVALID_PARAMS), "no such prompt: `scold`")
         );
-        // Nobody is helped to the name of something that is hidden, but to what is there.
+        // The name of a hidden element is not suggested, but the name of a visible one is.
         let near = client.get_prompt("scolt", NOTHING).await.unwrap_err();
         assert_eq!(message(&near), "no such prompt: `scolt`");
         let near = client.get_prompt("gree", NOTHING).await.unwrap_err();
@@ -136,7 +136,7 @@ async fn row_185_only_allowed_templates_are_listed_and_read() {
         let templates = client.resource_templates().await.unwrap();
         templates.into_iter().map(|template| template.name).collect::<Vec<_>>()
     };
-    // By its text, and by its name.
+    // By its template, and by its name.
     for allowed in ["notes://{id}", "note"] {
         let server =
             server().on_connect(move || async move { small().only_templates([allowed]) }).build().unwrap();
@@ -173,7 +173,7 @@ async fn row_186_only_allowed_tools_are_listed() {
         assert!(client.server_capabilities().tools.is_some());
     })
     .await;
-    // What is hidden once stays hidden.
+    // An element that was hidden once stays hidden.
     let twice = async || small().only_tools(["plan", "count"]).only_tools(["wipe", "count"]);
     let one = server().on_connect(twice).build().unwrap();
     each_wire(&one, async |client| assert_eq!(names(&client).await, ["count"])).await;
@@ -206,7 +206,7 @@ async fn only_allowed_resources_are_listed_and_read() {
             let uris: Vec<_> = client.resources().await.unwrap().into_iter().map(|one| one.uri).collect();
             assert_eq!(uris, ["notes://index"]);
             assert_eq!(client.read_resource("notes://index").await.unwrap().text(), Some("all"));
-            // A template takes this URI too, and is allowed; it does not get to answer.
+            // An allowed template matches this URI too, but does not answer it.
             let hidden = client.read_resource("notes://secret").await.unwrap_err();
             let never = client.read_resource("nothing://secret").await.unwrap_err();
             assert_eq!((hidden.code(), message(&hidden)), (never.code(), message(&never)));
@@ -259,13 +259,13 @@ async fn row_188_subscriptions_can_be_left_out() {
         for error in [client.subscribe("notes://index").await, client.unsubscribe("notes://index").await] {
             assert_eq!(error.unwrap_err().code(), Some(Code::METHOD_NOT_FOUND));
         }
-        // What is left is as it was.
+        // The rest is unchanged.
         assert_eq!(client.read_resource("notes://index").await.unwrap().text(), Some("all"));
     })
     .await;
 }
 
-/// A promise that could not be kept is not made.
+/// A server that cannot notify does not declare subscriptions.
 #[tokio::test]
 async fn where_nobody_can_be_told_nothing_can_be_subscribed_to() {
     let subscribe = json!({
@@ -336,7 +336,7 @@ async fn row_197_the_hook_sees_headers_and_query_and_admits() {
     assert_eq!(answer["result"]["contents"][0]["text"], "ann asked");
 }
 
-/// Every method of HTTP is refused in the same way; a pipe has no status, and reads the text.
+/// Every HTTP method is refused in the same way; a pipe has no status, and gets the text.
 async fn refusals(refuse: Refuse) -> (StatusCode, Option<String>, Value) {
     let again = refuse.clone();
     let server =
@@ -404,7 +404,7 @@ async fn row_200_what_the_hook_attaches_reaches_handlers_and_completions() {
 
 #[tokio::test]
 async fn row_201_a_plan_decides_what_is_seen_by_name() {
-    /// What a plan has, as an application would keep it: names.
+    /// The names that a plan includes, as an application would store them.
     fn plan_of(name: &str) -> Admit {
         match name {
             "large" => Admit::as_principal("bob").with(Plan("large")),
@@ -443,16 +443,16 @@ async fn row_233_the_revision_of_the_handshake_can_be_pinned() {
             assert_eq!(answers(&server, asked).await, [*pinned; 4], "{asked}");
         }
     }
-    // Nothing restores what is so without a pin.
+    // `protocol(None)` removes the pin.
     let server = || server().protocol(ProtocolVersion::V2025_03_26);
     let unpinned = server().protocol(None).build().unwrap();
     assert_eq!(answers(&unpinned, "2025-06-18").await, ["2025-06-18"; 4]);
     assert_eq!(answers(&unpinned, "soon").await, ["2025-11-25"; 4]);
-    // A client that asks for another one, or for none, speaks the pinned one.
+    // A client that requests another revision, or none, gets the pinned one.
     let mut talk = Talk::start(&server().build().unwrap());
     talk.send_json(json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}])).await;
     assert_eq!(talk.receive().await, json!([{"jsonrpc": "2.0", "id": 1, "result": {}}]), "batches are of it");
-    // Mistakes are told when the server is built.
+    // Mistakes are reported when the server is built.
     let mistake = |pin: &str| server().protocol(pin.to_owned()).build().unwrap_err().to_string();
     assert!(mistake("soon").contains(r#"`protocol`: unknown protocol version "soon", known are 2024-11-05"#));
     let stateless = mistake("2026-07-28");
