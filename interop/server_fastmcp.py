@@ -239,7 +239,7 @@ for number in range(1, 26):
 
 @server.prompt(title="Greeting")
 def greet(name: str, style: str = "plain") -> str:
-    """Greets somebody."""
+    """Greets a person."""
     return f"Greet {name} in a {style} way."
 
 

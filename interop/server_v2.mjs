@@ -212,7 +212,7 @@ function addPrompts(server) {
         'greet',
         {
             title: 'Greeting',
-            description: 'Greets somebody.',
+            description: 'Greets a person.',
             argsSchema: z.object({
                 name: completable(z.string(), names),
                 style: completable(z.string(), typed => styles.filter(style => style.startsWith(typed))).optional()

@@ -89,7 +89,7 @@ fn divide(a: f64, b: f64) -> Result<f64, ToolError> {
     Ok(a / b)
 }
 
-/// Fail in a way that is nobody's business.
+/// Fail for a reason that stays hidden.
 #[tool]
 fn fail() -> Result<String, ToolError> {
     Ok(std::fs::read_to_string("/nowhere/secret")?)
@@ -185,7 +185,7 @@ async fn chatter(ctx: Ctx) -> &'static str {
     "logged"
 }
 
-/// Wait until nobody wants the answer any more.
+/// Wait until the caller gives up.
 #[tool]
 async fn wait(waits: State<Waits>) {
     let _ended = Ended(waits.ended.clone());
@@ -349,7 +349,7 @@ async fn read_dynamic(reading: Reading) -> Option<String> {
     (1..=25).contains(&n).then(|| format!("dynamic {n}"))
 }
 
-/// Greet somebody.
+/// Greet a person.
 #[prompt]
 fn greet(
     /// Whom to greet.

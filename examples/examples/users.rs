@@ -67,7 +67,7 @@ impl Notes {
         format!("notes://{}", notes.len())
     }
 
-    /// Delete everybody's notes.
+    /// Delete the notes of all users.
     #[tool(destructive)]
     fn wipe(&self) -> usize {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).len()
@@ -81,7 +81,7 @@ impl Notes {
         (author == caller.as_str()).then(|| text.clone())
     }
 
-    /// How much there is of everybody.
+    /// How many notes all users have.
     #[resource("statistics://{kind}")]
     fn statistics(&self, kind: String) -> Option<String> {
         let notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);

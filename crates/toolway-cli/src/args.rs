@@ -313,7 +313,7 @@ pub(crate) struct Door {
     /// Serve HTTP, at the path `/mcp` of this address, instead of stdin and stdout.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = HTTP_ADDRESS)]
     pub(crate) http: Option<SocketAddr>,
-    /// Let other machines in, whoever asks there: without it, only an address of this machine is listened on.
+    /// Accept callers from other machines without asking who they are: without it, only an address of this machine is listened on.
     #[arg(long, requires = "http")]
     pub(crate) public: bool,
     /// The longest message that is sent and accepted: bytes, or 64M and the like.

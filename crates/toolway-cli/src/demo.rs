@@ -23,7 +23,7 @@ async fn add(
     a + b
 }
 
-/// Greet somebody by name.
+/// Greet a person by name.
 #[tool(title = "Greeting", read_only, idempotent)]
 fn greet(
     /// Who is greeted.

@@ -18,7 +18,7 @@ fn walrus() -> &'static str {
 mod zoo {
     use toolway::prelude::*;
 
-    /// In a module that nobody mentions.
+    /// In a module that is not mentioned.
     #[tool]
     fn bear() -> &'static str {
         "found bear"
@@ -54,7 +54,7 @@ struct Keeper(&'static str);
 
 #[service]
 impl Keeper {
-    /// Feed somebody.
+    /// Feed a person.
     #[tool]
     fn feed(&self) -> &'static str {
         self.0

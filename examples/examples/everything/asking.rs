@@ -56,7 +56,7 @@ struct SignUp {
     nickname: Option<String>,
 }
 
-/// Sign somebody up.
+/// Sign a user up.
 #[tool]
 async fn sign_up(ctx: Ctx) -> Result<String, ToolError> {
     let SignUp { email, age, share, newsletter, plan, topics, nickname } =
@@ -146,7 +146,7 @@ async fn folders(ctx: Ctx) -> Result<String, ToolError> {
     Ok(names.collect::<Vec<_>>().join(", "))
 }
 
-/// Interview whoever is there.
+/// Interview the user.
 #[prompt]
 async fn interview(ctx: Ctx) -> Result<String, PromptError> {
     let Name { name } = ctx.ask("Who is to be interviewed?").await?;

@@ -54,7 +54,7 @@ const MOST_KEPT: usize = 4 << 20;
 #[derive(Default)]
 struct Done(Notify);
 
-/// Says far more than anybody keeps, and than a socket takes.
+/// Says far more than a server keeps or a socket takes.
 #[tool]
 async fn flood(ctx: Ctx, done: State<Done>) -> &'static str {
     let text = "x".repeat(PIECE);

@@ -23,7 +23,7 @@ fn whoami(caller: Principal) -> String {
     caller.to_string()
 }
 
-/// Say who calls, if anybody.
+/// Say who calls.
 #[tool]
 fn perhaps(ctx: &Ctx) -> String {
     ctx.principal().map_or("nobody", Principal::as_str).to_owned()

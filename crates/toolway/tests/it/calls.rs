@@ -108,7 +108,7 @@ struct Name {
     name: String,
 }
 
-/// Greet whoever answers.
+/// Greet the user who answers.
 #[tool]
 async fn greet(ctx: Ctx) -> Result<String, ToolError> {
     let Name { name } = ctx.ask("Who are you?").await?;

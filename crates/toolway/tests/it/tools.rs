@@ -17,7 +17,7 @@ async fn add(
     a + b
 }
 
-/// Greet somebody.
+/// Greet a person.
 #[tool(name = "greet", title = "Greeting", read_only, idempotent, destructive = false)]
 fn greeting(name: &str, r#type: Option<String>) -> String {
     format!("{} {name}!", r#type.as_deref().unwrap_or("hello"))

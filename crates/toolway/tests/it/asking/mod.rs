@@ -33,7 +33,7 @@ pub(super) struct Name {
     name: String,
 }
 
-/// Greet somebody.
+/// Greet a person.
 #[tool]
 pub(super) async fn greet(ctx: Ctx) -> Result<String, ToolError> {
     let Name { name } = ctx.ask("Who are you?").await?;

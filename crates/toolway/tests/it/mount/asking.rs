@@ -50,7 +50,7 @@ async fn interview(ctx: Ctx) -> Result<String, ToolError> {
     Ok(format!("{name} {colour} {model} {} {}", roots[0].uri, again.name))
 }
 
-/// Send somebody to a page.
+/// Send the user to a page.
 #[tool]
 async fn visit(ctx: Ctx) -> Result<&'static str, ToolError> {
     ctx.ask_url("Please pay.", "https://pay.example/17").await?;

@@ -38,7 +38,7 @@ fn rules() -> &'static str {
     "be kind"
 }
 
-/// Greet somebody.
+/// Greet a person.
 #[prompt]
 fn greet(whom: String) -> String {
     format!("Greet {whom}.")

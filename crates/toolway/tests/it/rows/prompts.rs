@@ -64,7 +64,7 @@ fn summarize() -> &'static str {
     "Sum it up."
 }
 
-/// Greet somebody.
+/// Greet a person.
 #[prompt]
 #[derive(Deserialize, JsonSchema)]
 struct WarmGreeting {
@@ -115,7 +115,7 @@ async fn row_067_name_and_description_come_from_the_function() {
                 // Without a description, its name is used.
                 ("match", Some("match")),
                 ("summary", Some("Says it in one sentence.")),
-                ("warm_greeting", Some("Greet somebody.")),
+                ("warm_greeting", Some("Greet a person.")),
                 ("inspect", Some("Review code.\n\nThoroughly.")),
                 ("by-hand", None),
                 ("renamed", Some("Said later.")),

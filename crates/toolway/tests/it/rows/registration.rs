@@ -32,7 +32,7 @@ mod marked {
         format!("found note {id}")
     }
 
-    /// Greet somebody.
+    /// Greet a person.
     #[prompt]
     fn greet(name: &str) -> String {
         format!("Found: greet {name}.")
@@ -486,7 +486,7 @@ impl Counter {
         format!("Why {}?", self.count.load(Ordering::SeqCst))
     }
 
-    /// Needs nobody.
+    /// Needs no one.
     #[tool]
     fn version() -> &'static str {
         "1"

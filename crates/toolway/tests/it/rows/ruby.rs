@@ -53,7 +53,7 @@ fn gem(name: &str) -> String {
     format!("the gem {name}")
 }
 
-/// Greet somebody.
+/// Greet a person.
 #[prompt]
 fn greet(name: &str) -> String {
     format!("Greet {name}.")
@@ -125,10 +125,10 @@ async fn row_219_a_tool_can_be_added_to_a_running_server() {
             let greeting = greeting.clone();
             async move { format!("{greeting} {}", whom.name) }
         });
-        server.add_tool(tool.described("Greet somebody.")).unwrap();
+        server.add_tool(tool.described("Greet a person.")).unwrap();
         let tools = client.list_tools().all().await.unwrap();
         assert_eq!(tools.len(), 1);
-        assert_eq!((&*tools[0].name, tools[0].description()), ("greet", "Greet somebody."));
+        assert_eq!((&*tools[0].name, tools[0].description()), ("greet", "Greet a person."));
         let schema: Value = tools[0].input_schema.decode().unwrap();
         assert_eq!(schema["properties"]["name"], json!({"type": "string", "description": "Whom to greet."}));
         assert_eq!(text(&client, "greet", json!({"name": "Ada"})).await, "hello Ada");

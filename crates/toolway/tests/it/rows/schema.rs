@@ -37,7 +37,7 @@ enum Size {
     Large,
 }
 
-/// Where somebody lives.
+/// Where a person lives.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Address {
     /// Street and number.
@@ -377,7 +377,7 @@ async fn row_098_minimum_and_maximum_are_told_and_checked() {
     );
 }
 
-/// Look somebody up.
+/// Look a person up.
 #[tool]
 fn lookup(#[arg(pattern = "^[A-Z][a-z]+$", description = "A first name.")] name: String) -> String {
     name
@@ -721,7 +721,7 @@ async fn row_104_found_and_added_tools_have_the_same_schema_and_the_same_rules()
 #[derive(Default)]
 struct Runs(AtomicUsize);
 
-/// Charge somebody.
+/// Charge a customer.
 #[tool]
 fn charge(#[arg(minimum = 1)] amount: u32, to: Address, runs: State<Runs>) -> usize {
     let _ = (amount, to);

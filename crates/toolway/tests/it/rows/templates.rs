@@ -49,7 +49,7 @@ async fn is_not_found(client: &Client, uri: &str) {
     assert_eq!(error.data.unwrap().decode::<Value>().unwrap(), json!({"uri": uri}));
 }
 
-/// A part of somebody's profile.
+/// A part of a user's profile.
 #[resource(uri = "user://{id}/profile/{section}")]
 async fn profile(id: String, section: String) -> String {
     format!("{section} of {id}")

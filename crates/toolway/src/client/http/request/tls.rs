@@ -91,7 +91,7 @@ fn of_tls(error: &rustls::Error) -> Option<String> {
                     .to_owned()
             }
             CertificateError::BadSignature => {
-                "the server's certificate names an authority that is trusted here but is signed with another key: somebody may pose as \
+                "the server's certificate names an authority that is trusted here but is signed with another key: another server may pose as \
                  the server, or the authority has a new certificate, for `Http::root_certificate`"
                     .to_owned()
             }
