@@ -75,7 +75,7 @@ fn each_rule_of_english_can_fail() {
     assert!(is_wrong("/// Whether it is open.", true));
     assert!(!is_wrong("/// Returns true if it is open.", true));
     assert!(!is_wrong("/// Whether it is open.", false), "only the first line of a doc is its head");
-    assert!(comment_of(r#"let url = "http://example.com/nobody";"#).is_none());
+    assert!(comment_of(r#"let url = "http://example.com/is no tool";"#).is_none());
 }
 
 /// The comment of a line. A `//` inside of a string is preceded by a quote or a colon.

@@ -223,7 +223,7 @@ async fn row_148_resources_are_there_as_well_as_tools() {
     hub.connect("a", &offer("a", "a://1")).await.unwrap().connect("b", &offer("b", "b://1")).await.unwrap();
     hub.connect("c", &offer("c", "b://1")).await.unwrap();
     let uris: Vec<_> = hub.resources().iter().map(|resource| resource.uri.clone()).collect();
-    assert_eq!(uris, ["a://1", "hub://b/b://1", "hub://c/b://1"], "nobody takes the place of another");
+    assert_eq!(uris, ["a://1", "hub://b/b://1", "hub://c/b://1"], "no server takes the place of another");
     for (uri, name) in uris.iter().zip(["a", "b", "c"]) {
         assert_eq!(hub.read_resource(uri).await.unwrap().text(), Some(name));
         let prompt = hub.get_prompt(&format!("{name}__hello"), ()).await.unwrap();
