@@ -244,3 +244,22 @@ async fn an_authority_that_the_system_trusts_is_trusted() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     assert!(!agreed.lock().unwrap().is_empty(), "it was called");
 }
+
+#[tokio::test]
+async fn a_wrong_ssl_cert_file_does_not_widen_trust() {
+    let authority = Authority::new();
+    let (url, agreed) = serve(authority.issue(&["localhost"], |_| {})).await;
+    for name in ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
+        let mut command = tokio::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "in_another_process", "--nocapture"]).env(CHILD, &url);
+        command.env_remove("SSL_CERT_FILE").env_remove("SSL_CERT_DIR").env(name, "/does/not/exist");
+        let output = command.output().await.unwrap();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(!output.status.success(), "{said}");
+        assert!(
+            said.contains("SSL_CERT_FILE and SSL_CERT_DIR name no certificate that can be used"),
+            "{said}"
+        );
+    }
+    assert!(agreed.lock().unwrap().is_empty(), "no connection was made");
+}

@@ -10,8 +10,9 @@ impl Http {
     /// Trusts additional certificate authorities, besides those of the system: the certificates in `pem`, a text that
     /// begins with `-----BEGIN CERTIFICATE-----`. Use it for servers inside a company, or for tests.
     ///
-    /// The system's authorities are read when they are first needed. `SSL_CERT_FILE` and `SSL_CERT_DIR` name others. If
-    /// the system has none at all, as in a small container, those of Mozilla are used.
+    /// The system's authorities are read when they are first needed. If the environment variable `SSL_CERT_FILE` or
+    /// `SSL_CERT_DIR` is set, the certificates there are used instead of them. If the system has none at all, as in a small
+    /// container, and neither variable is set, those of Mozilla are used.
     ///
     /// ```no_run
     /// use toolway::client::Http;

@@ -32,7 +32,7 @@ pub(crate) fn client(trust: &Trust, connect_timeout: Duration, reuse: Reuse) -> 
     let mut config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| Error::new(ErrorKind::Misuse, "TLS cannot be used").caused_by(error))?
-        .with_root_certificates(roots(found.certs, trust))
+        .with_root_certificates(roots(found.certs, is_restricted(), trust)?)
         .with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     let mut tcp = connector();
@@ -41,15 +41,30 @@ pub(crate) fn client(trust: &Trust, connect_timeout: Duration, reuse: Reuse) -> 
     Ok(Arc::new(BuiltIn::new(tls, connect_timeout, reuse, advice)))
 }
 
-fn roots(of_system: Vec<CertificateDer<'static>>, trust: &Trust) -> RootCertStore {
+/// Returns whether the environment says which certificates are those of the system.
+fn is_restricted() -> bool {
+    ["SSL_CERT_FILE", "SSL_CERT_DIR"].iter().any(|name| std::env::var_os(name).is_some())
+}
+
+/// Collects the certificates to trust. Mozilla's are used where the system has none, but not where the environment names some: a wrong
+/// path must not make the client trust more authorities than the operator meant.
+fn roots(
+    of_system: Vec<CertificateDer<'static>>,
+    is_restricted: bool,
+    trust: &Trust,
+) -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     // Some certificates of a system cannot be parsed. They are skipped, and the others are used.
     let (added, _) = roots.add_parsable_certificates(of_system);
-    if added == 0 {
+    if added == 0 && is_restricted && trust.0.is_empty() {
+        let text = "SSL_CERT_FILE and SSL_CERT_DIR name no certificate that can be used: correct the path, or unset the variable";
+        return Err(Error::new(ErrorKind::Misuse, text));
+    }
+    if added == 0 && !is_restricted {
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }
     roots.add_parsable_certificates(trust.0.iter().cloned());
-    roots
+    Ok(roots)
 }
 
 /// Explains how to fix a connection that failed because of TLS.
@@ -124,8 +139,10 @@ mod tests {
         let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
         let trust = Trust(vec![key.cert.der().clone()]);
         let mozilla = webpki_roots::TLS_SERVER_ROOTS.len();
-        assert_eq!(roots(Vec::new(), &Trust::default()).len(), mozilla);
-        assert_eq!(roots(vec![CertificateDer::from(vec![1, 2])], &trust).len(), mozilla + 1);
-        assert_eq!(roots(vec![key.cert.der().clone()], &trust).len(), 2);
+        assert_eq!(roots(Vec::new(), false, &Trust::default()).unwrap().len(), mozilla);
+        assert_eq!(roots(vec![CertificateDer::from(vec![1, 2])], false, &trust).unwrap().len(), mozilla + 1);
+        assert_eq!(roots(vec![key.cert.der().clone()], false, &trust).unwrap().len(), 2);
+        assert_eq!(roots(Vec::new(), true, &trust).unwrap().len(), 1, "only what the application trusts");
+        roots(Vec::new(), true, &Trust::default()).unwrap_err();
     }
 }
