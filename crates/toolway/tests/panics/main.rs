@@ -136,7 +136,10 @@ fn be_loud() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         std::panic::set_hook(Box::new(|panic| {
-            let is_ours = panic.payload_as_str().is_none_or(|text| text.contains(WORDS));
+            let payload = panic.payload();
+            let text = payload.downcast_ref::<&str>().copied();
+            let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+            let is_ours = text.is_none_or(|text| text.contains(WORDS));
             if !is_ours {
                 eprintln!("{panic}");
             }

@@ -139,10 +139,13 @@ mod tests {
         let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
         let trust = Trust(vec![key.cert.der().clone()]);
         let mozilla = webpki_roots::TLS_SERVER_ROOTS.len();
-        assert_eq!(roots(Vec::new(), false, &Trust::default()).unwrap().len(), mozilla);
-        assert_eq!(roots(vec![CertificateDer::from(vec![1, 2])], false, &trust).unwrap().len(), mozilla + 1);
-        assert_eq!(roots(vec![key.cert.der().clone()], false, &trust).unwrap().len(), 2);
-        assert_eq!(roots(Vec::new(), true, &trust).unwrap().len(), 1, "only what the application trusts");
-        roots(Vec::new(), true, &Trust::default()).unwrap_err();
+        let count = |of_system, is_restricted, trust: &Trust| {
+            roots(of_system, is_restricted, trust).ok().map(|roots| roots.len())
+        };
+        assert_eq!(count(Vec::new(), false, &Trust::default()), Some(mozilla));
+        assert_eq!(count(vec![CertificateDer::from(vec![1, 2])], false, &trust), Some(mozilla + 1));
+        assert_eq!(count(vec![key.cert.der().clone()], false, &trust), Some(2));
+        assert_eq!(count(Vec::new(), true, &trust), Some(1), "only what the application trusts");
+        assert_eq!(count(Vec::new(), true, &Trust::default()), None);
     }
 }
