@@ -10,8 +10,8 @@ use crate::client::pipe::printable::printable;
 use crate::ground::mutex::Mutex;
 use crate::ground::panic::attempt;
 
-/// A record of the lines and errors from the server that do not belong to a request. `Display` describes them; its text
-/// is empty if there were none.
+/// A record of what has arrived from the server: whether a message arrived, and the lines and errors that could not be
+/// used. `Display` describes these lines and errors; its text is empty if there were none.
 #[derive(Default)]
 pub(crate) struct Received {
     /// `true` once the server has sent a message.

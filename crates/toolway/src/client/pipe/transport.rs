@@ -28,7 +28,7 @@ pub(crate) trait FarEnd: Send + Sync + 'static {
     /// Waits until the other end is gone. Called after the pipe was ended.
     fn closed(&self) -> BoxFuture<'_, Result<()>>;
 
-    /// Called when the transport is dropped, after the pipe was ended. Must not block.
+    /// Called when the transport is dropped, after the pipe was ended.
     fn abandon(&self) {}
 }
 
