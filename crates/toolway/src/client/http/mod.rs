@@ -1,5 +1,5 @@
-//! How do messages travel over HTTP? The client sends each message as a POST. The body of the reply is one JSON
-//! message, or a stream of events that contains the message.
+//! How do messages travel over HTTP? The client sends each message as a POST. The body of the HTTP response is the
+//! reply as JSON, or a stream of events that contains the reply.
 //!
 //! Revisions of the handshake era (2024-11-05 to 2025-11-25) begin with `initialize` and may have a session. In the
 //! stateless era (from 2026-07-28), each request is independent.

@@ -36,8 +36,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// # }
 /// ```
 ///
-/// URLs that begin with `https://` need the feature `tls`. Proxy variables of the environment are ignored. To use a
-/// proxy, pass a client that supports it to [`with_client`](Http::with_client).
+/// URLs that begin with `https://` need the feature `tls`, or a client that supports TLS, passed to
+/// [`with_client`](Http::with_client). Proxy variables of the environment are ignored; to use a proxy, also pass a
+/// client that supports it.
 ///
 /// Invalid settings, such as a malformed URL or a header that cannot be sent, are reported when the client connects.
 /// [`Debug`] and errors hide everything that may be secret: the values of headers, and the user, the query and key-like

@@ -1,8 +1,8 @@
 //! Which messages wait to be written, and which were withdrawn?
 //!
-//! There are two queues. Calls wait for room in a bounded queue. *Owed* messages are answers to the server's requests,
-//! and cancel notifications. They have a queue of their own, which is written first: a server may need an owed message
-//! before it continues to read.
+//! There are two queues. Calls and most notifications wait for room in a bounded queue. *Owed* messages are answers to
+//! the server's requests, and cancel notifications. They have a queue of their own, which is written first: a server
+//! may need an owed message before it continues to read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,8 +16,8 @@ use crate::transport::frame::push_line;
 /// The maximum number of messages in the bounded queue.
 const MAX_WAITING: usize = 64;
 
-/// The number of waiting bytes of owed messages from which on no further answers are queued. The limit protects the
-/// client from a server that does not read.
+/// While owed messages of this many bytes or more wait to be written, no further answers are queued. The limit protects
+/// the client from a server that does not read.
 const MAX_OWED: usize = 1 << 20;
 
 /// The sending half of the two queues.
@@ -157,7 +157,7 @@ impl Queued {
 }
 
 impl Ticket {
-    /// Waits until writing begins. Returns `false` if the writer ends before.
+    /// Waits until writing begins. Returns `false` if the writer ends first.
     pub(super) async fn begun(&mut self) -> bool {
         (&mut self.begun).await.is_ok()
     }

@@ -51,9 +51,10 @@ use crate::transport::frame::message_limit;
 /// the server, but without the first wait of two seconds. If the runtime shuts down first, the server is killed at
 /// once; call `client.close().await` to let the server exit on its own.
 ///
-/// **Failures.** If the server ends or does not answer, the error of a call says how the process ended, and shows the
-/// last lines of its stderr and the first line on its stdout that is not a message. All lines of stderr that are not
-/// blank go to the log (`tracing`, target `toolway::stderr`, level debug) and to [`on_stderr`](Self::on_stderr).
+/// **Failures.** If the server ends or does not answer, the error of a call says whether and how the process ended, and
+/// shows the last lines of its stderr and the first line on its stdout that is not a message. All lines of stderr that
+/// are not blank go to the log (`tracing`, target `toolway::stderr`, level debug) and to
+/// [`on_stderr`](Self::on_stderr).
 #[derive(Clone)]
 pub struct Command {
     program: OsString,

@@ -7,7 +7,7 @@
 //! | `environment.rs` | Which environment variables does a server inherit? |
 //! | `program.rs` | Which file belongs to the name of a program, and why could the program not be started? |
 //! | `supervisor.rs` | How is a running server monitored and ended? |
-//! | `stderr.rs` | What has a server written to its stderr lately? |
+//! | `stderr.rs` | Which lines has a server written to its stderr lately? |
 //! | `diagnosis.rs` | What is known about a server that does not answer? |
 //! | `child_pipes.rs` | Which pipes does a child process have? |
 //! | `unix.rs`, `windows.rs` | How are a process and its descendants ended? |

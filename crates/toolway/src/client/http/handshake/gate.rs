@@ -10,7 +10,7 @@ use toolway_protocol::Method;
 const MAX_GATED: Duration = Duration::from_secs(1);
 
 /// Holds requests back while the server's stream is being opened. Many servers drop the messages that they want to send
-/// while no stream is open. If a call were sent before, a question that belongs to the call could be lost.
+/// while no stream is open. If a call were sent at that time, a question that belongs to the call could be lost.
 ///
 /// Requests wait until the GET for the stream has succeeded or failed. If one request has waited for [`MAX_GATED`], all
 /// requests go on without the stream.
@@ -72,7 +72,7 @@ impl Gate {
     }
 }
 
-/// Counts a waiting request until it is dropped.
+/// A guard that counts one waiting request until the guard is dropped.
 struct Waiting<'g>(&'g watch::Sender<usize>);
 
 impl Drop for Waiting<'_> {

@@ -70,7 +70,8 @@ pub(super) async fn open(conversation: &Arc<Conversation>, of_caller: &HeaderMap
     Ok(Some(post_to))
 }
 
-/// Returns the URL in the `endpoint` event. Returns `None` if another event with data arrives first.
+/// Returns the URL in the `endpoint` event. Returns `None` if another event with data arrives first, or the `endpoint`
+/// event does not arrive.
 async fn first(events: &mut Events) -> Option<String> {
     for _ in 0..MAX_BEFORE {
         let event = events.next().await.ok()?;

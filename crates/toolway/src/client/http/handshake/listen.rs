@@ -11,7 +11,8 @@ use crate::client::http::handshake::cursor::{Cursor, Pause};
 use crate::client::http::handshake::gate::{Gate, OpenOnDrop};
 use crate::client::http::request::events::{Break, Events};
 
-/// The number of times that the server may refuse to reopen its stream before the client ends the conversation.
+/// The number of refusals to reopen the stream after which the client ends the conversation. Each stream that opens
+/// resets the count.
 const MAX_REFUSED: u32 = 5;
 
 /// Reads the server's own stream, and reopens it, until the server no longer offers the stream. The caller closes the

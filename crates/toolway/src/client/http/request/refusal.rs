@@ -151,8 +151,8 @@ fn judged(error: Error, status: StatusCode, headers: &HeaderMap) -> Error {
     }
 }
 
-/// Returns the time of the `Retry-After` header. Returns `None` if the header is missing, or is a date instead of a
-/// number of seconds.
+/// Returns the time of the `Retry-After` header. Returns `None` if the header is missing, or is not a number of seconds
+/// (dates are not supported).
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
