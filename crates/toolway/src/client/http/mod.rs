@@ -1,10 +1,14 @@
-//! How do messages travel over HTTP? Each message is a POST; the reply is JSON or a stream of events that contains it.
+//! How do messages travel over HTTP? The client sends each message as a POST. The body of the HTTP response is the
+//! reply as JSON, or a stream of events that contains the reply.
+//!
+//! Revisions of the handshake era (2024-11-05 to 2025-11-25) begin with `initialize` and may have a session. In the
+//! stateless era (from 2026-07-28), each request is independent.
 //!
 //! | file | question |
 //! |---|---|
-//! | `target.rs` | Which server is it, and what do all its requests carry? |
+//! | `target.rs` | Which server does a client connect to, and which settings apply to all requests? |
 //! | `root_certificate.rs` | Which certificate authorities does the application trust? Only with the feature `tls`. |
-//! | `handshake/` | Which era carries a message, and what does the handshake era add: the session, the server's own stream, resuming? |
+//! | `handshake/` | How does a transport choose the era of a message? What does the handshake era add: sessions, a stream for the server's own messages, resuming? |
 //! | `stateless/` | How is a request of the stateless era sent? |
 //! | `request/` | How does one HTTP request reach the server, and what form does the reply have? |
 

@@ -7,12 +7,13 @@ use rustls::pki_types::pem::PemObject;
 use crate::client::http::target::Http;
 
 impl Http {
-    /// Trusts additional certificate authorities, besides those of the system: the certificates in `pem`, a text that
-    /// begins with `-----BEGIN CERTIFICATE-----`. Use it for servers inside a company, or for tests.
+    /// Trusts the certificate authorities in `pem`, in addition to those of the system. `pem` is a text of one or more
+    /// certificates that begin with `-----BEGIN CERTIFICATE-----`. This is useful for servers inside a company, and for
+    /// tests.
     ///
     /// The system's authorities are read when they are first needed. If the environment variable `SSL_CERT_FILE` or
-    /// `SSL_CERT_DIR` is set, the certificates there are used instead of them. If the system has none at all, as in a small
-    /// container, and neither variable is set, those of Mozilla are used.
+    /// `SSL_CERT_DIR` is set, the certificates that it names are used instead of the system's. If no usable certificate
+    /// is found, as in a small container, Mozilla's list of authorities is used.
     ///
     /// ```no_run
     /// use toolway::client::Http;

@@ -1,4 +1,4 @@
-//! Which server is it, and what do all its requests carry?
+//! Which server does a client connect to over HTTP, and which settings apply to all requests?
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -20,7 +20,7 @@ use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 use crate::transport::frame::message_limit;
 
-/// How long it may take to connect, by default.
+/// The default time limit for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A server that is reached over HTTP: its URL, and the headers and settings of all requests to it.
@@ -36,16 +36,18 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// # }
 /// ```
 ///
-/// URLs that begin with `https://` need the feature `tls`. Proxy variables of the environment are ignored. To use a
-/// proxy, pass a client that supports it to [`with_client`](Http::with_client).
+/// URLs that begin with `https://` need the feature `tls`, or a client that supports TLS, passed to
+/// [`with_client`](Http::with_client). Proxy variables of the environment are ignored; to use a proxy, also pass a
+/// client that supports it.
 ///
 /// Invalid settings, such as a malformed URL or a header that cannot be sent, are reported when the client connects.
-/// Neither [`Debug`] nor errors show the values of headers, the query of the URL, or anything else that may be secret.
+/// [`Debug`] and errors hide everything that may be secret: the values of headers, and the user, the query and key-like
+/// path segments of the URL.
 #[derive(Clone)]
 pub struct Http {
     url: String,
     headers: HeaderMap,
-    /// The first invalid setting.
+    /// A description of the first invalid setting.
     mistake: Option<String>,
     connect_timeout: Duration,
     redirects: Redirects,
@@ -53,8 +55,7 @@ pub struct Http {
     max_message: Option<usize>,
     pub(super) trust: Trust,
     client: Option<Arc<dyn HttpClient>>,
-    /// The built-in client, used if the application does not provide one. Made when it is first needed, and then
-    /// reused.
+    /// The built-in client, used if `client` is `None`. It is created for the first connection, and then reused.
     built_in: Arc<OnceLock<Arc<dyn HttpClient>>>,
 }
 
@@ -78,8 +79,7 @@ impl Http {
     /// Sends a header with every request: with each POST, with each GET that opens a stream, and with the DELETE that
     /// ends the session. A second value for the same name replaces the first.
     ///
-    /// Headers that the protocol or HTTP itself needs cannot be set, such as `Content-Type`, `Accept`, `Host` and
-    /// `Mcp-…`.
+    /// Headers that the client sets itself are invalid here, such as `Content-Type`, `Accept`, `Host` and `Mcp-…`.
     ///
     /// ```
     /// use toolway::client::Http;
@@ -119,26 +119,28 @@ impl Http {
         self
     }
 
-    /// Drops the built-in client, because a setting has changed.
+    /// Drops the built-in client. Called when a setting of that client changes.
     pub(super) fn forget_client(&mut self) {
         self.built_in = Arc::default();
     }
 
-    /// Sends requests with a client of the application: see [`HttpClient`]. That client decides how it connects, so
-    /// [`connect_timeout`](Http::connect_timeout) has no effect.
+    /// Sends requests with an HTTP client that the application provides: see [`HttpClient`]. Such a client opens its
+    /// own connections, so [`connect_timeout`](Http::connect_timeout), [`reuse_connections`](Http::reuse_connections)
+    /// and `root_certificate` have no effect.
     pub fn with_client(mut self, client: impl HttpClient) -> Self {
         self.client = Some(Arc::new(client));
         self
     }
 
-    /// How long it may take to connect; by default ten seconds.
+    /// Sets the time limit for opening a connection; by default ten seconds. The limit covers name lookup, TCP and TLS
+    /// together.
     pub fn connect_timeout(mut self, time: Duration) -> Self {
         self.connect_timeout = time;
         self.forget_client();
         self
     }
 
-    /// The maximum length in bytes of a message to or from this server. It overrides the limit of [the
+    /// Sets the maximum length in bytes of a message to or from this server. This limit overrides the limit of [the
     /// client](crate::client::ClientBuilder::max_message).
     ///
     /// ```
@@ -151,10 +153,13 @@ impl Http {
         self
     }
 
-    /// Sets whether redirects are followed; by default they are. A redirect is followed only if it leads to the same
-    /// scheme, host and port, and allows the request to be sent again unchanged (307 and 308, for GET also 301, 302 and
-    /// 303). All others are errors that name the new URL. So neither headers nor tokens reach a server that the
-    /// application did not name.
+    /// Sets whether redirects are followed; by default they are. A redirect is a reply with status 301, 302, 303, 307
+    /// or 308 and a `Location` header.
+    ///
+    /// A redirect is followed only if the new URL has the same scheme, host and port, and the status allows the request
+    /// to be sent again unchanged (307 and 308, for GET also 301, 302 and 303). So headers and tokens only reach the
+    /// server that the application named. Any other redirect is an error, and so is the sixth redirect of one request.
+    /// The error names the new URL, except after too many redirects, and if `Location` is not an HTTP URL.
     ///
     /// ```
     /// use toolway::client::Http;
@@ -169,8 +174,8 @@ impl Http {
     /// Sets whether connections are reused for later requests; by default they are.
     ///
     /// With `false`, every request opens a new connection. A load balancer may then send each request to a different
-    /// server, which shows whether all servers behind it share their sessions. This has no effect on a client of the
-    /// application ([`with_client`](Http::with_client)).
+    /// server. This is a way to test whether all servers behind the load balancer share their sessions. The setting has
+    /// no effect if the application provides its own client ([`with_client`](Http::with_client)).
     ///
     /// ```
     /// use toolway::client::Http;
@@ -183,7 +188,7 @@ impl Http {
         self
     }
 
-    /// Returns the URL if all settings are valid.
+    /// Checks the settings. Returns the parsed URL if all are valid.
     fn check(&self) -> Result<Url> {
         if let Some(mistake) = &self.mistake {
             return Err(Error::new(ErrorKind::Misuse, mistake.clone()));
@@ -202,7 +207,8 @@ impl Http {
         Ok(HttpTransport::new(StatelessTransport::new(endpoint, self.max_message)))
     }
 
-    /// The client that sends requests: that of the application, or the built-in one.
+    /// Returns the client that sends the requests: the application's client if there is one, or else the built-in
+    /// client.
     async fn sender(&self, url: &Url) -> Result<Arc<dyn HttpClient>> {
         if let Some(client) = self.client.as_ref().or(self.built_in.get()) {
             return Ok(client.clone());
@@ -217,7 +223,7 @@ impl Http {
             return Ok(Arc::new(BuiltIn::new(connector(), limit, self.reuse, |_| None)));
         }
         let (trust, reuse) = (self.trust.clone(), self.reuse);
-        // Loading the certificates reads files.
+        // Loading the certificates reads files, which blocks.
         let made = tokio::task::spawn_blocking(move || tls::client(&trust, limit, reuse)).await;
         made.map_err(|error| Error::new(ErrorKind::Transport, "TLS could not be set up").caused_by(error))?
     }

@@ -1,4 +1,4 @@
-//! Where do the headers of one call go?
+//! Which HTTP requests carry the headers that were set for one call?
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

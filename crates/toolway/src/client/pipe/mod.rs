@@ -1,14 +1,15 @@
-//! How do messages travel over a pipe, seen from the client's end? One message per line.
+//! How does the client exchange messages with a server over a pipe? A pipe is a pair of byte streams, one for each
+//! direction, with one message per line.
 //!
 //! | file | question |
 //! |---|---|
-//! | `streams.rs` | How do messages travel over two streams that the application has opened? `process/` does the same for a server that it starts. |
+//! | `streams.rs` | How do messages travel over two streams that the application has opened? (For servers that the client starts, see `process/`.) |
 //! | `transport.rs` | What do all transports over a pipe have in common? |
 //! | `state.rs` | Which requests are in flight, and what happens to them when the pipe ends? |
 //! | `outbox.rs` | Which messages wait to be written, and which were withdrawn? |
 //! | `reader.rs`, `writer.rs` | How is a pipe read and written? |
-//! | `received.rs` | What has arrived that explains why no reply does? |
-//! | `printable.rs` | How is text from the server shown to a person? |
+//! | `received.rs` | Which lines and errors from the server may explain a missing reply? |
+//! | `printable.rs` | How is text from the server shown to a user? |
 
 pub(crate) mod outbox;
 pub(crate) mod printable;

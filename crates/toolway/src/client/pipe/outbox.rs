@@ -1,8 +1,8 @@
 //! Which messages wait to be written, and which were withdrawn?
 //!
-//! Calls wait for room in a queue. Messages owed to the server, which are answers to its questions and cancel
-//! notifications, do not wait behind calls: no caller waits for them, and a server may need them before it continues to
-//! read.
+//! There are two queues. Calls and most notifications wait for room in a bounded queue. *Owed* messages are answers to
+//! the server's requests, and cancel notifications. They have a queue of their own, which is written first: a server
+//! may need an owed message before it continues to read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,22 +13,23 @@ use toolway_protocol::Id;
 
 use crate::transport::frame::push_line;
 
-/// The maximum number of messages that may wait in the queue.
+/// The maximum number of messages in the bounded queue.
 const MAX_WAITING: usize = 64;
 
-/// The maximum number of owed bytes that may wait. Beyond it, nothing more is owed to a server that does not read.
+/// While owed messages of this many bytes or more wait to be written, no further answers are queued. The limit protects
+/// the client from a server that does not read.
 const MAX_OWED: usize = 1 << 20;
 
-/// The sending half.
+/// The sending half of the two queues.
 pub(super) struct Outbox {
     queue: mpsc::Sender<Queued>,
     owed: mpsc::UnboundedSender<Vec<u8>>,
     waiting: Arc<AtomicUsize>,
-    /// Notified when an owed message was taken out to be written.
+    /// Notified when the writer takes an owed message.
     room: Arc<Notify>,
 }
 
-/// The receiving half, for the writer.
+/// The receiving half of the two queues, for the writer.
 pub(crate) struct WriteQueue {
     queue: mpsc::Receiver<Queued>,
     owed: mpsc::UnboundedReceiver<Vec<u8>>,
@@ -46,12 +47,13 @@ impl Outbox {
         (Self { queue, owed, waiting, room }, write_queue)
     }
 
-    /// Waits for room in the queue. Returns `false` if the writer has ended.
+    /// Waits for room in the bounded queue, and queues a message. Returns `false` if the writer has ended.
     pub(super) async fn queue(&self, queued: Queued) -> bool {
         self.queue.send(queued).await.is_ok()
     }
 
-    /// Queues an answer that is ready at once. Drops it if the server does not read: waiting could block both sides.
+    /// Queues an answer that is ready at once. Drops the answer if [`MAX_OWED`] bytes wait already. It does not wait
+    /// for room, because then both sides could block each other.
     pub(super) fn owe(&self, frame: &[u8]) {
         if self.has_room(MAX_OWED) {
             self.put(frame);
@@ -69,7 +71,8 @@ impl Outbox {
         }
     }
 
-    /// Queues a cancel notification, even if there is not enough room for answers.
+    /// Queues a cancel notification. Its limit is twice the limit for answers; beyond that, the notification is
+    /// dropped.
     pub(super) fn take_back(&self, frame: &[u8]) {
         if self.has_room(2 * MAX_OWED) {
             self.put(frame);
@@ -83,13 +86,14 @@ impl Outbox {
     fn put(&self, frame: &[u8]) {
         let line = to_line(frame);
         self.waiting.fetch_add(line.len(), Ordering::AcqRel);
-        // Fails only if the writer has ended because the server is gone.
+        // This fails only if the writer has ended because the server is gone.
         let _ = self.owed.send(line);
     }
 }
 
 impl WriteQueue {
-    /// Writes the owed messages. Without its cancel notification, a cancelled call would continue to run in the server.
+    /// Writes all owed messages when sending stops. Without its cancel notification, a cancelled call would continue to
+    /// run in the server.
     pub(super) async fn settle(&mut self, writer: &mut (impl AsyncWrite + Unpin)) {
         while let Ok(line) = self.owed.try_recv() {
             // The server may be gone already.
@@ -100,12 +104,13 @@ impl WriteQueue {
         let _ = writer.flush().await;
     }
 
+    /// Waits for the next message to write. Owed messages come first.
     pub(super) async fn next(&mut self) -> Option<Queued> {
         tokio::select! {
             biased;
             Some(line) = self.owed.recv() => {
                 self.waiting.fetch_sub(line.len(), Ordering::AcqRel);
-                // Wakes all waiters; those that find no room wait again.
+                // This wakes all waiting answers; an answer that finds no room waits again.
                 self.room.notify_waiters();
                 Some(Queued { line, id: None, tell: None })
             }
@@ -114,15 +119,16 @@ impl WriteQueue {
     }
 }
 
-/// A line that waits to be written, and the channels that report on it.
+/// A line that waits to be written, and the channels that report its progress to the sender.
 pub(super) struct Queued {
     pub(super) line: Vec<u8>,
-    /// The id, if the line is a request.
+    /// The request id, if the line is a request.
     pub(super) id: Option<Id>,
     /// `None` for an owed message, which cannot be withdrawn.
     pub(super) tell: Option<Tell>,
 }
 
+/// The channels that report when writing a line begins, and when it is done.
 pub(super) struct Tell {
     pub(super) begun: oneshot::Sender<()>,
     pub(super) done: oneshot::Sender<()>,
@@ -141,7 +147,7 @@ pub(super) struct Ticket {
 }
 
 impl Queued {
-    /// A line that is not written if its ticket is dropped first.
+    /// Makes a line and its ticket. Dropping the ticket before writing begins withdraws the line.
     pub(super) fn new(frame: &[u8], id: Option<Id>) -> (Self, Ticket) {
         let (begun, has_begun) = oneshot::channel();
         let (done, is_done) = oneshot::channel();
@@ -151,12 +157,13 @@ impl Queued {
 }
 
 impl Ticket {
-    /// Waits until writing begins. Returns `false` if it never will.
+    /// Waits until writing begins. Returns `false` if the writer ends first.
     pub(super) async fn begun(&mut self) -> bool {
         (&mut self.begun).await.is_ok()
     }
 
-    /// Withdraws the line if writing has not begun. Returns `true` if it has.
+    /// Withdraws the line, unless writing has begun. Returns `true` if writing has begun, so that the line could not be
+    /// withdrawn.
     pub(super) fn take_back(&mut self) -> bool {
         self.begun.close();
         self.begun.try_recv().is_ok()

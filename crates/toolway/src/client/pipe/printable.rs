@@ -1,7 +1,7 @@
-//! How is text from the server shown to a person? On one line, truncated, and without terminal control sequences.
+//! How is text from the server shown to a user? On one line, truncated, and without terminal control sequences.
 
-/// Returns at most `max` characters of the text, and `…` if there are more. Replaces invalid UTF-8; control characters
-/// are escaped.
+/// Returns at most `max` characters of the text, and `…` if there are more. Replaces invalid UTF-8, removes colours,
+/// and escapes control characters and invisible characters.
 pub(crate) fn printable(text: &[u8], max: usize) -> String {
     // A character has at most four bytes, so only this part of the text is needed.
     let text = String::from_utf8_lossy(&text[..text.len().min(4 * max + 4)]);
@@ -21,8 +21,8 @@ pub(crate) fn printable(text: &[u8], max: usize) -> String {
     shown
 }
 
-/// Returns whether a character is invisible or changes the writing direction, which can make text look like another
-/// text.
+/// Returns whether a character is invisible or changes the writing direction. Such characters can make a text look like
+/// a different text.
 fn is_invisible(letter: char) -> bool {
     matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
@@ -36,7 +36,7 @@ fn without_colours(text: &str) -> String {
         let sequence = &rest[at + 2..];
         let parameters = sequence.find(|letter: char| !matches!(letter, ' '..='?')).unwrap_or(sequence.len());
         rest = &sequence[parameters..];
-        // The final character of the sequence.
+        // Skip the final character of the sequence.
         if rest.starts_with(|letter: char| matches!(letter, '@'..='~')) {
             rest = &rest[1..];
         }

@@ -25,17 +25,17 @@ pub(crate) enum Ended {
     Closed,
     /// Reading failed.
     Broke(io::Error),
-    /// A line is too long, and has no end or is not a message. It is not known which request it answers, so all calls
-    /// fail.
+    /// A line is longer than the limit, and has no end or is not a message. It is not known which request the line
+    /// answers, so all calls fail.
     TooLong,
-    /// The pipe had been ended before.
+    /// The pipe was ended by [`PipeState::end`].
     Over,
 }
 
-/// A line that is this many times longer than the limit counts as one without an end.
+/// A line that is longer than the limit multiplied by this factor counts as a line without an end.
 const ENDLESS: u64 = 4;
 
-/// Reads until the output ends, or the pipe is ended.
+/// Reads and handles messages until the server's output ends, or the pipe is ended.
 pub(crate) async fn read(reader: &mut (impl AsyncRead + Unpin), pipe: &PipeState) -> Ended {
     let mut lines = Lines::new(pipe.max_message());
     let mut reading = Reading { pipe, answering: JoinSet::new() };
@@ -69,7 +69,7 @@ pub(crate) async fn read(reader: &mut (impl AsyncRead + Unpin), pipe: &PipeState
 
 struct Reading<'l> {
     pipe: &'l PipeState,
-    /// The questions that are being answered. They are dropped when reading ends.
+    /// The tasks that answer requests of the server. They are aborted when reading ends.
     answering: JoinSet<()>,
 }
 
@@ -77,7 +77,8 @@ impl Reading<'_> {
     fn take_line(&mut self, text: &Bytes) {
         match parse(text, Limits::default()) {
             Ok(Incoming::One(message)) => self.take(message),
-            // Revision 2025-03-26 requires clients to accept batches; with other revisions they do no harm.
+            // Revision 2025-03-26 requires clients to accept batches. With other revisions, accepting batches does no
+            // harm.
             Ok(Incoming::Batch(messages)) => {
                 if messages.iter().any(Result::is_err) {
                     self.pipe.received.note_junk(text);
@@ -88,13 +89,14 @@ impl Reading<'_> {
             }
             Err(rejected) => match replied_to(text) {
                 Some(id) => self.pipe.settle(&id, Err(malformed(&rejected))),
-                // Lines that are not messages are skipped.
+                // A line that is not a message is recorded and skipped.
                 None => self.pipe.received.note_junk(text),
             },
         }
     }
 
-    /// Handles a message that was too long to be kept. Only the call that waits for it fails.
+    /// Handles a message that is longer than the limit. A reply fails the call that waits for it, a request of the
+    /// server is answered with an error, and a notification is ignored.
     fn refuse(&self, skimmed: Skimmed, max: usize) {
         self.pipe.received.note_message();
         match skimmed {
@@ -133,7 +135,8 @@ impl Reading<'_> {
 
     fn answer_later(&mut self, frame: impl Future<Output = Option<Bytes>> + Send + 'static) {
         while self.answering.try_join_next().is_some() {}
-        // The number of questions is limited to less than this. The others are answers that the server does not read.
+        // Fewer than `MAX_ANSWERING` requests of the server are answered at once. So at this number, some tasks hold
+        // finished answers that the server does not read.
         if self.answering.len() >= MAX_ANSWERING {
             return;
         }
@@ -146,7 +149,8 @@ impl Reading<'_> {
     }
 }
 
-/// The id of a reply that is otherwise malformed, so that its call can fail at once instead of timing out.
+/// Returns the id of a malformed reply, so that the call can fail at once instead of timing out. Returns `None` if the
+/// text is not JSON, has no id, or is a request.
 fn replied_to(text: &[u8]) -> Option<Id> {
     #[derive(Deserialize)]
     struct Reply {

@@ -1,4 +1,4 @@
-//! What has arrived that explains why no reply does?
+//! Which lines and errors from the server may explain a missing reply?
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,10 +10,11 @@ use crate::client::pipe::printable::printable;
 use crate::ground::mutex::Mutex;
 use crate::ground::panic::attempt;
 
-/// A record of what arrived from the server. `Display` describes the lines and errors that could not be used, and is
-/// empty if there were none.
+/// A record of what has arrived from the server: whether a message arrived, and the lines and errors that could not be
+/// used. `Display` describes these lines and errors; its text is empty if there were none.
 #[derive(Default)]
 pub(crate) struct Received {
+    /// `true` once the server has sent a message.
     message: AtomicBool,
     useless: Mutex<Useless>,
     on_stray_line: OnceLock<Hook>,
@@ -24,8 +25,9 @@ pub(crate) type Hook = Arc<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Debug, Default)]
 struct Useless {
-    /// The number of lines that were not messages.
+    /// The number of lines that are not messages.
     lines: u64,
+    /// The first line that is not a message, in printable form.
     first: String,
     /// The first error without a request id.
     stray: Option<String>,
@@ -41,6 +43,7 @@ impl Received {
         self.message.load(Ordering::Relaxed)
     }
 
+    /// Records a line that is not a message. Logs the first such line, and calls the hook with each.
     pub(super) fn note_junk(&self, line: &[u8]) {
         {
             let mut useless = self.useless.lock();
@@ -65,7 +68,7 @@ impl Received {
         let _ = self.on_stray_line.set(hook);
     }
 
-    /// Records an error without an id. Servers send it for a request whose id they could not read.
+    /// Records an error without an id. A server sends such an error for a request whose id it could not read.
     pub(super) fn note_stray(&self, error: &RpcError) {
         self.useless.lock().stray.get_or_insert_with(|| printable(error.to_string().as_bytes(), MAX_SHOWN));
     }

@@ -23,19 +23,21 @@ pub(crate) struct PipeState {
     max_message: AtomicUsize,
     pub(super) inbox: OnceLock<Inbox>,
     pub(crate) received: Received,
+    /// Set when sending stops.
     fading: SetOnce<()>,
+    /// The reason why the pipe ended. Calls fail with this error.
     over: SetOnce<Error>,
 }
 
 /// A request that waits for its reply.
 struct Pending {
     reply: oneshot::Sender<Result<Message>>,
-    /// Its length in bytes; zero until it is about to be written.
+    /// The length of the request in bytes; zero until the request is about to be written.
     sent: usize,
 }
 
 impl PipeState {
-    /// A pipe that is not read or written yet, and the queue for its writer.
+    /// Creates the state of a pipe, and the queue for the writer. The caller starts the reader and the writer.
     pub(crate) fn new() -> (Self, WriteQueue) {
         let (outbox, write_queue) = Outbox::new();
         let state = Self {
@@ -50,14 +52,14 @@ impl PipeState {
         (state, write_queue)
     }
 
-    /// Sends a message and waits for its reply. Dropping the future withdraws a message that has not begun to be
-    /// written.
+    /// Sends a message. If the message is a request, waits for its reply; otherwise waits until the message is written.
+    /// Dropping the future withdraws the message if writing has not begun.
     pub(crate) async fn carry(&self, outgoing: Outgoing) -> Result<Option<Message>> {
         if self.is_fading() {
             return Err(self.over.wait().await.repeated().unsent());
         }
         if outgoing.method == Method::Cancelled {
-            // A cancel notification does not wait for anything.
+            // A cancel notification is queued at once, without waiting for room.
             self.outbox.take_back(&outgoing.frame);
             return Ok(None);
         }
@@ -66,7 +68,7 @@ impl PipeState {
         tokio::select! {
             biased;
             queued = self.outbox.queue(queued) => if !queued {
-                // The writer has ended; the reason is still being determined.
+                // The writer has ended. Wait until the reason is known.
                 return Err(self.over.wait().await.repeated().unsent());
             },
             over = self.over.wait() => return Err(over.repeated().unsent()),
@@ -78,7 +80,7 @@ impl PipeState {
         let begun = tokio::select! {
             biased;
             begun = ticket.begun() => begun,
-            // Writing may begin at this very moment, or never.
+            // Writing may have begun at this very moment; `take_back` tells.
             _ = self.over.wait() => ticket.take_back(),
         };
         if !begun {
@@ -101,7 +103,7 @@ impl PipeState {
         self.max_message.store(bytes, Ordering::Relaxed);
     }
 
-    /// The maximum length of a line in bytes.
+    /// Returns the maximum length of a line in bytes.
     pub(crate) fn max_message(&self) -> usize {
         self.max_message.load(Ordering::Relaxed)
     }
@@ -111,7 +113,8 @@ impl PipeState {
         let _ = self.inbox.set(inbox);
     }
 
-    /// Stops sending: the pipe is ending, and the reason is being determined. Sent requests may still be answered.
+    /// Stops sending, because the pipe is about to end. Replies to requests that were sent may still arrive, until
+    /// [`end`](Self::end) sets the reason.
     pub(crate) fn fade(&self) {
         let _ = self.fading.set(());
     }
@@ -125,7 +128,8 @@ impl PipeState {
         self.fading.wait().await;
     }
 
-    /// Ends the pipe: fails all requests in flight and all later ones. The first reason counts.
+    /// Ends the pipe: all requests in flight and all later requests fail with the error `over`. If the pipe has already
+    /// ended, the first error stays.
     pub(crate) fn end(&self, over: Error) {
         let _ = self.over.set(over);
         self.fade();
@@ -142,7 +146,8 @@ impl PipeState {
         Waiting { pipe: self, id, receiver }
     }
 
-    /// Records the length of a request just before it is written. No reply can arrive earlier.
+    /// Records the length of a request just before it is written, so that the length is known before a reply can
+    /// arrive.
     pub(super) fn note_sent(&self, id: &Id, bytes: usize) {
         if let Some(pending) = self.pending.lock().get_mut(id) {
             pending.sent = bytes;
@@ -152,18 +157,19 @@ impl PipeState {
     /// Passes a reply to the request that waits for it.
     pub(super) fn settle(&self, id: &Id, reply: Result<Message>) {
         if let Some(pending) = self.pending.lock().remove(id) {
-            // This fails if the call was dropped; a late reply is ignored.
+            // This fails if the call was dropped. The reply is then ignored.
             let _ = pending.reply.send(reply);
         }
     }
 
-    /// Fails the requests that an error without an id can be about. A server that does not read a long message to its
-    /// end does not find its id, so no other reply will come for it.
+    /// Fails the requests that an error without an id may be about. A server that stops reading a long request before
+    /// its end does not learn the id of the request. So the error without an id is the only reply to that request.
     ///
-    /// If the error states the server's limit, all longer requests fail. If it does not, it is about a message that the
-    /// server could not read. Every server can read requests of ordinary length, so the error is assumed to be about
-    /// the longest request, if that one is longer than [`LONG`]. This is a guess, so at most one request fails for it.
-    /// Requests that still wait to be written are not affected.
+    /// If the error states the server's limit, all requests that are longer than the limit fail. Otherwise, an error
+    /// with the code "parse error" or "invalid request" is about a request that the server could not read. Every server
+    /// can read short requests, so the error is assumed to be about the longest request in flight, if that request is
+    /// longer than [`LONG`]. This is a guess, so at most one request fails. Other errors are ignored. Requests that
+    /// still wait to be written are not affected.
     pub(super) fn refuse_long(&self, error: &RpcError) {
         let mut pending = self.pending.lock();
         let lost: Vec<Id> = match error.max_message() {
@@ -190,11 +196,11 @@ impl PipeState {
     }
 }
 
-/// Every server is assumed to read requests up to this many bytes: 64 KiB is the lowest default limit of common
+/// Every server is assumed to accept requests of up to this many bytes: 64 KiB is the lowest default limit of common
 /// libraries.
 const LONG: usize = 64 << 10;
 
-/// Guard of a request in flight.
+/// A guard of a request in flight. Dropping it removes the request from the pending requests.
 struct Waiting<'l> {
     pipe: &'l PipeState,
     id: Id,
@@ -207,12 +213,12 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// The error of a pipe that the client closed.
+/// Returns the error of a pipe that the client closed.
 pub(crate) fn closed() -> Error {
     Error::new(ErrorKind::Transport, "the connection was closed")
 }
 
-/// Adds a cause to an error, unless the text is empty.
+/// Adds `words` as the cause of an error, unless `words` is empty.
 pub(crate) fn because(error: Error, words: String) -> Error {
     if words.is_empty() { error } else { error.caused_by(words) }
 }

@@ -17,7 +17,7 @@ use crate::client::wire::transport::Transport;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
-/// Reads and writes two streams, until the transport is dropped.
+/// Starts a task that reads and writes two streams. Returns their transport; dropping the transport ends the task.
 pub(crate) fn start(
     reader: impl AsyncRead + Unpin + Send + 'static,
     writer: impl AsyncWrite + Unpin + Send + 'static,
@@ -31,9 +31,9 @@ pub(crate) fn start(
     PipeTransport::new(pipe, None, Streams { left })
 }
 
-/// The other end of two streams, about which nothing else is known.
+/// The server at the other end of two streams. Nothing is known about it except what arrives on the streams.
 struct Streams {
-    /// Set when both streams are dropped.
+    /// Set after both streams are dropped.
     left: Arc<SetOnce<()>>,
 }
 
@@ -42,7 +42,7 @@ impl FarEnd for Streams {
         Some(received.to_string()).filter(|received| !received.is_empty())
     }
 
-    /// Waits until the streams are dropped. A server on a pipe learns from the end of its input that the client is
+    /// Waits until both streams are dropped. The server then sees the end of its input, which means that the client is
     /// gone.
     fn closed(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(async {
@@ -52,7 +52,7 @@ impl FarEnd for Streams {
     }
 }
 
-/// Reads and writes until either ends, or the pipe is ended.
+/// Reads and writes until one of the two streams ends, or the pipe is ended.
 async fn talk(
     mut reader: impl AsyncRead + Unpin,
     writer: impl AsyncWrite + Unpin,
@@ -75,10 +75,11 @@ async fn talk(
         }
     };
     end(pipe, &ended);
-    // A line that is being written is completed, unless the server does not read it within this time.
+    // A line that is being written is completed, unless the server does not read it within `A_MOMENT`.
     let _ = timeout(A_MOMENT, writing).await;
 }
 
+/// Ends the pipe with the error for the reason why reading ended.
 fn end(pipe: &PipeState, ended: &Ended) {
     let (kind, message) = match ended {
         Ended::Over => return,
@@ -98,7 +99,7 @@ fn end(pipe: &PipeState, ended: &Ended) {
     pipe.end(because(Error::new(kind, message), pipe.received.to_string()));
 }
 
-/// Ends the pipe when the task ends or is dropped, so that no call waits for it.
+/// Ends the pipe when the task ends or is dropped, so that no call waits forever.
 struct Guard {
     pipe: Arc<PipeState>,
     left: Arc<SetOnce<()>>,
@@ -112,5 +113,5 @@ impl Drop for Guard {
     }
 }
 
-/// How long the last line may take to be written, and the last replies to arrive, once a pipe ends.
+/// The time limit for writing the last line, and for receiving the last replies, after a pipe has ended.
 const A_MOMENT: Duration = Duration::from_secs(1);

@@ -15,20 +15,20 @@ use crate::ground::future::BoxFuture;
 /// A transport over a pipe. Dropping it ends the pipe.
 pub(crate) struct PipeTransport<E: FarEnd> {
     pipe: Arc<PipeState>,
-    /// The limit that was set for this server alone.
+    /// The message limit that was set for this server. It overrides the limit of the client.
     max_message: Option<usize>,
     end: E,
 }
 
-/// The other end of a pipe.
+/// The server at the other end of a pipe.
 pub(crate) trait FarEnd: Send + Sync + 'static {
-    /// A text that may explain why the server does not answer.
+    /// Returns a text that may explain why the server does not answer.
     fn diagnosis(&self, received: &Received) -> Option<String>;
 
-    /// Waits until the other end is gone, after the pipe was closed.
+    /// Waits until the other end is gone. Called after the pipe was ended.
     fn closed(&self) -> BoxFuture<'_, Result<()>>;
 
-    /// Called when the transport is dropped, after the pipe was closed.
+    /// Called when the transport is dropped, after the pipe was ended.
     fn abandon(&self) {}
 }
 

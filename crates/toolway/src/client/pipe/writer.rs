@@ -7,7 +7,8 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use crate::client::pipe::outbox::{Queued, Tell, WriteQueue};
 use crate::client::pipe::state::PipeState;
 
-/// Writes what is queued until sending stops. Completes a line that was begun, and then writes the owed messages.
+/// Writes queued messages until sending stops. Then completes the current line, writes the owed messages (see
+/// `outbox.rs`), and closes the stream.
 pub(crate) async fn write(
     mut writer: impl AsyncWrite + Unpin,
     pipe: &PipeState,
@@ -26,7 +27,7 @@ pub(crate) async fn write(
         let done = match tell {
             Some(Tell { begun, done }) => {
                 if begun.send(()).is_err() {
-                    // Its sender has withdrawn it.
+                    // The sender has withdrawn the line.
                     continue;
                 }
                 Some(done)
@@ -34,7 +35,7 @@ pub(crate) async fn write(
             None => None,
         };
         if let Some(id) = id {
-            // Without the line break.
+            // The length does not include the line break.
             pipe.note_sent(&id, text.len() - 1);
         }
         writer.write_all(&text).await?;

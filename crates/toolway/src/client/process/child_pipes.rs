@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
-/// The pipes of a child process.
+/// The standard streams of a child process, seen from this program.
 pub(super) struct ChildPipes {
     pub(super) stdin: ChildStdin,
     pub(super) stdout: ChildStdout,
@@ -12,6 +12,7 @@ pub(super) struct ChildPipes {
 }
 
 impl ChildPipes {
+    /// Takes the three streams. Fails if one of them is missing.
     pub(super) fn new(
         stdin: Option<ChildStdin>,
         stdout: Option<ChildStdout>,

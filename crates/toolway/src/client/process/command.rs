@@ -20,8 +20,8 @@ use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 use crate::transport::frame::message_limit;
 
-/// A server that is a program. It is started as a child process when a client connects, and talks over its stdin and
-/// stdout.
+/// A server that is started as a child process when a client connects. Client and server exchange messages over the
+/// server's stdin and stdout.
 ///
 /// ```no_run
 /// use toolway::client::{Command, Connector};
@@ -37,26 +37,30 @@ use crate::transport::frame::message_limit;
 /// ```
 ///
 /// **No shell** is used: each word is passed to the program unchanged. A program given as a bare name is looked up on
-/// `PATH`. One with a folder in it (`./server`) is relative to the [working directory](Self::cwd) of the server.
+/// `PATH`. A program given with a folder, such as `./server`, is relative to the [working directory](Self::cwd) of the
+/// server.
 ///
-/// **Environment.** A server gets the variables that programs need to run (`PATH`, `HOME`, `LANG`, `TMPDIR`, the
-/// proxies, and similar ones), and those that are [set](Self::env) for it. Tokens and keys in the environment of this
-/// program are not passed on, unless [`inherit_env`](Self::inherit_env) is called.
+/// **Environment.** A server inherits the variables that programs need to run (`PATH`, `HOME`, `LANG`, `TMPDIR`, the
+/// proxy variables, and similar ones). [`env`](Self::env) sets further variables. All other variables of this program,
+/// such as tokens and keys, are not passed on, unless [`inherit_env`](Self::inherit_env) is called.
 ///
-/// **Shutdown.** Closing the client closes the server's stdin, which tells the server that the client is gone. If it is
-/// still running after [two seconds](Self::close_timeout), it gets SIGTERM; after two more seconds it is killed.
-/// Windows has no SIGTERM, so there it is killed after the first two seconds. The same happens to the processes that it
-/// has started, unless they have left its process group. Dropping the client does the same without the first wait. If
-/// the runtime shuts down first, the server is killed; call `client.close().await` to let it exit on its own.
+/// **Shutdown.** Closing the client closes the server's stdin, which tells the server that the client is gone. If the
+/// server is still running after [two seconds](Self::close_timeout), it gets SIGTERM; after two more seconds it is
+/// killed. Windows has no SIGTERM, so there the server is killed after the first two seconds. The processes that the
+/// server has started are ended in the same way, unless they have left its process group. Dropping the client also ends
+/// the server, but without the first wait of two seconds. If the runtime shuts down first, the server is killed at
+/// once; call `client.close().await` to let the server exit on its own.
 ///
-/// **Failures** are explained by the errors of calls: how the process ended, the last lines of its stderr, and the
-/// lines on its stdout that are not messages. All of its stderr goes to the log (`tracing`, target `toolway::stderr`,
-/// level debug) and to [`on_stderr`](Self::on_stderr).
+/// **Failures.** If the server ends or does not answer, the error of a call says whether and how the process ended, and
+/// shows the last lines of its stderr and the first line on its stdout that is not a message. All lines of stderr that
+/// are not blank go to the log (`tracing`, target `toolway::stderr`, level debug) and to
+/// [`on_stderr`](Self::on_stderr).
 #[derive(Clone)]
 pub struct Command {
     program: OsString,
     args: Vec<OsString>,
     inherit: Inherit,
+    /// The variables to set, or to remove if the value is `None`, in order.
     env: Vec<(OsString, Option<OsString>)>,
     cwd: Option<PathBuf>,
     close_timeout: Duration,
@@ -68,7 +72,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// A program without arguments.
+    /// A server whose program is started without arguments.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         Self {
             program: program.as_ref().to_owned(),
@@ -142,38 +146,40 @@ impl Command {
         self
     }
 
-    /// Lets the server inherit no variables, and removes those that were set before. Without `PATH`, programs must be
-    /// given by their full path.
+    /// Lets the server inherit no variables, and removes the variables that were set before. Without `PATH`, the
+    /// program must be given by its full path.
     pub fn env_clear(mut self) -> Self {
         self.inherit = Inherit::Nothing;
         self.env.clear();
         self
     }
 
-    /// The folder in which the server runs; by default that of this program.
+    /// Sets the working directory of the server; by default the working directory of this program.
     pub fn cwd(mut self, folder: impl AsRef<Path>) -> Self {
         self.cwd = Some(folder.as_ref().to_owned());
         self
     }
 
-    /// How long the server may take to exit after its input was closed, and again after it got SIGTERM; by default two
-    /// seconds each. Then it is killed.
+    /// Sets how long the server may take to exit after its input was closed, and again after it got SIGTERM. The
+    /// default is two seconds for each. After that, the server is killed.
     pub fn close_timeout(mut self, time: Duration) -> Self {
         self.close_timeout = time;
         self
     }
 
-    /// The maximum length in bytes of a message to or from this server. It overrides the limit of [the
+    /// Sets the maximum length in bytes of a message to or from this server. This limit overrides the limit of [the
     /// client](crate::client::ClientBuilder::max_message). A longer request is not sent, and a call whose reply is
-    /// longer fails. The client ends a server that sends a longer line that is not a message, or a line without an end.
+    /// longer fails. If the server sends a line that is longer than the limit, and that is not a message or has no end,
+    /// the client ends the server.
     pub fn max_message(mut self, bytes: usize) -> Self {
         self.max_message = Some(message_limit(bytes));
         self
     }
 
-    /// Calls a function with each line that the server writes to its stderr. Lines are truncated to 4 KiB.
+    /// Calls a function with each line that the server writes to its stderr. Blank lines are left out. Lines are
+    /// truncated to 4 KiB.
     ///
-    /// The function must return quickly: the server's stderr is not read until it does.
+    /// The function must return quickly: no more of the server's stderr is read until the function returns.
     ///
     /// ```
     /// use toolway::client::Command;
@@ -185,12 +191,12 @@ impl Command {
         self
     }
 
-    /// Calls a function with each line that the server writes to its stdout and that is not a message. Lines are
-    /// truncated to 200 characters.
+    /// Calls a function with each line on the server's stdout that is not a message. Lines are truncated to 200
+    /// characters, and control characters in them are escaped.
     ///
     /// This client skips such lines, but other clients may treat the server as broken. The lines usually come from code
-    /// that prints before the server starts. The function must return quickly: nothing else from the server is read
-    /// until it does.
+    /// that prints before the server starts. The function must return quickly: no further messages of the server are
+    /// read until the function returns.
     ///
     /// ```
     /// use toolway::client::Command;
@@ -202,18 +208,18 @@ impl Command {
         self
     }
 
-    /// The program.
+    /// Returns the program.
     pub fn get_program(&self) -> &OsStr {
         &self.program
     }
 
-    /// The arguments.
+    /// Returns the arguments.
     pub fn get_args(&self) -> impl ExactSizeIterator<Item = &OsStr> {
         self.args.iter().map(OsString::as_os_str)
     }
 
-    /// Shows these words wherever the command line is shown, for example in errors. This way a placeholder from a
-    /// configuration file is shown in place of the secret.
+    /// Shows these words in place of the real command line, for example in errors. Use it if an argument is a secret,
+    /// to show a placeholder for the secret.
     ///
     /// ```
     /// use toolway::client::{Command, Connector};
@@ -260,7 +266,7 @@ impl Command {
 }
 
 impl Connector for Command {
-    /// Starts the program, and a task that monitors it. Must be called in a runtime.
+    /// Starts the program, and a task that monitors the process. Must be called within a Tokio runtime.
     fn reach(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>> {
         Box::pin(async { self.start() })
     }
@@ -281,7 +287,7 @@ impl IntoTarget for Command {
     }
 }
 
-/// Shows the command line, and only the names of the variables.
+/// Shows the command line, and the names of the variables without their values.
 impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let variables: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
@@ -296,5 +302,5 @@ impl fmt::Debug for Command {
     }
 }
 
-/// How long a server may take to exit after its input was closed, and again after it got SIGTERM.
+/// The default time that a server may take to exit after its input was closed, and again after it got SIGTERM.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);

@@ -1,12 +1,12 @@
-//! How is a command line split into words, and how is it shown? With the quoting of a shell, but without its other
-//! features.
+//! How is a command line split into words, and how is a command line shown? With the quoting of a shell, but without
+//! other features of a shell.
 
 use std::ffi::OsStr;
 
 use crate::client::pipe::printable::printable;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// Splits a command line into words; there is at least one.
+/// Splits a command line into words. The result has at least one word, and the first word is not empty.
 pub(super) fn parse(line: &str) -> Result<Vec<String>> {
     let mut words = Vec::new();
     let mut letters = line.char_indices().peekable();
@@ -22,7 +22,7 @@ pub(super) fn parse(line: &str) -> Result<Vec<String>> {
                 '"' => quoted(&mut letters, &mut word, '"').ok_or_else(|| open_quote(line, at))?,
                 '\\' => match letters.next_if(|(_, next)| is_special(*next)) {
                     Some((_, next)) => word.push(next),
-                    // Windows paths contain it.
+                    // This is an ordinary backslash, as in a Windows path.
                     None => word.push('\\'),
                 },
                 _ => word.push(letter),
@@ -41,7 +41,7 @@ pub(super) fn parse(line: &str) -> Result<Vec<String>> {
 
 type Letters<'l> = std::iter::Peekable<std::str::CharIndices<'l>>;
 
-/// Appends the text up to the closing quote. Returns `None` if there is none.
+/// Appends the text up to the closing quote to `word`. Returns `None` if the closing quote is missing.
 fn quoted(letters: &mut Letters<'_>, word: &mut String, quote: char) -> Option<()> {
     loop {
         let (_, letter) = letters.next()?;
@@ -57,7 +57,7 @@ fn quoted(letters: &mut Letters<'_>, word: &mut String, quote: char) -> Option<(
     }
 }
 
-/// Returns whether a backslash escapes this character.
+/// Returns whether a backslash before this character escapes it, outside of quotes.
 fn is_special(letter: char) -> bool {
     letter.is_whitespace() || "\\'\"$`*?[](){}<>|&;#~!=".contains(letter)
 }
@@ -93,7 +93,7 @@ fn misuse(message: String) -> Error {
     Error::new(ErrorKind::Misuse, message)
 }
 
-/// The command line that would be split into these words, truncated.
+/// Returns a command line that [`parse`] splits into these words. The line is truncated, because it is only shown.
 pub(super) fn line<'w>(words: impl Iterator<Item = &'w OsStr>) -> String {
     let mut line = String::new();
     for word in words {
@@ -101,7 +101,7 @@ pub(super) fn line<'w>(words: impl Iterator<Item = &'w OsStr>) -> String {
             line.push(' ');
         }
         line.push_str(&quote(&word.to_string_lossy()));
-        // The rest would not be shown.
+        // Further words would be cut off.
         if line.len() > 4 * MAX_SHOWN {
             break;
         }

@@ -1,4 +1,4 @@
-//! What is known about a server that does not answer, and how is it reported?
+//! What is known about a server that has ended or does not answer, and how do errors report it?
 
 use std::sync::OnceLock;
 
@@ -7,31 +7,33 @@ use crate::client::pipe::state::because;
 use crate::client::process::stderr::Stderr;
 use crate::ground::error::{Error, ErrorKind};
 
-/// The problem of a pipe.
+/// A problem with the pipes of a server, after which the server is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
     OutputClosed,
     InputClosed,
-    /// A line was longer than this many bytes.
+    /// The server sent a line that is longer than this limit in bytes, and that is not a message or has no end.
     TooLong(usize),
 }
 
-/// The facts that are known about one server.
+/// The facts about one server that errors report.
 pub(super) struct Facts {
-    /// The command line.
+    /// The command line, as it is shown.
     pub(super) name: String,
     pub(super) stderr: Stderr,
-    /// How the process ended, as a text that continues a sentence after its name.
+    /// The end of the process as a predicate, to follow the server's name in a sentence: "ended with exit status 1".
+    /// Unset while the process runs.
     pub(super) end: OnceLock<String>,
 }
 
-/// Describes how a process ended. The status is unknown if other code of this program has waited for the process.
+/// Describes how a process ended. `status` is `None` if the exit status is unknown, for example because other code of
+/// this program has waited for the process.
 pub(super) fn end(status: Option<i32>) -> String {
     status.map_or_else(|| "ended".to_owned(), |status| format!("ended with exit status {status}"))
 }
 
 impl Facts {
-    /// The error of calls after the pipe has ended.
+    /// Returns the error with which calls fail after the pipe has ended.
     pub(super) fn over(&self, trouble: Option<Trouble>, received: &Received) -> Error {
         let name = &self.name;
         let (kind, message) = match (trouble, self.end.get()) {

@@ -2,16 +2,17 @@
 
 use std::ffi::{OsStr, OsString};
 
-/// The variables that a server inherits, before those that are set for it.
+/// The variables that a server inherits from this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inherit {
-    /// Those that programs need to run at all, and that hold no secrets of the application.
+    /// The variables in [`BASICS`], which programs need to run and which normally hold no secrets.
     Basics,
     All,
     Nothing,
 }
 
-/// The variables of a server: the inherited ones, then changed by `changes`.
+/// Returns the variables of a server: the inherited part of `ours`, with `changes` applied in order. A change sets a
+/// variable, or removes it if the value is `None`.
 pub(super) fn variables(
     inherit: Inherit,
     ours: impl Iterator<Item = (OsString, OsString)>,
@@ -33,7 +34,7 @@ pub(super) fn variables(
     variables
 }
 
-/// Compares names. Windows ignores case.
+/// Returns whether two names mean the same variable. Windows ignores case.
 fn is_same(left: &OsStr, right: &OsStr) -> bool {
     if cfg!(windows) { left.eq_ignore_ascii_case(right) } else { left == right }
 }
@@ -43,7 +44,8 @@ fn is_basic(name: &OsStr) -> bool {
         || name.to_str().is_some_and(|name| name.starts_with("LC_"))
 }
 
-/// Compared without regard to case: proxy variables are written in either case, and Windows has `Path`.
+/// The variables that servers inherit by default, besides those that begin with `LC_`. Names are compared without
+/// regard to case, because proxy variables are written in either case, and Windows has `Path`.
 const BASICS: [&str; 42] = [
     // The user and the folders.
     "HOME",
@@ -71,7 +73,7 @@ const BASICS: [&str; 42] = [
     "NODE_EXTRA_CA_CERTS",
     "SSL_CERT_DIR",
     "SSL_CERT_FILE",
-    // The same on Windows.
+    // Variables of Windows.
     "APPDATA",
     "COMSPEC",
     "HOMEDRIVE",

@@ -5,9 +5,9 @@
 //! | `command.rs` | Which program is a server, and how is it started? |
 //! | `command_line.rs` | How is a command line split into words, and how is it shown? |
 //! | `environment.rs` | Which environment variables does a server inherit? |
-//! | `program.rs` | Which file is a program, and why can it not be started? |
-//! | `supervisor.rs` | What monitors a running server, and ends it? |
-//! | `stderr.rs` | What has a server written to its stderr lately? |
+//! | `program.rs` | Which file belongs to the name of a program, and why could the program not be started? |
+//! | `supervisor.rs` | How is a running server monitored and ended? |
+//! | `stderr.rs` | Which lines has a server written to its stderr lately? |
 //! | `diagnosis.rs` | What is known about a server that does not answer? |
 //! | `child_pipes.rs` | Which pipes does a child process have? |
 //! | `unix.rs`, `windows.rs` | How are a process and its descendants ended? |

@@ -1,4 +1,4 @@
-//! Which file is a program, and why can it not be started?
+//! Which file belongs to the name of a program, and why could the program not be started?
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -8,17 +8,18 @@ use std::path::{Path, PathBuf};
 use crate::client::process::platform::is_program;
 use crate::ground::error::{Error, ErrorKind};
 
-/// The settings of a search for a program.
+/// A program, and the settings that determine its file.
 pub(super) struct Search<'s> {
     pub(super) program: &'s OsStr,
     /// The working directory of the server.
     pub(super) cwd: Option<&'s Path>,
+    /// The `PATH` variable of the server.
     pub(super) path: Option<&'s OsStr>,
 }
 
-/// The file to start. A relative path with a folder in it is relative to the working directory of the server, on every
-/// system. A bare name is looked up on `PATH`; on Windows also with the extensions of programs, so that `npx` finds
-/// `npx.cmd`.
+/// Returns the file to start. On every system, a relative path with a folder is relative to the working directory of
+/// the server. A bare name is looked up on `PATH`; on Windows also with the extensions of programs, so that `npx` finds
+/// `npx.cmd`. If no file is found, returns the name unchanged.
 pub(super) fn file(search: &Search<'_>) -> OsString {
     let program = Path::new(search.program);
     let found = if is_bare(program) {
@@ -26,7 +27,7 @@ pub(super) fn file(search: &Search<'_>) -> OsString {
             if cfg!(windows) { env::var("PATHEXT").unwrap_or(ENDINGS.to_owned()) } else { String::new() };
         find(program, folders(search), &endings, is_program)
     } else {
-        // Systems disagree about the folder that a relative path starts from.
+        // Operating systems resolve a relative path from different folders, so make the path absolute.
         search.cwd.and_then(|folder| std::path::absolute(folder.join(program)).ok())
     };
     found.map_or_else(|| search.program.to_owned(), PathBuf::into_os_string)
@@ -35,11 +36,12 @@ pub(super) fn file(search: &Search<'_>) -> OsString {
 /// The extensions of programs if `PATHEXT` is not set.
 const ENDINGS: &str = ".COM;.EXE;.BAT;.CMD";
 
-/// Returns whether a program is a name without a folder.
+/// Returns whether the program is given as a name without a folder.
 fn is_bare(program: &Path) -> bool {
     program.file_name() == Some(program.as_os_str())
 }
 
+/// Returns the absolute folders on `PATH`.
 fn folders(search: &Search<'_>) -> impl Iterator<Item = PathBuf> + use<> {
     let cwd = search.cwd.map(Path::to_owned).unwrap_or_default();
     let folders: Vec<_> = env::split_paths(search.path.unwrap_or_default()).collect();
@@ -48,8 +50,9 @@ fn folders(search: &Search<'_>) -> impl Iterator<Item = PathBuf> + use<> {
     folders.filter_map(move |folder| std::path::absolute(cwd.join(folder)).ok())
 }
 
-/// The first program with this name, or with this name and one of these extensions. Where programs have extensions, a
-/// name without one does not match: beside `npx.cmd` there is an `npx` for other systems.
+/// Returns the first program with this name, or with this name and one of the extensions in `endings`. If `endings` is
+/// not empty, a file without an extension does not match: Windows installations have a file `npx` for other systems
+/// beside `npx.cmd`.
 fn find(
     program: &Path,
     mut folders: impl Iterator<Item = PathBuf>,
@@ -95,7 +98,7 @@ pub(super) fn failure(search: &Search<'_>, error: io::Error) -> Error {
 
 fn missing(file: &Path) -> String {
     if file.exists() {
-        // A script whose first line names a missing interpreter, or a program for another system.
+        // The file is a script whose first line names a missing interpreter, or a program for another system.
         return format!("`{}` is there, but what runs it is not: see its first line", file.display());
     }
     format!("there is no file `{}`", file.display())

@@ -1,4 +1,4 @@
-//! What has a server written to its stderr lately?
+//! Which lines has a server written to its stderr lately?
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,10 +10,10 @@ use crate::client::pipe::printable::printable;
 use crate::ground::mutex::Mutex;
 use crate::ground::panic::attempt;
 
-/// A function that is called with each line.
+/// A function that is called with each line of stderr.
 pub(super) type Hook = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The last lines of stderr. `Display` joins them into one line, which is empty if there are none.
+/// The last lines of a server's stderr. `Display` joins these lines into one line, which is empty if there are none.
 pub(super) struct Stderr {
     tail: Mutex<Tail>,
     hook: Option<Hook>,
@@ -23,6 +23,7 @@ pub(super) struct Stderr {
 struct Tail {
     /// The printable form of the lines.
     lines: VecDeque<String>,
+    /// The total length of `lines` in bytes.
     bytes: usize,
     /// The raw bytes of the line that has not ended yet.
     partial: Vec<u8>,
@@ -33,10 +34,10 @@ impl Stderr {
         Self { tail: Mutex::default(), hook }
     }
 
-    /// Reads to the end, so that the server never blocks on a full stderr pipe.
+    /// Reads stderr to its end, so that the server never blocks on a full pipe.
     pub(super) async fn drain(&self, mut reader: impl AsyncRead + Unpin, server: &str) {
         let mut buffer = [0; 8 << 10];
-        // An error also ends the loop, because nothing can be done about it.
+        // A read error also ends the loop, because nothing can be done about it.
         while let Ok(count @ 1..) = reader.read(&mut buffer).await {
             for piece in buffer[..count].split_inclusive(|byte| *byte == b'\n') {
                 let (text, ends) = match piece.split_last() {
@@ -104,13 +105,13 @@ impl fmt::Display for Stderr {
     }
 }
 
-/// The maximum number of bytes that are read of a line; the rest is dropped.
+/// The maximum length of a line in bytes; the rest of a longer line is dropped. The hook gets up to this length.
 const MAX_LINE: usize = 4 << 10;
-/// The maximum number of characters that are kept of a line.
+/// The maximum number of characters of a line that are logged, and kept for errors.
 const MAX_SHOWN: usize = 500;
-/// The maximum number of lines that are kept.
+/// The maximum number of lines that are kept for errors.
 const MAX_LINES: usize = 20;
-/// The maximum number of bytes that are kept of all lines.
+/// The maximum total length in bytes of the lines that are kept for errors.
 const MAX_TAIL: usize = 8 << 10;
 
 #[cfg(test)]

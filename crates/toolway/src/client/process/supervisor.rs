@@ -1,7 +1,7 @@
-//! What monitors a running server, finds out why it ended, and makes sure that no process of it is left?
+//! How is a running server monitored and ended, and how does the client find out why the server ended?
 //!
-//! One task owns the process and the three tasks that read and write its pipes. It ends when the process is gone, and
-//! the other tasks end with it.
+//! One task, the supervisor, owns the process and the three tasks that read and write its pipes. The supervisor ends
+//! when the process is gone, and the other tasks end with it. It also ends the processes that the server has started.
 
 use std::convert::Infallible;
 use std::io;
@@ -28,24 +28,25 @@ use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 use crate::transport::frame::MAX_MESSAGE;
 
-/// A running server.
+/// The client's handle to a running server.
 struct Process {
     facts: Arc<Facts>,
+    /// A handle that can send SIGTERM to the server.
     leader: Leader,
     gone: Arc<SetOnce<Gone>>,
-    /// When this is dropped, the server is not given time to exit on its own.
+    /// Dropping this sender tells the supervisor not to wait for the server to exit on its own.
     _held: oneshot::Sender<Infallible>,
 }
 
-/// The state of a process after it was killed.
+/// The state of a process after the supervisor has ended it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gone {
     Yes,
-    /// The system has not ended the process, although it was killed.
+    /// The process was killed, but the system has not ended it yet.
     NotYet,
 }
 
-/// Starts to monitor a process. Dropping the transport ends the process.
+/// Starts the supervisor of a process. Dropping the returned transport ends the process.
 pub(super) fn start(
     facts: Facts,
     group: Group,
@@ -100,7 +101,8 @@ impl FarEnd for Process {
         })
     }
 
-    /// Sends SIGTERM right here and not from the task, because its runtime may not be driven at the moment.
+    /// Sends SIGTERM from here and not from the supervisor, because the runtime of the supervisor may not be running at
+    /// the moment.
     fn abandon(&self) {
         self.leader.terminate();
     }
@@ -119,7 +121,7 @@ struct Supervisor {
     is_stderr_open: bool,
 }
 
-/// The events that the tasks report.
+/// The events that the tasks of the supervisor report when they end.
 enum Event {
     Read(Ended, ChildStdout),
     Written(io::Result<()>),
@@ -128,6 +130,7 @@ enum Event {
 }
 
 impl Supervisor {
+    /// Starts the tasks that read stdout, write stdin and read stderr.
     fn begin(&mut self, pipes: ChildPipes, queue: WriteQueue) {
         let ChildPipes { stdin, mut stdout, stderr } = pipes;
         let pipe = self.pipe.clone();
@@ -145,6 +148,7 @@ impl Supervisor {
         });
     }
 
+    /// Monitors the server until it ends, has a problem, or is closed. Then ends the pipe and the process.
     async fn run(mut self, mut released: oneshot::Receiver<Infallible>) {
         let pipe = self.pipe.clone();
         while self.trouble.is_none() && !self.has_exited() {
@@ -169,7 +173,7 @@ impl Supervisor {
             end = self.group.exited(), if self.facts.end.get().is_none() => {
                 let _ = self.facts.end.set(end);
             }
-            // Nothing is left to do for a task that was aborted.
+            // A task that was aborted reports no event.
             Some(event) = self.tasks.join_next() => if let Ok(event) = event {
                 self.take(event);
             },
@@ -181,7 +185,7 @@ impl Supervisor {
         match event {
             Event::Read(ended, stdout) => {
                 let trouble = match ended {
-                    // Continue to read: a server that has much to write before it exits would block otherwise.
+                    // Continue to read, because otherwise a server that writes much before it exits would block.
                     Ended::Over => {
                         self.tasks.spawn(async move {
                             drain(stdout).await;
@@ -212,7 +216,7 @@ impl Supervisor {
                 self.step().await;
             }
         };
-        // It does not matter whether this timed out.
+        // The caller checks the condition again, so a timeout is not an error.
         let _ = timeout(within, waiting).await;
     }
 
@@ -220,27 +224,28 @@ impl Supervisor {
         self.facts.end.get().is_some()
     }
 
-    /// Returns whether the process is gone, and with it all processes that inherited its pipes.
+    /// Returns whether the process has exited, and its stdout and stderr are closed, so that no descendant holds them
+    /// open.
     fn is_quiet(&self) -> bool {
         self.has_exited() && !self.is_stdout_open && !self.is_stderr_open
     }
 
-    /// Waits a moment for the exit status and the last output: pipes close before a process has ended, and its last
-    /// output can arrive after that.
+    /// Waits a moment for the exit status and the last output, so that errors can report them. The pipes of a process
+    /// close before the process has ended, and its last output can arrive after its end.
     async fn find_out(&mut self) {
         if matches!(self.trouble, Some(Trouble::TooLong(_))) {
             return;
         }
         self.until(A_MOMENT, Self::has_exited).await;
         if self.has_exited() && !self.is_quiet() {
-            // The pipes are still open because processes that the server started hold them.
+            // The pipes are still open, because processes that the server has started hold them.
             self.group.terminate();
             self.until(A_MOMENT, Self::is_quiet).await;
         }
     }
 
-    /// Ends the process and all processes that it has started: first by closing its input, then with SIGTERM, then by
-    /// killing them.
+    /// Ends the process and all processes that it has started. Waits for the server to exit after its input was closed,
+    /// then sends SIGTERM, then kills the processes.
     async fn take_down(mut self, released: &mut oneshot::Receiver<Infallible>) {
         let patience = self.close_timeout;
         tokio::select! {
@@ -249,7 +254,7 @@ impl Supervisor {
             _ = released => {}
             () = self.until(patience, Self::has_exited) => {}
         }
-        // The server does not read, or it ignores the end of its input.
+        // Aborting the writer closes the server's input even if the server does not read.
         if let Some(writing) = self.writing.take() {
             writing.abort();
         }
@@ -270,7 +275,7 @@ impl Supervisor {
     }
 }
 
-/// Ends the pipe however the task ends, so that no call waits for it.
+/// Ends the pipe however the supervisor ends, so that no call waits forever.
 impl Drop for Supervisor {
     fn drop(&mut self) {
         self.pipe.end(Error::new(
@@ -287,8 +292,8 @@ async fn drain(mut reader: impl AsyncRead + Unpin) {
     while let Ok(1..) = reader.read(&mut buffer).await {}
 }
 
-/// How long a server may take to exit after its pipes are closed, or its pipes to close after it has exited, until
-/// calls fail with what is known by then.
+/// How long the supervisor waits for the exit of a server whose pipe was closed, and for the pipes of a server that has
+/// exited. After that, calls fail with the facts that are known.
 const A_MOMENT: Duration = Duration::from_secs(1);
 /// How long the system may take to end a process that was killed.
 const MAX_DYING: Duration = Duration::from_secs(5);

@@ -1,7 +1,8 @@
-//! How are a child and its descendants identified, ended and waited for on Unix? They form a process group.
+//! How are a child process and its descendants ended and waited for on Unix? They form a process group.
 //!
-//! The first process leads the group. Until it is reaped, its process id cannot be reused for another group. So the
-//! supervisor watches it without reaping it, and reaps it only after the last signal to the group.
+//! The child leads the group: its process id is the id of the group. The system cannot reuse the id until the child is
+//! reaped. So the supervisor watches the child without reaping it, and reaps it only after the last signal to the
+//! group.
 
 use std::io;
 use std::path::Path;
@@ -22,7 +23,7 @@ pub(super) fn is_program(file: &Path) -> bool {
     file.is_file() && access(file, Access::EXEC_OK).is_ok()
 }
 
-/// A child and its descendants. Dropping it kills those that are left.
+/// A child process and its descendants. Dropping the group before [`reap`](Self::reap) kills all its processes.
 pub(super) struct Group {
     child: Option<Child>,
     pid: Pid,
@@ -30,19 +31,20 @@ pub(super) struct Group {
     children: tokio::signal::unix::Signal,
 }
 
-/// A handle that can end the group as long as it exists.
+/// A handle that can send signals to the group until the leader is reaped.
 #[derive(Clone)]
 pub(super) struct Leader(Arc<Mutex<Leading>>);
 
 struct Leading {
-    /// `None` once the process is reaped.
+    /// `None` once the leader is reaped, because its process id may then be reused.
     pid: Option<Pid>,
+    /// `true` once SIGTERM was sent.
     is_told: bool,
 }
 
 impl Group {
     pub(super) fn spawn(mut command: Command) -> io::Result<(Self, ChildPipes)> {
-        // Register for the signal before the process exists, so that none is missed.
+        // Register for SIGCHLD before the process exists, so that no signal is missed.
         let children = signal(SignalKind::child())?;
         let mut child = command.process_group(0).spawn()?;
         let pipes = ChildPipes::new(child.stdin.take(), child.stdout.take(), child.stderr.take())?;
@@ -56,27 +58,28 @@ impl Group {
         self.leader.clone()
     }
 
-    /// Waits until the first process has exited. It stays a zombie until [`reap`](Self::reap).
+    /// Waits until the child has exited, and returns a description of how it ended. The child stays a zombie until
+    /// [`reap`](Self::reap).
     pub(super) async fn exited(&mut self) -> String {
         loop {
             match look(self.pid) {
                 Ok(None) => {}
                 Ok(Some(end)) => return end,
                 Err(_) => {
-                    // It is no longer a child of this program: other code has waited for it, and its id may have been
-                    // reused.
+                    // The process is no longer a child of this program: other code has waited for it, and its id may
+                    // have been reused.
                     self.leader.0.lock().pid = None;
                     return end(None);
                 }
             }
             if self.children.recv().await.is_none() {
-                // The signal never arrives; the pipes will show the end.
+                // SIGCHLD no longer arrives. The end of the pipes will show that the process has ended.
                 std::future::pending::<()>().await;
             }
         }
     }
 
-    /// Sends SIGTERM to the group, once.
+    /// Sends SIGTERM to the group, unless it was sent before.
     pub(super) fn terminate(&self) {
         self.leader.terminate();
     }
@@ -85,9 +88,9 @@ impl Group {
         self.leader.signal(Signal::KILL);
     }
 
-    /// Reaps the first process, which has ended.
+    /// Reaps the child, which must have ended.
     pub(super) fn reap(&mut self) {
-        // Holding the lock prevents a signal to an id that is being reused.
+        // Holding the lock prevents a signal to a process id that is being released.
         let mut leading = self.leader.0.lock();
         leading.pid = None;
         if let Some(mut child) = self.child.take() {
@@ -96,7 +99,7 @@ impl Group {
     }
 }
 
-/// Runs when the supervisor is dropped early because the runtime shuts down.
+/// Kills the group if the child was not reaped, which happens if the runtime shuts down and drops the supervisor early.
 impl Drop for Group {
     fn drop(&mut self) {
         let Some(mut child) = self.child.take() else { return };
@@ -108,13 +111,14 @@ impl Drop for Group {
             leader.0.lock().pid = None;
             let _ = child.try_wait();
         };
-        // Without a thread the process stays a zombie until this program ends.
+        // If the thread cannot be started, the child stays a zombie until this program ends.
         let _ = std::thread::Builder::new().name("toolway-reaper".to_owned()).spawn(reap);
     }
 }
 
 impl Leader {
-    /// Sends SIGTERM to the group, once: some programs abort their shutdown when they receive it again.
+    /// Sends SIGTERM to the group, but only once: some programs abort their shutdown when they receive a second
+    /// SIGTERM.
     pub(super) fn terminate(&self) {
         let mut leading = self.0.lock();
         if !std::mem::replace(&mut leading.is_told, true)
@@ -132,7 +136,7 @@ impl Leader {
     }
 }
 
-/// How the process has ended, without reaping it; `None` while it runs.
+/// Returns how the process has ended, without reaping it. Returns `None` while the process runs.
 fn look(pid: Pid) -> rustix::io::Result<Option<String>> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let Some(status) = retry_on_intr(|| waitid(WaitId::Pid(pid), options))? else { return Ok(None) };

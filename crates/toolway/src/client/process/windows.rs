@@ -1,4 +1,4 @@
-//! How are a child and its descendants ended and waited for on Windows? They form a job.
+//! How are a child process and its descendants ended and waited for on Windows? They form a job object.
 
 use std::io;
 use std::path::Path;
@@ -9,15 +9,16 @@ use tokio::process::Command;
 use crate::client::process::child_pipes::ChildPipes;
 use crate::client::process::diagnosis::end;
 
-/// Returns whether a file can be executed. The caller has already checked its extension.
+/// Returns whether the file exists. The caller has checked that the name has an extension.
 pub(super) fn is_program(file: &Path) -> bool {
     file.is_file()
 }
 
-/// A child and its descendants. Dropping it kills those that are left.
+/// A child process and its descendants. Dropping the group kills the processes that are still running.
 pub(super) struct Group(Box<dyn ChildWrapper>);
 
-/// The counterpart of the Unix handle. It does nothing, because only the owner of the job can end it.
+/// The counterpart of the handle in `unix.rs`. It does nothing, because only the owner of the job object can end the
+/// job.
 pub(super) struct Leader;
 
 impl Leader {
@@ -38,13 +39,13 @@ impl Group {
         Leader
     }
 
-    /// Waits until the first process has exited. Waiting for the whole job would include every process that it has
-    /// started.
+    /// Waits until the child has exited, and returns a description of how it ended. Waiting for the whole job would
+    /// also wait for every process that the child has started.
     pub(super) async fn exited(&mut self) -> String {
         end(self.0.inner_mut().wait().await.ok().and_then(|status| status.code()))
     }
 
-    /// Kills the job, because Windows cannot ask it to exit.
+    /// Kills the job, because Windows has no SIGTERM to ask the processes to exit.
     pub(super) fn terminate(&mut self) {
         self.kill();
     }

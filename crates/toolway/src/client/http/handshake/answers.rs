@@ -1,4 +1,5 @@
-//! How are the server's questions answered?
+//! How are the server's questions answered? A question is a request of the server, such as `ping` or a request for user
+//! input.
 
 use std::sync::Arc;
 
@@ -14,12 +15,15 @@ use crate::client::wire::inbox::{Answering, MAX_ANSWERING};
 use crate::client::wire::outgoing::error_frame;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// The maximum number of times that an answer is sent if it does not reach the server.
+/// The maximum number of attempts to send one answer.
 const MAX_TRIES: u32 = 10;
 
 impl Conversation {
-    /// Handles a message that is not the reply being waited for. An answer that is ready at once is sent before
-    /// anything else is read, so that a server cannot pile them up. An answer that takes time, or that does not reach
+    /// Handles a message that arrived on a stream and is not the reply that the reader of the stream waits for.
+    /// `during` is the request that the stream belongs to.
+    ///
+    /// If the message is a question whose answer is ready at once, the answer is sent before the next message is read,
+    /// so that a server cannot make the client accumulate answers. An answer that takes time, or that does not reach
     /// the server, is sent in a task of its own.
     pub(super) async fn heed(self: &Arc<Self>, message: Message, of_caller: &HeaderMap, during: Option<&Id>) {
         let Some(message) = self.pending.take(message) else { return };
@@ -39,7 +43,9 @@ impl Conversation {
         }
     }
 
-    /// Sends an answer as soon as it is ready, and retries while the server may want it.
+    /// Starts a task that sends an answer as soon as it is ready. The task retries while the answer does not reach the
+    /// server, up to [`MAX_TRIES`] attempts and until the conversation ends. `tried` is the number of attempts that
+    /// were already made.
     fn insist(
         self: &Arc<Self>,
         headers: HeaderMap,
@@ -53,8 +59,8 @@ impl Conversation {
             tracing::debug!("an answer is given up, because too many do not get through");
             return;
         }
-        // The task holds the conversation. `close` and `leave` abort it, so that it does not keep the conversation
-        // alive.
+        // The task holds a reference to the conversation. `close` and `leave` abort the task, so that the task does not
+        // keep the conversation alive.
         answering.spawn(async move {
             let Some(frame) = frame.await else { return };
             let mut attempt = tried;
@@ -75,8 +81,8 @@ impl Conversation {
         });
     }
 
-    /// Sends the answer to a question of the server. If the server does not accept an answer of that length, sends an
-    /// error in its place, because the server waits for a reply.
+    /// Sends the answer to a question of the server. If the server replies that the answer is too large, sends an error
+    /// in its place, because the server waits for a reply.
     async fn say(&self, headers: HeaderMap, frame: Bytes) -> Result<()> {
         match self.say_once(headers.clone(), frame.clone()).await {
             Err(error) if error.is_too_large() => match instead(&frame, &error) {
@@ -105,7 +111,8 @@ impl Conversation {
     }
 }
 
-/// Makes an error to send in place of an answer that the server does not accept.
+/// Makes an error to send in place of an answer that is too large for the server. Returns `None` if `frame` is not a
+/// reply.
 fn instead(frame: &[u8], error: &Error) -> Option<Bytes> {
     let mut skimmer = Skimmer::default();
     skimmer.push(frame);

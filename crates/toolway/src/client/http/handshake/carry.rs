@@ -1,4 +1,4 @@
-//! How is a message of a conversation sent?
+//! How is a message of a conversation sent, and where does its reply arrive?
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::client::wire::outgoing::Outgoing;
 use crate::ground::error::Result;
 
 impl Conversation {
-    /// Sends a message, and waits for the reply if it is a request.
+    /// Sends a message. If the message is a request, waits for its reply.
     pub(crate) async fn carry(self: &Arc<Self>, outgoing: Outgoing) -> Result<Option<Message>> {
         if self.is_over() {
             return Err(ended());
@@ -43,7 +43,7 @@ impl Conversation {
                 self.end();
                 return Err(ended().with_http_status(status.as_u16()));
             }
-            // A session id in any other reply is ignored.
+            // Only the reply to `initialize` sets the session id. A session id in any other reply is ignored.
             None if outgoing.method == Method::Initialize && status.is_success() => {
                 if let Some(session) = Session::named_in(response.headers())? {
                     self.session.get_or_init(|| session);
@@ -91,8 +91,9 @@ impl Conversation {
         }
     }
 
-    /// Returns whether a message with status 400 means that the server does not know the session. The specification
-    /// requires 404, but many servers that manage their sessions themselves send 400 and an error without a request id.
+    /// Returns whether a reply with status 400 means that the server does not know the session. The specification
+    /// requires status 404, but many servers with their own session handling send status 400 and an error without a
+    /// request id.
     fn is_forgotten(&self, message: &Message) -> bool {
         let Message::Response { id: None, outcome: Err(error) } = message else { return false };
         self.session.get().is_some() && error.message.to_ascii_lowercase().contains("session")

@@ -1,4 +1,4 @@
-//! What is the state of a conversation, and how does it end?
+//! What is the state of a conversation, and how does a conversation end?
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -24,27 +24,29 @@ use crate::client::http::request::url::Url;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 
-/// How long the server may take for a request that no call waits for: an answer to its question, or the end of the
-/// session.
+/// The time limit for a request that no call waits for: a POST with the answer to a question of the server, or the
+/// DELETE that ends the session.
 pub(super) const MAX_ASIDE: Duration = Duration::from_secs(5);
 
-/// One conversation, from `initialize` on.
+/// The state of one conversation with a server, from `initialize` until the client closes the conversation or the
+/// server ends it.
 pub(crate) struct Conversation {
     pub(super) endpoint: Arc<HttpEndpoint>,
     pub(super) session: OnceLock<Session>,
     pub(super) version: OnceLock<ProtocolVersion>,
-    /// The URL to post messages to, in the transport that has two URLs.
+    /// The URL to post messages to, if the server uses the two-URL transport of 2024-11-05.
     pub(super) post_to: OnceLock<Url>,
+    /// The task that reads the server's own stream.
     pub(super) listening: OnceLock<AbortHandle>,
     pub(super) gate: Gate,
     pub(super) pending: PendingReplies,
-    /// The questions of the server that are being answered, and answers that are being sent.
+    /// The tasks that answer questions of the server, or send answers again.
     pub(super) answering: Mutex<JoinSet<()>>,
     /// `true` once the client has closed the conversation or the server has ended it.
     over: watch::Sender<bool>,
 }
 
-/// The outcome of a request for a stream.
+/// The outcome of a GET request for a stream.
 pub(super) enum Opened {
     Stream(Events),
     /// The server does not offer the stream.
@@ -79,17 +81,17 @@ impl Conversation {
         let _ = self.over.subscribe().wait_for(|over| *over).await;
     }
 
-    /// Waits until the server's own stream is open, if the server offers one.
+    /// Waits until the server's own stream is open, the server has refused to open one, or the wait has timed out.
     pub(crate) async fn listening(&self) {
         self.gate.pass().await;
     }
 
-    /// Marks the conversation as ended. Returns `false` if it was ended already.
+    /// Marks the conversation as ended. Returns `false` if the conversation had already ended.
     pub(super) fn end(&self) -> bool {
         self.over.send_if_modified(|over| !std::mem::replace(over, true))
     }
 
-    /// Ends the conversation, and tells the server that the session has ended.
+    /// Ends the conversation. If there is a session, tells the server to end it.
     pub(crate) async fn close(&self) -> Result<()> {
         self.stop();
         if self.end() && self.session.get().is_some() {
@@ -98,7 +100,8 @@ impl Conversation {
         Ok(())
     }
 
-    /// Ends a conversation that is no longer used. The server is told if there is a runtime to do it in.
+    /// Stops the tasks of a conversation whose transport is dropped. Within a Tokio runtime, also ends the
+    /// conversation, and tells the server to end the session.
     pub(crate) fn leave(&self) {
         self.stop();
         if let Ok(runtime) = Handle::try_current()
@@ -106,7 +109,7 @@ impl Conversation {
             && self.session.get().is_some()
         {
             let (endpoint, headers) = (self.endpoint.without_inbox(), self.headers(&HeaderMap::new()));
-            // The task is detached; it ends after a short time limit.
+            // The task is detached; `MAX_ASIDE` limits how long it runs.
             runtime.spawn(async move {
                 if let Err(error) = say_farewell(&endpoint, headers).await {
                     tracing::debug!(%error, "the farewell was not heard");
@@ -115,6 +118,7 @@ impl Conversation {
         }
     }
 
+    /// Aborts the tasks of the conversation.
     fn stop(&self) {
         if let Some(task) = self.listening.get() {
             task.abort();
@@ -122,7 +126,7 @@ impl Conversation {
         self.answering.lock().abort_all();
     }
 
-    /// The headers of every request: those of the caller, the negotiated revision, and the session id.
+    /// Returns the headers of a request: the headers of the caller, the negotiated revision, and the session id.
     pub(super) fn headers(&self, of_caller: &HeaderMap) -> HeaderMap {
         let mut headers = of_caller.clone();
         if let Some(version) = self.version.get() {
@@ -134,7 +138,8 @@ impl Conversation {
         headers
     }
 
-    /// Requests a stream: a new one, or the one of `cursor` from where it broke off.
+    /// Requests a stream. If `cursor` contains an event id, asks the server to resume the stream after that event.
+    /// Otherwise asks for a new stream.
     pub(super) async fn open(&self, cursor: &mut Cursor, of_caller: &HeaderMap) -> Opened {
         let mut headers = self.headers(of_caller);
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -150,7 +155,7 @@ impl Conversation {
                 Opened::Failed(refusal::of_page(&self.endpoint.url, response).await)
             }
             Ok(response) => Opened::Refused(response.status()),
-            // A redirect that is not followed also counts as a refusal.
+            // An error with a status comes from a redirect that was not followed. It counts as a refusal.
             Err(error) => match error.http_status().and_then(|status| StatusCode::from_u16(status).ok()) {
                 Some(status) => Opened::Refused(status),
                 None => Opened::Failed(error),
@@ -159,7 +164,7 @@ impl Conversation {
     }
 }
 
-/// Returns whether a server that answers with this status may answer differently later.
+/// Returns whether a request that got this status may succeed later.
 fn may_pass(status: StatusCode) -> bool {
     match status {
         StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => true,
@@ -168,8 +173,8 @@ fn may_pass(status: StatusCode) -> bool {
     }
 }
 
-/// Tells the server that a session has ended. It is not an error if the server does not support this, or has ended the
-/// session already.
+/// Sends the DELETE request that ends the session. The statuses 404 (the server has already ended the session) and 405
+/// (the server does not support DELETE) are not errors.
 async fn say_farewell(endpoint: &HttpEndpoint, headers: HeaderMap) -> Result<()> {
     let farewell = async {
         let response = endpoint.send(HttpMethod::DELETE, headers, Bytes::new()).await?;

@@ -1,4 +1,4 @@
-//! Where did a stream break off, and when may it be requested again?
+//! Where did a stream break off, and when may the client request the stream again?
 
 use std::time::Duration;
 
@@ -7,38 +7,42 @@ use ::http::header::HeaderValue;
 use crate::ground::jitter::fraction;
 use crate::transport::sse::Event;
 
-/// The limit of the client's own wait before a stream is requested again. It doubles with each attempt that brings
-/// nothing.
+/// The first upper bound of the random wait that the client adds before it requests a stream again. The bound doubles
+/// with each attempt that brings nothing new, up to [`MAX_WAIT`].
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 
-/// The maximum of that limit.
+/// The largest upper bound of the random wait that the client adds before it requests a stream again.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// The longest wait that a server may set, because a call may be waiting for the reply.
+/// The longest wait that a server may request. It is limited because a call may be waiting for the reply.
 const MAX_RETRY: Duration = Duration::from_secs(5 * 60);
 
-/// The shortest wait that a server may set. Otherwise a server could make the client reconnect in a busy loop.
+/// The shortest wait that a server may request with `retry`. With shorter waits, a server could make the client
+/// reconnect in a busy loop.
 const MIN_RETRY: Duration = Duration::from_millis(10);
 
-/// The maximum length of an event id that is sent back to the server.
+/// The maximum length in bytes of an event id that the client sends back to the server. A stream with a longer id
+/// cannot be resumed.
 const MAX_ID: usize = 4 << 10;
 
 /// The position up to which one stream was read.
 #[derive(Debug, Default)]
 pub(super) struct Cursor {
+    /// The id of the last event that had one, if the client can send it back.
     last_id: Option<HeaderValue>,
+    /// The wait that the server requested in the `retry` field of an event.
     retry: Option<Duration>,
-    /// How often the stream was requested since it last brought something.
+    /// The number of requests for the stream since it last brought a new event with an id or data.
     pub(super) fruitless: u32,
-    /// The `Retry-After` time of the last attempt.
+    /// The wait from the `Retry-After` header of the reply to the last attempt.
     hold: Option<Duration>,
-    /// `true` if no event with an id has arrived since the stream was requested again.
+    /// `true` from a request with an event id until the first event with an id arrives.
     resumed: bool,
 }
 
 impl Cursor {
-    /// Records an event. Returns `false` for one that was seen already: a stream should continue *after* the id that
-    /// the client names, but some servers repeat that event.
+    /// Records an event. Returns `false` for an event that the client has already seen. A resumed stream should begin
+    /// *after* the event whose id the client sent, but some servers repeat that event.
     pub(super) fn note(&mut self, event: &Event) -> bool {
         if let Some(retry) = event.retry {
             self.retry = Some(Duration::from_millis(retry).clamp(MIN_RETRY, MAX_RETRY));
@@ -52,7 +56,7 @@ impl Cursor {
             }
             self.last_id = id;
         }
-        // An event that only sets the retry time does not count.
+        // An event that only sets the retry time does not count as progress.
         if event.id.is_some() || !event.data.is_empty() {
             self.fruitless = 0;
         }
@@ -64,12 +68,13 @@ impl Cursor {
         self.last_id.is_some()
     }
 
-    /// Forgets the last event.
+    /// Forgets the id of the last event, so that the next request asks for a new stream.
     pub(super) fn forget(&mut self) {
         self.last_id = None;
     }
 
-    /// Starts another attempt. Returns the id of the last event.
+    /// Starts an attempt to request the stream. Returns the event id to send with the request, if the stream can be
+    /// resumed.
     pub(super) fn begin(&mut self) -> Option<HeaderValue> {
         self.fruitless = self.fruitless.saturating_add(1);
         self.hold = None;
@@ -77,23 +82,24 @@ impl Cursor {
         self.last_id.clone()
     }
 
-    /// Records the `Retry-After` time of the server.
+    /// Records the `Retry-After` time of a reply, limited to [`MAX_RETRY`].
     pub(super) fn hold(&mut self, wait: Option<Duration>) {
         self.hold = wait.map(|wait| wait.min(MAX_RETRY));
     }
 
-    /// How long to wait before the next attempt.
+    /// Returns how long to wait before the next attempt.
     pub(super) fn wait(&self) -> Duration {
         let Pause { asked, own } = self.pause();
         asked + own
     }
 
-    /// The two parts of that wait. The client's part is random, so that clients that lost the same server do not
-    /// reconnect together. Its limit grows with each attempt that brings nothing.
+    /// Returns the wait before the next attempt in two parts. The client's part is random, so that clients that lost
+    /// the same server do not reconnect at the same moment. The upper bound of the client's part grows with each
+    /// attempt that brings nothing new.
     pub(super) fn pause(&self) -> Pause {
         let asked = self.hold.max(self.retry).unwrap_or_default();
         let limit = match self.fruitless {
-            // The server may close its streams regularly, so do not wait much longer than it asks for.
+            // The server may close its streams regularly, so do not wait much longer than the server asks for.
             0 if asked > Duration::ZERO => (asked / 2).min(MAX_WAIT),
             0 => FIRST_WAIT,
             fruitless => FIRST_WAIT.saturating_mul(1 << fruitless.min(5)).min(MAX_WAIT),

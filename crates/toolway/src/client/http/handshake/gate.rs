@@ -1,4 +1,4 @@
-//! May a request be sent before the server's stream is open?
+//! May a request be sent before the stream for the server's own messages is open?
 
 use std::time::Duration;
 
@@ -6,35 +6,38 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use toolway_protocol::Method;
 
-/// The maximum time that requests wait for one stream.
+/// The maximum time that a request waits for the server's stream.
 const MAX_GATED: Duration = Duration::from_secs(1);
 
-/// Holds requests back while the server's stream is being opened. Many servers drop what they send while there is no
-/// stream, so a question that belongs to a call would never arrive.
+/// Holds requests back while the server's stream is being opened. Many servers drop the messages that they want to send
+/// while no stream is open. If a call were sent at that time, a question that belongs to the call could be lost.
 ///
-/// Requests wait until the GET for the stream is answered in any way, and for [`MAX_GATED`] at most, however many
-/// requests wait.
+/// Requests wait until the GET for the stream has succeeded or failed. If one request has waited for [`MAX_GATED`], all
+/// requests go on without the stream.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
     stream: watch::Sender<Stream>,
-    /// The number of requests that wait.
+    /// The number of requests that wait for the stream.
     waiting: watch::Sender<usize>,
 }
 
-/// The newest stream of the server.
+/// The newest stream that was requested from the server.
 #[derive(Debug, Default, Clone, Copy)]
 struct Stream {
+    /// Counts the requested streams, to tell them apart.
     number: u64,
-    /// `true` while its GET is not answered yet.
+    /// `true` until the GET for the stream has succeeded or failed, or a request has timed out while it waited for the
+    /// stream.
     is_awaited: bool,
 }
 
 impl Gate {
-    /// Holds requests back until the next stream is open.
+    /// Holds requests back from now on, because a stream is about to be requested.
     pub(super) fn close(&self) {
         self.stream.send_modify(|stream| *stream = Stream { number: stream.number + 1, is_awaited: true });
     }
 
+    /// Lets all requests pass.
     pub(super) fn open(&self) {
         self.stream.send_if_modified(|stream| std::mem::take(&mut stream.is_awaited));
     }
@@ -44,7 +47,7 @@ impl Gate {
         self.stream.borrow().is_awaited && makes_the_server_speak(method)
     }
 
-    /// Waits until the stream is open, or the wait for it has timed out.
+    /// Waits until requests may pass: the GET for the stream has succeeded or failed, or the wait has timed out.
     pub(super) async fn pass(&self) {
         let stream = *self.stream.borrow();
         if !stream.is_awaited {
@@ -62,14 +65,14 @@ impl Gate {
         }
     }
 
-    /// Waits until a request waits for the stream.
+    /// Waits until at least one request waits for the stream.
     pub(super) async fn wanted(&self) {
         // This cannot fail: `self` holds the sender.
         let _ = self.waiting.subscribe().wait_for(|waiting| *waiting > 0).await;
     }
 }
 
-/// Guard that counts a waiting request.
+/// A guard that counts one waiting request until the guard is dropped.
 struct Waiting<'g>(&'g watch::Sender<usize>);
 
 impl Drop for Waiting<'_> {
@@ -78,8 +81,8 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Returns whether a request with this method may make the server send more than the reply: questions, log messages,
-/// notifications.
+/// Returns whether a request with this method may make the server send more than the reply: questions, log messages or
+/// other notifications.
 fn makes_the_server_speak(method: &Method) -> bool {
     !matches!(
         method,
@@ -96,7 +99,7 @@ fn makes_the_server_speak(method: &Method) -> bool {
     )
 }
 
-/// Opens a [`Gate`] when it is dropped, and so also when the task that holds it is aborted.
+/// Opens a [`Gate`] when this guard is dropped, and so also when the task that holds the guard is aborted.
 pub(super) struct OpenOnDrop<'g>(pub(super) &'g Gate);
 
 impl Drop for OpenOnDrop<'_> {

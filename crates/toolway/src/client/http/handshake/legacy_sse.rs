@@ -1,7 +1,7 @@
-//! The two-URL transport of 2024-11-05: a stream that carries all messages of the server, and a URL to post to, which
-//! the stream announces.
+//! The two-URL transport of 2024-11-05: the server sends all its messages on one stream, and the client posts its
+//! messages to another URL. An `endpoint` event on the stream announces that URL.
 //!
-//! Together they form a pipe. It ends with its stream, and requests that were not answered by then are lost.
+//! The conversation ends when the stream ends. Requests without a reply are lost then.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,15 +22,15 @@ use crate::client::http::request::url::Url;
 use crate::client::wire::outgoing::Outgoing;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// How long to wait until a stream announces the URL to post to. A stream of another transport may stay silent for
-/// hours.
+/// The time limit for the `endpoint` event of a stream. Without a limit, the client could wait for hours, because a
+/// stream of the newer HTTP transport may stay silent.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The maximum number of events before that.
+/// The maximum number of events that are read to find the `endpoint` event, including the `endpoint` event itself.
 const MAX_BEFORE: usize = 16;
 
-/// Returns whether a refused `initialize` may have reached a server that only knows this transport, which does not
-/// accept messages at this URL.
+/// Returns whether the error of an `initialize` request suggests a server that only supports the two-URL transport.
+/// Such a server does not accept a POST at the URL of its stream.
 pub(super) fn is_likely(error: &Error) -> bool {
     match error.http_status() {
         Some(401 | 403 | 407 | 408 | 425 | 429) | None => false,
@@ -38,8 +38,8 @@ pub(super) fn is_likely(error: &Error) -> bool {
     }
 }
 
-/// Opens the stream, and returns the URL to post to. Returns `None` if the server does not offer a stream, or the
-/// stream does not announce a URL.
+/// Opens the stream, and returns the URL to post messages to. Returns `None` if the server does not offer a stream, or
+/// the stream does not announce a URL. Fails if the announced URL is invalid or has another origin.
 pub(super) async fn open(conversation: &Arc<Conversation>, of_caller: &HeaderMap) -> Result<Option<Url>> {
     let endpoint = &conversation.endpoint;
     let mut headers = of_caller.clone();
@@ -70,7 +70,8 @@ pub(super) async fn open(conversation: &Arc<Conversation>, of_caller: &HeaderMap
     Ok(Some(post_to))
 }
 
-/// The URL that the `endpoint` event contains, if no other event with data precedes it.
+/// Returns the URL in the `endpoint` event. Returns `None` if another event with data arrives first, or the `endpoint`
+/// event does not arrive.
 async fn first(events: &mut Events) -> Option<String> {
     for _ in 0..MAX_BEFORE {
         let event = events.next().await.ok()?;
@@ -83,14 +84,14 @@ async fn first(events: &mut Events) -> Option<String> {
     None
 }
 
-/// Reads the server's stream until it ends, and then ends the conversation. Such a stream is never resumed.
+/// Reads the server's stream until it ends, and then ends the conversation. This transport cannot resume a stream.
 async fn hear_all(conversation: Arc<Conversation>, events: Events) {
     let reason = hear(&conversation, events, &mut Cursor::default()).await;
     tracing::debug!(?reason, "the server's stream is over");
     conversation.end();
 }
 
-/// Posts a message to that URL, and waits for the reply on the stream if it is a request.
+/// Posts a message to `url`. If the message is a request, waits for the reply on the stream.
 pub(super) async fn carry(
     conversation: &Conversation,
     url: &Url,

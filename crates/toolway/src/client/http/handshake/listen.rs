@@ -1,5 +1,5 @@
-//! How does the client receive what the server sends on its own? On a stream, which it requests again whenever it
-//! breaks off.
+//! How does the client receive messages of the server that do not belong to a request? With a GET, the client opens a
+//! stream for them, the server's own stream. When the stream breaks off, the client requests it again.
 
 use std::sync::Arc;
 
@@ -11,11 +11,12 @@ use crate::client::http::handshake::cursor::{Cursor, Pause};
 use crate::client::http::handshake::gate::{Gate, OpenOnDrop};
 use crate::client::http::request::events::{Break, Events};
 
-/// How often in a row a stream that was offered before may be refused until the conversation is ended.
+/// The number of refusals to reopen the stream after which the client ends the conversation. Each stream that opens
+/// resets the count.
 const MAX_REFUSED: u32 = 5;
 
-/// Reads the server's own stream until the server no longer offers it. The caller has closed the gate, and aborts this
-/// task when the client is closed.
+/// Reads the server's own stream, and reopens it, until the server no longer offers the stream. The caller closes the
+/// gate before it spawns this function as a task. Closing or dropping the client aborts the task.
 pub(super) async fn listen(conversation: Arc<Conversation>) {
     let gate = &conversation.gate;
     let _open = OpenOnDrop(gate);
@@ -27,14 +28,14 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
         match conversation.open(&mut cursor, &HeaderMap::new()).await {
             Opened::Stream(events) => {
                 gate.open();
-                // Messages between the two streams are lost, unless the server keeps them and the client has named the
-                // last event.
+                // Messages that the server sent between the previous stream and this one are lost, unless the server
+                // keeps them and the client has sent the id of the last event.
                 if std::mem::replace(&mut was_offered, true) && !goes_on {
                     missed(&conversation);
                 }
                 refused = 0;
                 match hear(&conversation, events, &mut cursor).await {
-                    // If the stream were requested again, the server would send the event again.
+                    // If the client requested the stream again, the server would send the same event again.
                     Break::TooLong => {
                         tracing::warn!(
                             "the server's stream holds an event that is too long; it is not read on"
@@ -49,14 +50,14 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
                 cursor.forget();
                 continue;
             }
-            // Before the first stream, 404 only means that the server does not offer one.
+            // If no stream was open before, 404 only means that the server does not offer a stream.
             Opened::Refused(StatusCode::NOT_FOUND) if was_offered => {
                 tracing::debug!("the server has forgotten the session");
                 conversation.end();
                 return;
             }
-            // Some servers have not noticed yet that the previous stream is gone, and proxies may refuse too. If this
-            // persists, a new conversation helps.
+            // The server may not have noticed yet that the previous stream is gone, or a proxy may refuse the request.
+            // If the refusals continue, the conversation ends, so that the client opens a new one.
             Opened::Refused(status) if was_offered && status != StatusCode::METHOD_NOT_ALLOWED => {
                 gate.open();
                 refused += 1;
@@ -66,7 +67,7 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
                     return;
                 }
             }
-            // The usual status is 405: not every server offers a stream.
+            // The server does not offer a stream, which is allowed. The usual status is 405.
             Opened::Refused(status) => {
                 tracing::debug!(%status, "the server offers no stream");
                 return;
@@ -80,7 +81,7 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
     }
 }
 
-/// Records that notifications of the server may have been lost.
+/// Records that notifications of the server may have been lost, such as a change of the tool list.
 fn missed(conversation: &Conversation) {
     if let Some(inbox) = conversation.endpoint.inbox(None) {
         inbox.notifications.tools_changed();
@@ -88,8 +89,8 @@ fn missed(conversation: &Conversation) {
     }
 }
 
-/// Waits before the stream is requested again. A request that waits for the stream cuts the client's part of the pause
-/// short, but never the server's part.
+/// Waits before the stream is requested again. A request that waits for the stream ends the client's part of the pause
+/// early, but never the part that the server asked for.
 async fn pause(gate: &Gate, cursor: &Cursor) {
     let Pause { asked, own } = cursor.pause();
     sleep(asked).await;
@@ -99,7 +100,7 @@ async fn pause(gate: &Gate, cursor: &Cursor) {
     }
 }
 
-/// Handles the messages on a stream until it ends.
+/// Handles the messages on a stream until the stream ends. Returns why it ended.
 pub(super) async fn hear(conversation: &Arc<Conversation>, mut events: Events, cursor: &mut Cursor) -> Break {
     loop {
         match events.messages(|event| cursor.note(event)).await {

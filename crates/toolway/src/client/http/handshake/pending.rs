@@ -1,5 +1,5 @@
-//! What if a reply arrives on another stream than its own? It is accepted: some servers send replies on the stream for
-//! their own messages.
+//! What if a reply arrives on a stream that does not belong to its request? The client accepts the reply, because some
+//! servers send replies on their own stream (see `listen.rs`).
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use toolway_protocol::{Id, Message};
 
 use crate::ground::mutex::Mutex;
 
-/// The requests that wait for a reply.
+/// The requests that wait for a reply, by id.
 #[derive(Debug, Default)]
 pub(super) struct PendingReplies(Mutex<HashMap<Id, oneshot::Sender<Message>>>);
 
 impl PendingReplies {
-    /// Registers a request that waits for its reply, until the guard is dropped.
+    /// Registers a request that waits for its reply. Dropping the returned guard removes the request.
     pub(super) fn expect(&self, id: &Id) -> Expected<'_> {
         let (sender, reply) = oneshot::channel();
         self.0.lock().insert(id.clone(), sender);
@@ -25,7 +25,8 @@ impl PendingReplies {
         self.0.lock().is_empty()
     }
 
-    /// Passes a reply to the request that waits for it. Returns the message if there is none.
+    /// Passes a reply to the request that waits for it. Returns the message if it is not a reply, or if no request
+    /// waits for it.
     pub(super) fn take(&self, message: Message) -> Option<Message> {
         let Message::Response { id: Some(id), .. } = &message else { return Some(message) };
         match self.0.lock().remove(id) {
@@ -35,7 +36,7 @@ impl PendingReplies {
     }
 }
 
-/// Guard of a request whose reply may arrive on another stream.
+/// A guard of a request whose reply may arrive on the stream of another request or on the server's own stream.
 pub(super) struct Expected<'e> {
     pending: &'e PendingReplies,
     id: Id,
@@ -43,6 +44,7 @@ pub(super) struct Expected<'e> {
 }
 
 impl Expected<'_> {
+    /// Waits for a reply on another stream. Waits forever if none arrives.
     pub(super) async fn reply(&mut self) -> Message {
         match (&mut self.reply).await {
             Ok(reply) => reply,

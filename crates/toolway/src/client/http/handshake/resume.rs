@@ -1,7 +1,9 @@
-//! How is a reply resumed that broke off? With a GET that names the last event that arrived completely.
+//! How does the client resume a reply that broke off? It sends a GET with the id of the last event that arrived
+//! completely.
 //!
-//! Once a server has sent an event id, it may close the connection at any time, for example to save it while a tool
-//! works. So a break is normal as long as each attempt brings something new.
+//! A server that has sent an event id may close the connection at any time, for example to save resources while a tool
+//! runs. So a break after an event id is not an error. The call fails after [`MAX_FRUITLESS`] attempts in a row that
+//! bring nothing new.
 
 use std::sync::Arc;
 
@@ -14,10 +16,10 @@ use crate::client::http::handshake::cursor::Cursor;
 use crate::client::http::request::events::{Break, Events};
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// The maximum number of attempts in a row that bring nothing new.
+/// The number of attempts in a row without a new event after which the call fails.
 const MAX_FRUITLESS: u32 = 5;
 
-/// Reads events until the reply arrives, over as many connections as needed.
+/// Reads events until the reply to the request `id` arrives. When the stream breaks off, reopens it and reads on.
 pub(super) async fn read(
     conversation: &Arc<Conversation>,
     mut events: Events,
@@ -37,6 +39,7 @@ pub(super) async fn read(
     }
 }
 
+/// Reads the events of one connection until the reply arrives or the stream breaks off.
 async fn read_one(
     conversation: &Arc<Conversation>,
     events: &mut Events,
@@ -54,6 +57,7 @@ async fn read_one(
     }
 }
 
+/// Reopens a stream that broke off because of `cause`. Waits between the attempts.
 async fn reopen(
     conversation: &Arc<Conversation>,
     cursor: &mut Cursor,

@@ -1,5 +1,5 @@
-//! How does the server identify the conversation? By an id that it may send in its reply to `initialize`, and nowhere
-//! else.
+//! How does the server identify the conversation? By a session id. The server may send the id in a header of its reply
+//! to `initialize`, and the client repeats the header in all later requests.
 
 use ::http::header::{HeaderMap, HeaderName, HeaderValue};
 
@@ -7,14 +7,14 @@ use crate::ground::error::{Error, ErrorKind, Result};
 
 const NAME: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// A session of the server.
+/// The session that the server has assigned to the conversation.
 #[derive(Debug)]
 pub(super) struct Session {
     id: HeaderValue,
 }
 
 impl Session {
-    /// The session that a reply to `initialize` names.
+    /// Returns the session that the headers of the reply to `initialize` name, if any. Fails if the id is invalid.
     pub(super) fn named_in(headers: &HeaderMap) -> Result<Option<Self>> {
         let Some(id) = headers.get(NAME) else { return Ok(None) };
         if id.is_empty() || !id.as_bytes().iter().all(u8::is_ascii_graphic) {
@@ -29,6 +29,7 @@ impl Session {
         Ok(Some(Self { id }))
     }
 
+    /// Adds the session id to the headers of a request.
     pub(super) fn dress(&self, headers: &mut HeaderMap) {
         headers.insert(NAME, self.id.clone());
     }

@@ -77,7 +77,7 @@ fn outgoing(method: Method) -> Outgoing {
     Outgoing::new(b"{}".to_vec(), Some(Id::Number(1)), method, Some(ProtocolVersion::V2025_11_25))
 }
 
-/// The clock is paused and advances only when all tasks wait, so the call has gone as far as it can.
+/// The clock is paused. It advances only when all tasks wait, so the call has done all that it can before it times out.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_given_up_leaves_nothing_behind() {
     for (case, answers) in [
@@ -100,7 +100,7 @@ async fn a_call_that_is_given_up_leaves_nothing_behind() {
 async fn neither_does_one_of_the_old_transport() {
     let answers = vec![(405, "", true), (200, "event: endpoint\ndata: /post\n\n", false), (202, "", true)];
     let conversation = conversation(answers);
-    // Accepted, and never answered.
+    // The server accepts the request with 202, and never sends the reply.
     let call = timeout(Duration::from_secs(10), conversation.carry(outgoing(Method::Initialize)));
     assert!(call.await.is_err());
     assert!(conversation.post_to.get().is_some());

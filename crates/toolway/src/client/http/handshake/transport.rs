@@ -1,4 +1,5 @@
-//! How do messages travel over HTTP, if the server may be of either era?
+//! How do messages travel over HTTP if the era of the server is not known in advance? The revision of each message
+//! decides.
 
 use std::sync::Arc;
 
@@ -12,10 +13,10 @@ use crate::client::wire::transport::Transport;
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 
-/// Carries messages to a server over HTTP.
+/// Carries messages of both eras to a server over HTTP.
 pub(crate) struct HttpTransport {
     stateless: StatelessTransport,
-    /// Unused unless a handshake is made.
+    /// The state of the handshake era. Unused if the server is of the stateless era.
     conversation: Arc<Conversation>,
 }
 
@@ -27,7 +28,7 @@ impl HttpTransport {
 
 impl Transport for HttpTransport {
     fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<Option<Message>>> {
-        // While a handshake is in progress, no revision is negotiated yet.
+        // A message without a revision belongs to a handshake that has not negotiated a revision yet.
         match outgoing.version.map_or(Era::Handshake, ProtocolVersion::era) {
             Era::Stateless => self.stateless.carry(outgoing),
             Era::Handshake => Box::pin(self.conversation.carry(outgoing)),

@@ -18,23 +18,23 @@ use crate::client::http::request::watched::{Watched, gone};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
-/// The maximum length of the head of a reply: its status and all headers.
+/// The maximum length in bytes of the head of a reply: its status and all headers.
 const MAX_HEAD: usize = 64 << 10;
 
 /// The maximum number of headers of a reply.
 const MAX_HEADERS: usize = 100;
 
-/// The maximum number of idle connections that are kept.
+/// The maximum number of idle connections to one host that are kept.
 const MAX_IDLE: usize = 32;
 
-/// How long an idle connection is kept. Many servers close theirs after 30 or 60 seconds, and a request must not be
-/// sent at that moment.
+/// How long an idle connection is kept. Many servers close idle connections after 30 or 60 seconds. A shorter time
+/// avoids sending a request at the moment when the server closes the connection.
 const IDLE: Duration = Duration::from_secs(20);
 
 /// The interval of TCP keep-alive probes on a silent connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
-/// The number of unanswered probes after which a connection is dead.
+/// The number of unanswered keep-alive probes after which a connection counts as dead.
 const MAX_UNANSWERED: u32 = 3;
 
 /// How long a request waits for a reply before it checks whether its connection still exists.
@@ -47,21 +47,21 @@ pub(crate) enum Reuse {
     Never,
 }
 
-/// The built-in HTTP client. Reuses connections, unless that is disabled.
+/// The built-in HTTP client.
 pub(crate) struct BuiltIn<C> {
     client: HyperClient<InTime<C>, Full<Bytes>>,
     connect_timeout: Duration,
     advice: Advice,
 }
 
-/// Explains how to fix a failed connection, if the connector knows.
+/// A function that explains how to fix the cause of a failed connection, if it knows the cause.
 pub(crate) type Advice = fn(&(dyn StdError + 'static)) -> Option<String>;
 
 /// Makes a connector for TCP.
 pub(crate) fn connector() -> HttpConnector {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
-    // A stream may be silent for hours; keep-alive probes detect whether its server still exists.
+    // A stream may be silent for hours. Keep-alive probes detect that the server is gone.
     connector.set_keepalive(Some(KEEP_ALIVE));
     connector.set_keepalive_interval(Some(KEEP_ALIVE));
     connector.set_keepalive_retries(Some(MAX_UNANSWERED));
@@ -103,7 +103,7 @@ where
                 Err(_) => tokio::select! {
                     biased;
                     sent = &mut sending => sent,
-                    // Until then, another connection may be being opened.
+                    // Hyper may open another connection for the request, which takes up to the connect timeout.
                     () = gone(connection, self.connect_timeout + A_MOMENT) => {
                         let message = "the connection ended before the request was sent";
                         return Err(Error::new(ErrorKind::Transport, message).unsent());

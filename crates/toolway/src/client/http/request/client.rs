@@ -17,11 +17,12 @@ use crate::ground::future::BoxFuture;
 /// Sends HTTP requests. An implementation passed to [`Http::with_client`](crate::client::Http::with_client) replaces
 /// the built-in client, for example to use other connections, proxies, certificates or metrics.
 ///
-/// It returns the reply as soon as its head has arrived, because the body may be a stream without an end. It must not
-/// follow redirects, decompress bodies, or limit how long a body may take. Dropping the future cancels the request.
+/// An implementation returns the reply as soon as the head has arrived, because the body may be a stream without an
+/// end. It must not follow redirects, decompress bodies, or limit how long a body may take. When its future is dropped,
+/// it cancels the request.
 ///
-/// An error that is [`unsent`](crate::Error::unsent) means that the server has seen nothing of the request, so the
-/// request can be sent again. After any other error, the server may have executed the request.
+/// Mark an error as [`unsent`](crate::Error::unsent) only if the server has seen nothing of the request. The request
+/// can then be sent again. After any other error, the server may have executed the request.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -78,7 +79,7 @@ impl<C: HttpClient + ?Sized> HttpClient for Arc<C> {
     }
 }
 
-/// The error of a body.
+/// The error of an [`HttpBody`], from any HTTP library.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The body of a reply, from any HTTP library.

@@ -1,4 +1,4 @@
-//! How does one HTTP request reach the server, and what form does the reply have?
+//! How is one HTTP request sent, and what form does the reply have?
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -23,36 +23,36 @@ use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 use crate::transport::frame::MAX_MESSAGE;
 
-/// Sends the HTTP requests to one server.
+/// Sends HTTP requests to one server.
 pub(crate) struct HttpEndpoint {
     pub(crate) url: Url,
-    /// The headers of every request that were set for this server.
+    /// The headers that were set for this server. Every request carries them.
     headers: HeaderMap,
-    /// The headers of every request that were set for the client.
+    /// The headers that were set for the client. Every request carries them, unless `headers` has the same name.
     more: OnceLock<HeaderMap>,
     client: Arc<dyn HttpClient>,
     redirects: Redirects,
-    /// The new URL, if the server has moved permanently.
+    /// The URL that a permanent redirect named. It replaces `url` for later requests.
     moved: Mutex<Option<Url>>,
     /// The maximum length of a reply, or of an event in a reply.
     max_message: AtomicUsize,
     inbox: OnceLock<Inbox>,
 }
 
-/// The handling of redirects.
+/// The setting of whether redirects are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Redirects {
-    /// A redirect is followed if it stays within the same origin.
+    /// A redirect within the same origin is followed.
     Allowed,
-    /// A redirect is an error.
+    /// Every redirect is an error.
     Refused,
 }
 
-/// A reply, and the URL that it came from.
+/// A reply, and the URL that it came from after all redirects.
 pub(crate) struct Arrived {
     pub(crate) response: Response<HttpBody>,
     pub(crate) at: Url,
-    /// The new URL, if the server has moved permanently.
+    /// The last URL that was reached through permanent redirects only.
     for_good: Option<Url>,
 }
 
@@ -76,7 +76,8 @@ impl HttpEndpoint {
         Self { url, headers, more, client, redirects, moved, max_message, inbox }
     }
 
-    /// Adds headers to every request. Headers that were set for this server take precedence over them.
+    /// Adds the headers that were set for the client to every request. Headers that were set for this server take
+    /// precedence.
     pub(crate) fn use_headers(&self, headers: &[(String, String)]) -> Result<()> {
         let mut more = HeaderMap::new();
         for (name, value) in headers {
@@ -87,8 +88,8 @@ impl HttpEndpoint {
         Ok(())
     }
 
-    /// A copy without the inbox, for a task that outlives the client. So the task does not keep the client's listeners
-    /// alive.
+    /// Returns a copy without the inbox, for a task that outlives the client. Without the inbox, the task does not keep
+    /// the client's listeners alive.
     pub(crate) fn without_inbox(&self) -> Self {
         let (url, headers, client) = (self.url.clone(), self.headers.clone(), self.client.clone());
         let endpoint = Self::new(url, headers, client, self.redirects);
@@ -119,13 +120,14 @@ impl HttpEndpoint {
         Ok(self.send_to(url, Method::POST, of_post(headers), frame).await?.response)
     }
 
-    /// The current URL of the server.
+    /// Returns the current URL of the server: the original URL, or the target of a permanent redirect.
     pub(crate) fn place(&self) -> Url {
         let moved = self.moved.lock();
         moved.clone().unwrap_or_else(|| self.url.clone())
     }
 
-    /// Sends a request and follows redirects. The request's own headers take precedence over those of every request.
+    /// Sends a request to the current URL of the server, and follows redirects. Remembers the new URL after a permanent
+    /// redirect. `headers` take precedence over the headers that every request carries.
     pub(crate) async fn send(
         &self,
         method: Method,
@@ -139,7 +141,7 @@ impl HttpEndpoint {
         Ok(response)
     }
 
-    /// Like [`send`](Self::send), but to another URL of the server.
+    /// Like [`send`](Self::send), but sends the request to `url`, and does not remember permanent redirects.
     pub(crate) async fn send_to(
         &self,
         mut url: Url,
@@ -168,7 +170,7 @@ impl HttpEndpoint {
             if hop == MAX_HOPS {
                 return Err(redirect::endless(&self.url, status));
             }
-            // A permanent redirect after a temporary one does not count as permanent.
+            // A permanent redirect that follows a temporary redirect does not count as permanent.
             is_for_good &= moved.is_for_good;
             if is_for_good {
                 for_good = Some(moved.to.clone());
@@ -203,20 +205,20 @@ impl HttpEndpoint {
             {
                 Err(refusal::of_message(&self.url, &head, error))
             }
-            // The HTTP exchange itself tells which request was refused. Some servers put an id of their own into every
-            // refusal.
+            // A refusal without the id of the request is still about this request, because it is the reply to its POST.
+            // Some servers put an id of their own into every refusal.
             Ok(Incoming::One(Message::Response { id: named, outcome: outcome @ Err(_) }))
                 if !head.status.is_success() && named.as_ref() != id =>
             {
                 Ok(Reply::Whole(Message::Response { id: None, outcome }))
             }
             Ok(Incoming::One(message @ Message::Response { .. })) => Ok(Reply::Whole(message)),
-            // Proxies and web frameworks send errors as JSON of their own.
+            // The body is JSON but not a reply. Proxies and web frameworks send their own errors as JSON.
             _ => Err(refusal::of_text(&self.url, &head, &body)),
         }
     }
 
-    /// Checks the reply to a message that does not get a result.
+    /// Checks the HTTP reply to a message without a JSON-RPC reply: a notification, or an answer to the server.
     pub(crate) async fn accepted(&self, response: Response<HttpBody>) -> Result<()> {
         if response.status().is_success() {
             return Ok(());
@@ -231,7 +233,7 @@ impl HttpEndpoint {
         Error::new(ErrorKind::PeerMisbehaved, format!("{}: {reason}", self.url))
     }
 
-    /// The error for a stream that cannot be read any further.
+    /// Returns the error for a stream that cannot be read any further.
     pub(crate) fn broken(&self, reason: Break) -> Error {
         match reason {
             Break::End => broke_off(),
@@ -245,7 +247,8 @@ impl HttpEndpoint {
         let _ = self.inbox.set(inbox);
     }
 
-    /// The inbox for messages on the stream of the request `during`, or on a stream that belongs to no request.
+    /// Returns the inbox for messages that arrive on the stream of the request `during`. If `during` is `None`, the
+    /// stream does not belong to a request.
     pub(crate) fn inbox(&self, during: Option<&Id>) -> Option<Inbox> {
         let inbox = self.inbox.get()?;
         Some(during.map_or_else(|| inbox.clone(), |request| inbox.during(request)))
@@ -258,7 +261,7 @@ fn of_post(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-/// The error of a request without a reply.
+/// Returns the error of a request without a reply.
 fn failed(url: &Url, error: Error) -> Error {
     let failed = |what| Error::new(error.kind(), format!("{what} {url}"));
     if error.is_unsent() {

@@ -26,20 +26,20 @@ pub(crate) enum Break {
     End,
     /// The connection is lost.
     Connection(Box<dyn std::error::Error + Send + Sync>),
-    /// The event is longer than the limit.
+    /// The event is too long to be read or skipped.
     TooLong,
-    /// The event is not a message.
+    /// The data of the event is not a message.
     NoMessage,
 }
 
 impl Events {
-    /// Reads events of at most `max_message` bytes.
+    /// Creates a reader for the events of a response. An event may have at most `max_message` bytes.
     pub(crate) fn of(response: Response<HttpBody>, max_message: usize) -> Self {
         Self { body: response.into_body(), parser: Parser::new(max_message), max_message }
     }
 
-    /// Replaces a reply that is too long with an error, for the call that waits for it. The stream and all other calls
-    /// continue. Other messages that are too long are ignored.
+    /// Replaces a reply that is too long with an error. So only the call that waits for the reply fails, and the stream
+    /// continues. Other messages that are too long are ignored.
     fn instead(&self, mut event: Event) -> Event {
         match event.too_long.take() {
             None => {}
@@ -55,7 +55,7 @@ impl Events {
         event
     }
 
-    /// Returns the messages of the next event that `is_new` accepts.
+    /// Returns the messages of the next event that `is_new` accepts. Events that it rejects are skipped.
     pub(crate) async fn messages(
         &mut self,
         mut is_new: impl FnMut(&Event) -> bool,
@@ -82,8 +82,8 @@ impl Events {
     }
 }
 
-/// The messages of an event; none if it only has an id or is of an unknown kind. One revision allows several messages
-/// in an event.
+/// Returns the messages of an event. The list is empty if the event has no data, or is of another kind than `message`.
+/// Revision 2025-03-26 allows several messages in one event.
 fn messages(event: &Event) -> Result<Vec<Message>, Break> {
     if event.data.is_empty() || event.event.as_deref().is_some_and(|kind| kind != "message") {
         return Ok(Vec::new());
@@ -99,7 +99,7 @@ pub(crate) fn is_events(response: &Response<HttpBody>) -> bool {
     media_type(response.headers()).as_deref() == Some("text/event-stream")
 }
 
-/// The media type of a body, without its parameters.
+/// Returns the media type of a body in lower case, without its parameters.
 pub(crate) fn media_type(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
     Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())

@@ -4,7 +4,7 @@ use ::http::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// Headers that the client sets itself, or that would make a reply unreadable.
+/// The headers that an application may not set: the client sets them itself, or they would make a reply unreadable.
 const OURS: [&str; 15] = [
     "accept",
     "accept-encoding",
@@ -23,19 +23,21 @@ const OURS: [&str; 15] = [
     "upgrade",
 ];
 
-/// The prefix of a header that contains a tool argument.
+/// The prefix of the headers that repeat tool arguments.
 const ARGUMENT: &str = "mcp-param-";
 
-/// The headers of one request of the application.
+/// The headers that belong to one call.
 #[derive(Debug, Default)]
 pub(crate) struct OfCall {
-    /// The headers of the caller. They are also sent with the other requests that belong to the call.
+    /// The headers that the caller set. They are also sent with the other HTTP requests of the call, such as the GET
+    /// that resumes its reply.
     pub(crate) of_caller: HeaderMap,
-    /// The headers for tool arguments. They are sent once.
+    /// The headers that repeat tool arguments. They are sent only with the POST of the call.
     pub(crate) of_tool: HeaderMap,
 }
 
 impl OfCall {
+    /// Checks the headers of a call, and separates the two kinds.
     pub(crate) fn read(pairs: &[(String, String)]) -> Result<Self> {
         let mut of_call = Self::default();
         for (name, value) in pairs {
@@ -51,7 +53,7 @@ impl OfCall {
     }
 }
 
-/// Checks a header that an application sets.
+/// Checks a header that an application sets. Fails if the client sets this header itself.
 pub(crate) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
     let valid = self::name(name)?;
     if valid.as_str().starts_with("mcp-") || OURS.contains(&valid.as_str()) {
@@ -72,7 +74,7 @@ fn name(name: &str) -> Result<HeaderName> {
     })
 }
 
-/// Checks the value of a header. It may be a secret, so neither errors nor logs show it.
+/// Checks the value of a header. The value may be a secret, so it is kept out of errors and logs.
 fn value(name: &str, value: &str) -> Result<HeaderValue> {
     let mut valid = HeaderValue::from_str(value).map_err(|_| {
         Error::new(
@@ -86,7 +88,7 @@ fn value(name: &str, value: &str) -> Result<HeaderValue> {
     Ok(valid)
 }
 
-/// Adds headers; replaces existing ones with the same name.
+/// Adds the headers of `more` to `headers`. They replace existing headers with the same name.
 pub(crate) fn put_on(headers: &mut HeaderMap, more: &HeaderMap) {
     for (name, value) in more {
         headers.insert(name.clone(), value.clone());

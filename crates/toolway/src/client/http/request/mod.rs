@@ -2,15 +2,15 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `endpoint.rs` | Where does a request go, and what form does the reply have? |
-//! | `url.rs` | Which URL can a server have, and how is it shown to people? |
+//! | `endpoint.rs` | How is a request sent, and what form does the reply have? |
+//! | `url.rs` | Which URLs are valid for a server, and how is a URL shown without its secrets? |
 //! | `headers.rs` | Which headers may an application add to its requests? |
-//! | `redirect.rs` | Is a redirect followed? |
-//! | `refusal.rs` | What does a reply without a result mean? |
+//! | `redirect.rs` | Which redirects are followed? |
+//! | `refusal.rs` | Which error does a reply without a result become? |
 //! | `events.rs` | Which messages does a stream of events contain? |
 //! | `client.rs` | What must an HTTP client do? |
 //! | `built_in.rs` | How does the built-in client send requests? |
-//! | `watched.rs` | Has the connection of a request ended without an error for the request? |
+//! | `watched.rs` | How does a request learn that its connection has ended, if hyper does not report it? |
 //! | `tls.rs`, `no_tls.rs` | How is the server of an `https://` URL verified? |
 
 pub(crate) mod built_in;

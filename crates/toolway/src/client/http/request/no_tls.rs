@@ -1,4 +1,4 @@
-//! What replaces TLS in a build without it? An error that names the required feature.
+//! What replaces TLS in a build without the feature `tls`? An error that names the feature.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use crate::client::http::request::client::HttpClient;
 use crate::client::http::request::url::Url;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// Empty: this build has no certificates.
+/// Empty: a build without TLS has no certificates.
 #[derive(Clone, Default)]
 pub(crate) struct Trust {}
 
@@ -22,7 +22,7 @@ pub(crate) fn check(url: &Url) -> Result<()> {
     ))
 }
 
-/// Never called: `check` fails first.
+/// Always fails. It is never called, because `check` fails first.
 pub(crate) fn client(_: &Trust, _: Duration, _: Reuse) -> Result<Arc<dyn HttpClient>> {
     Err(Error::new(ErrorKind::Misuse, "this build speaks no HTTPS"))
 }

@@ -1,8 +1,8 @@
-//! Is a redirect followed?
+//! Which redirects are followed?
 //!
-//! Within the same origin (scheme, host and port) it is, with all headers and the body. To any other origin it is not:
-//! headers, tokens and messages are for the server that the application named, and a reply must not send them
-//! elsewhere.
+//! A redirect within the same origin (scheme, host and port) is followed, with all headers and the body. A redirect to
+//! another origin is an error: headers, tokens and messages are for the server that the application named, and a reply
+//! must not send them elsewhere.
 
 use ::http::header::LOCATION;
 use ::http::{HeaderMap, Method, StatusCode};
@@ -13,15 +13,19 @@ use crate::ground::error::{Error, ErrorKind, Result};
 /// The maximum number of redirects that one request follows.
 pub(crate) const MAX_HOPS: usize = 5;
 
-/// A redirect to follow.
+/// A redirect that the client may follow.
 pub(crate) struct Moved {
     pub(crate) to: Url,
-    /// `true` if later requests should go there directly.
+    /// `true` if the redirect is permanent, so that later requests should go to the new URL directly.
     pub(crate) is_for_good: bool,
 }
 
-/// Reads a reply that may be a redirect. Returns an error for a redirect that is not followed; the error names its
-/// target.
+/// Reads the status and headers of a reply. Returns `None` if the reply is not a redirect: it has another status, or no
+/// `Location` header.
+///
+/// # Errors
+///
+/// When the redirect must not be followed. The error names the new URL, unless `Location` is not an HTTP URL.
 pub(crate) fn read(
     method: &Method,
     from: &Url,
@@ -66,7 +70,7 @@ pub(crate) fn read(
     Ok(Some(Moved { to, is_for_good: status == StatusCode::PERMANENT_REDIRECT }))
 }
 
-/// The error for a redirect when redirects are not allowed.
+/// Returns the error for a redirect when redirects are not allowed.
 pub(crate) fn unwanted(from: &Url, to: &Url, status: StatusCode) -> Error {
     refused(
         status,
@@ -76,7 +80,7 @@ pub(crate) fn unwanted(from: &Url, to: &Url, status: StatusCode) -> Error {
     )
 }
 
-/// The error for too many redirects.
+/// Returns the error for more than [`MAX_HOPS`] redirects of one request.
 pub(crate) fn endless(from: &Url, status: StatusCode) -> Error {
     refused(
         status,

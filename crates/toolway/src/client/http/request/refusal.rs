@@ -1,5 +1,5 @@
-//! What does a reply without a result mean? What should the application or the operator do, and may the request be sent
-//! again?
+//! Which error does a reply without a result become? The error says what the application or the operator should do, and
+//! whether the request may be sent again.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -16,26 +16,27 @@ use crate::client::http::request::events::media_type;
 use crate::client::http::request::url::Url;
 use crate::ground::error::{Error, ErrorKind};
 
-/// The maximum number of bytes that are read of a body that is not a message: enough to show what it is.
+/// The maximum number of bytes that are read of a body that is not a message. The error shows the beginning of the
+/// body.
 const MAX_PAGE: usize = 2 << 10;
 
-/// How long reading it may take.
+/// The time limit for reading a body that is not a message.
 const PAGE_PATIENCE: Duration = Duration::from_secs(2);
 
-/// The maximum number of characters that are shown of it.
+/// The maximum number of characters of a server's text that an error shows.
 const MAX_SHOWN: usize = 100;
 
-/// The maximum `Retry-After` time.
+/// The longest `Retry-After` time that is accepted. A longer time is reduced to this limit.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
-/// The error for a reply without a message.
+/// Returns the error for a reply whose body is not a message. Reads the beginning of the body.
 pub(crate) async fn of_page(url: &Url, response: Response<HttpBody>) -> Error {
     let (head, body) = response.into_parts();
     let page = timeout(PAGE_PATIENCE, beginning(body)).await.unwrap_or_default();
     of_text(url, &head, &page)
 }
 
-/// Reads the beginning of a body, up to a limit.
+/// Reads the beginning of a body, up to [`MAX_PAGE`] bytes.
 async fn beginning(mut body: HttpBody) -> Vec<u8> {
     let mut page = Vec::new();
     while let Some(Ok(frame)) = body.frame().await {
@@ -49,7 +50,7 @@ async fn beginning(mut body: HttpBody) -> Vec<u8> {
     page
 }
 
-/// The error for a reply that contains this text instead of a message.
+/// Returns the error for a reply that contains `text` instead of a message.
 pub(crate) fn of_text(url: &Url, head: &Parts, text: &[u8]) -> Error {
     let status = head.status;
     let mut message = match status {
@@ -98,8 +99,8 @@ pub(crate) fn of_text(url: &Url, head: &Parts, text: &[u8]) -> Error {
     judged(Error::new(kind, message).with_http_status(status.as_u16()), status, &head.headers)
 }
 
-/// The error for an error message of the server. With some statuses it is not about the request, but about
-/// authorization or the moment.
+/// Returns the error for a reply that contains a JSON-RPC error. The statuses 401 and 403 add that the server denies
+/// access. Statuses of a temporary failure add whether and when the request may be sent again.
 pub(crate) fn of_message(url: &Url, head: &Parts, error: RpcError) -> Error {
     let error = Error::from(error);
     match head.status {
@@ -113,11 +114,12 @@ pub(crate) fn of_message(url: &Url, head: &Parts, error: RpcError) -> Error {
     }
 }
 
-/// Returns whether an error message with this status must go through [`of_message`].
+/// Returns whether the status adds information to a JSON-RPC error, so that [`of_message`] must convert it.
 pub(crate) fn is_about_more(status: StatusCode) -> bool {
     matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) || is_of_the_moment(status)
 }
 
+/// Returns whether the status means a temporary failure.
 fn is_of_the_moment(status: StatusCode) -> bool {
     matches!(
         status,
@@ -137,10 +139,10 @@ fn judged(error: Error, status: StatusCode, headers: &HeaderMap) -> Error {
     };
     match status {
         StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => error.unsent(),
-        // A server that sends `Retry-After` has not begun the request. Without it, the server may have begun it and
-        // lost it.
+        // A server that sends `Retry-After` is assumed not to have begun the request. Without the header, the server
+        // may have begun the request and lost it.
         StatusCode::SERVICE_UNAVAILABLE if retry_after.is_some() => error.unsent(),
-        // Many servers also send these for a request that they have begun and then stopped.
+        // Many servers also send these statuses for a request that they have begun and then stopped.
         StatusCode::REQUEST_TIMEOUT
         | StatusCode::SERVICE_UNAVAILABLE
         | StatusCode::BAD_GATEWAY
@@ -149,13 +151,14 @@ fn judged(error: Error, status: StatusCode, headers: &HeaderMap) -> Error {
     }
 }
 
-/// The time of the `Retry-After` header, if it is in seconds.
+/// Returns the time of the `Retry-After` header. Returns `None` if the header is missing, or is not a number of seconds
+/// (dates are not supported).
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
 }
 
-/// The beginning of a text of the server, on one line and without control characters.
+/// Returns the beginning of a server's text, on one line and without control characters.
 fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let mut words = String::new();

@@ -14,7 +14,7 @@ use crate::client::http::request::client::HttpClient;
 use crate::client::http::request::url::Url;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// The certificate authorities of the application, besides those of the system.
+/// The certificate authorities that the application trusts in addition to those of the system.
 #[derive(Clone, Default)]
 pub(crate) struct Trust(pub(crate) Vec<CertificateDer<'static>>);
 
@@ -23,7 +23,7 @@ pub(crate) fn check(_: &Url) -> Result<()> {
     Ok(())
 }
 
-/// Makes a client that sends encrypted requests. Reads files.
+/// Makes a client that sends encrypted requests. Blocks, because it reads the system's certificates from files.
 pub(crate) fn client(trust: &Trust, connect_timeout: Duration, reuse: Reuse) -> Result<Arc<dyn HttpClient>> {
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {
@@ -54,7 +54,7 @@ fn roots(
     trust: &Trust,
 ) -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
-    // Some certificates of a system cannot be parsed. They are skipped, and the others are used.
+    // Some systems contain certificates that cannot be parsed. They are skipped, and the others are used.
     let (added, _) = roots.add_parsable_certificates(of_system);
     if added == 0 && is_restricted && trust.0.is_empty() {
         let text = "SSL_CERT_FILE and SSL_CERT_DIR name no certificate that can be used: correct the path, or unset the variable";
@@ -67,14 +67,14 @@ fn roots(
     Ok(roots)
 }
 
-/// Explains how to fix a connection that failed because of TLS.
+/// Explains how to fix the cause of a failed connection, if the cause is a TLS error with a known fix.
 fn advice(error: &(dyn StdError + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(error) = error.downcast_ref::<rustls::Error>() {
             return of_tls(error);
         }
-        // `source` of an I/O error skips the error that it wraps.
+        // `source` of an I/O error skips the wrapped error itself and returns the source of the wrapped error.
         next = match error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
             Some(inner) => Some(inner),
             None => error.source(),
@@ -120,7 +120,7 @@ fn of_tls(error: &rustls::Error) -> Option<String> {
     Some(advice)
 }
 
-/// The first names of a certificate, which may have many.
+/// Lists the first names of a certificate, because a certificate may have many.
 fn some_of(names: &[String]) -> String {
     const SHOWN: usize = 5;
     let mut shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");

@@ -1,4 +1,4 @@
-//! Which URL can a server have, and how is it shown to people?
+//! Which URLs are valid for a server, and how is a URL shown without its secrets?
 
 use std::fmt;
 
@@ -7,7 +7,8 @@ use ::http::uri::Scheme;
 
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// The URL of a server. It is shown without the parts that may be secret: the query and the user.
+/// The URL of a server. `Display` and `Debug` hide the parts that may be secret: the query, and path segments that look
+/// like a key.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Url(Uri);
 
@@ -47,8 +48,8 @@ impl Url {
         self.0.port_u16().unwrap_or(if self.is_encrypted() { 443 } else { 80 })
     }
 
-    /// Resolves a reference relative to this URL (RFC 3986, section 5): `https://other/a`, `//other/a`, `/a`, `a`,
-    /// `?a`.
+    /// Resolves a reference relative to this URL (RFC 3986, section 5). A reference may be `https://other/a`,
+    /// `//other/a`, `/a`, `a` or `?a`.
     pub(crate) fn join(&self, reference: &str) -> Result<Self> {
         let reference = reference.split('#').next().unwrap_or_default();
         if has_scheme(reference) {
@@ -109,9 +110,9 @@ fn is_http(scheme: Option<&Scheme>) -> bool {
     scheme.is_some_and(|scheme| *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS)
 }
 
-/// The printable form of a text that should be a URL, without the parts that may be secret.
+/// Returns the printable form of a text that should be a URL, without the parts that may be secret.
 pub(crate) fn shown(text: &str) -> String {
-    // The text is not a valid URL, so it is unknown where the user ends.
+    // If the text is not a valid URL, it is unknown where the user and password end.
     if text.contains('@') && text.parse::<Uri>().is_err() {
         return "a URL that holds a user".to_owned();
     }
@@ -133,13 +134,13 @@ impl fmt::Display for Url {
     }
 }
 
-/// Returns whether a path segment may be a key: some servers identify the caller by the path.
+/// Returns whether a path segment looks like a secret key. Some servers identify the caller by a key in the path.
 fn is_key(segment: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| segment.as_bytes().iter().any(kind);
     segment.len() >= LONG && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
 }
 
-/// The minimum length of a key.
+/// The minimum length in bytes of a path segment that counts as a key.
 const LONG: usize = 20;
 
 impl fmt::Debug for Url {

@@ -1,10 +1,12 @@
-//! Has the connection of a request ended without an error for the request?
+//! How does a request learn that its connection has ended, if hyper does not report it?
 //!
-//! This can happen: a request is passed to the task of its connection through a queue. If that task ends at the very
-//! moment when the request is queued, the request is neither taken nor returned, and would wait forever. (A tokio
-//! channel drops its content when the receiver is dropped, except for what is being written at that moment.) So this
-//! file watches the connection itself. For a request that the task has taken, hyper reports the end of the connection.
-//! So a request without such a report was not taken, and nothing of it was sent.
+//! Hyper passes a request through a queue to the task of the connection. If the task ends at the very moment when the
+//! request is queued, the request is neither taken nor returned, and would wait forever. (A tokio channel drops its
+//! content when the receiver is dropped, except for a value that is being written at that moment.) So the code in this
+//! file watches the connection itself.
+//!
+//! Hyper does report the end of the connection for every request that the task has taken. So a request without such a
+//! report was not taken, and the server has received nothing of the request.
 
 use std::io;
 use std::pin::Pin;
@@ -17,14 +19,14 @@ use hyper_util::client::legacy::connect::{CaptureConnection, Connected, Connecti
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-/// A connection whose end others can wait for.
+/// A connection that reports its end to [`gone`].
 pub(crate) struct Watched<I> {
     inner: I,
-    /// Dropped with the connection.
+    /// Never sends a value. It is dropped with the connection, which [`Life`] observes.
     life: watch::Sender<()>,
 }
 
-/// Observes whether a connection still exists.
+/// A receiver that observes whether a connection still exists.
 #[derive(Clone)]
 struct Life(watch::Receiver<()>);
 
@@ -38,7 +40,7 @@ impl<I> Watched<I> {
 pub(crate) async fn gone(mut of_request: CaptureConnection, patience: Duration) {
     drop(of_request.wait_for_connection_metadata().await);
     while let Some(mut life) = life(&of_request) {
-        // The sender never sends a value, so this waits until it is dropped.
+        // The sender never sends a value, so this waits until the sender is dropped with the connection.
         while life.0.changed().await.is_ok() {}
         sleep(patience).await;
         if self::life(&of_request).is_some_and(|now| now.0.same_channel(&life.0)) {
@@ -48,6 +50,7 @@ pub(crate) async fn gone(mut of_request: CaptureConnection, patience: Duration) 
     std::future::pending::<()>().await;
 }
 
+/// Returns the observer of the request's current connection.
 fn life(of_request: &CaptureConnection) -> Option<Life> {
     let mut extras = Extensions::new();
     of_request.connection_metadata().as_ref()?.get_extras(&mut extras);
@@ -147,7 +150,7 @@ mod tests {
         }
     }
 
-    /// Connects to the other ends that it holds.
+    /// A connector that opens in-memory pipes, and keeps their far ends for the test.
     #[derive(Clone, Default)]
     struct Pipes(Arc<Mutex<Vec<DuplexStream>>>);
 
@@ -167,8 +170,8 @@ mod tests {
         }
     }
 
-    /// A stuck request cannot be produced on purpose. But a request that does not notice the end of its connection can:
-    /// the test does not poll it.
+    /// The test cannot produce a stuck request on purpose. Instead, it does not poll the request, which therefore does
+    /// not notice the end of its connection.
     #[tokio::test(start_paused = true)]
     async fn the_end_of_a_connection_is_noticed_after_a_while_and_not_before() {
         let pipes = Pipes::default();

@@ -1,4 +1,5 @@
-//! How is a request of the stateless era sent? With headers that mirror its body. A reply that breaks off is lost.
+//! How is a request of the stateless era sent? As a POST whose headers repeat parts of the body: the revision, the
+//! method, and the name of the tool, prompt or resource. A reply that breaks off cannot be resumed.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::ground::future::BoxFuture;
 /// Carries messages of the stateless era over HTTP.
 pub(crate) struct StatelessTransport {
     pub(crate) endpoint: Arc<HttpEndpoint>,
-    /// The limit that was set for this server alone.
+    /// The limit of [`Http::max_message`](crate::client::Http::max_message). It overrides the limit of the client.
     max_message: Option<usize>,
 }
 
@@ -51,7 +52,7 @@ impl Transport for StatelessTransport {
         bytes
     }
 
-    /// Closing the connection cancels the call.
+    /// Returns `true`: dropping the future closes the connection, which cancels the call.
     fn cancels_by_dropping(&self, _: ProtocolVersion) -> bool {
         true
     }
