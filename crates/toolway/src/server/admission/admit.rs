@@ -1,6 +1,6 @@
 //! Which callers are admitted, and as which principal?
 //!
-//! Every transport asks before it reads a message: HTTP for every request, a pipe once. A server without
+//! Every transport decides this before it reads a message: HTTP for every request, a pipe once. A server without
 //! [`on_connect`](crate::server::ServerBuilder::on_connect) admits every caller without a principal, and the check
 //! costs nothing.
 
@@ -42,21 +42,21 @@ impl Admit {
         Self { principal: None, extensions: Extensions::new(), allowed: None }
     }
 
-    /// Admits the peer as this principal. Handlers take it as [`Principal`], or call
+    /// Admits the peer as this principal. Handlers take the principal as a [`Principal`] parameter, or call
     /// [`Ctx::principal`](crate::server::Ctx::principal).
     pub fn as_principal(id: impl Into<String>) -> Self {
         Self { principal: Some(Principal::new(id.into())), ..Self::anyone() }
     }
 
     /// Adds a value that handlers take as [`Extension<T>`](crate::server::Extension), or get with
-    /// [`Ctx::get`](crate::server::Ctx::get). It replaces a value of the same type that came with the request.
+    /// [`Ctx::get`](crate::server::Ctx::get). The value replaces a value of the same type that came with the request.
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.extensions.insert(value);
         self
     }
 }
 
-/// The decision to refuse a peer, with a reason for it.
+/// The decision to refuse a peer, with the reason.
 ///
 /// ```
 /// use toolway::Refuse;
@@ -105,8 +105,8 @@ impl Refuse {
         Self { why: Why::Unauthorized, challenge: Some(text) }
     }
 
-    /// Adds the scope that a token needs (RFC 6750) to the challenge. A refusal that is [forbidden](Self::forbidden)
-    /// gets a challenge by this, and clients ask their user for more rights.
+    /// Adds the scope that a token needs (RFC 6750) to the challenge. A [forbidden](Self::forbidden) refusal, which has
+    /// no challenge, gets one. Clients then ask their user for more rights.
     ///
     /// ```
     /// use toolway::Refuse;
@@ -147,7 +147,7 @@ impl Refuse {
         self
     }
 
-    /// Refuses the peer even if it authenticates; it gets the text. Over HTTP this is the status 403.
+    /// Refuses the peer even if it authenticates. The peer gets the text. Over HTTP this is the status 403.
     pub fn forbidden(text: impl Into<String>) -> Self {
         Self { why: Why::Forbidden(text.into()), challenge: None }
     }
@@ -218,7 +218,8 @@ where
 }
 
 impl Server {
-    /// Runs `on_connect` for a peer, if there is one. `extensions` came with the request.
+    /// Runs the `on_connect` hook for a peer, if the server has one. `extensions` are the values that came with the
+    /// request.
     pub(crate) async fn admit(
         &self,
         connecting: Connecting,
@@ -316,11 +317,11 @@ impl Admit {
     /// Shows the caller only these templates, by the text of the template or by name, and allows it to read only their
     /// resources. An empty list hides every template.
     ///
-    /// If several templates match a URI, the most literal one answers it and decides. A registered resource is never
-    /// read through a template: if [`only_resources`](Self::only_resources) hides it, it stays hidden, whichever
-    /// templates match its URI. A [mounted](crate::server::ServerBuilder::mount) server may read a URI that it does not
-    /// list, and that could belong to any template. With this restriction, such a URI can be read only if
-    /// `only_resources` names it.
+    /// If several templates match a URI, the most literal template answers it, and the URI can be read only if this
+    /// template is visible. A registered resource is never read through a template: if
+    /// [`only_resources`](Self::only_resources) hides it, it stays hidden, whichever templates match its URI. A
+    /// [mounted](crate::server::ServerBuilder::mount) server may be able to read a URI that it does not list. Such a
+    /// URI could belong to any template, so with this restriction it can be read only if `only_resources` names it.
     ///
     /// ```
     /// use toolway::Admit;
