@@ -1,8 +1,8 @@
 //! Which callers are admitted, and as which principal?
 //!
 //! Every transport decides this before it reads a message: HTTP for every request, a pipe once. A server without
-//! [`on_connect`](crate::server::ServerBuilder::on_connect) admits every caller without a principal, and the check
-//! costs nothing.
+//! [`on_connect`](crate::server::ServerBuilder::on_connect) admits every caller, but without a principal; the check
+//! then costs nothing.
 
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
@@ -118,8 +118,8 @@ impl Refuse {
         self.with_parameter("scope", scope.as_ref(), is_of_text)
     }
 
-    /// Adds the error of a token (RFC 6750) to the challenge: `invalid_token`, `insufficient_scope`, `invalid_request`.
-    /// The description is for developers, and may be empty.
+    /// Adds the error code for a token (RFC 6750) to the challenge: `invalid_token`, `insufficient_scope`,
+    /// `invalid_request`. The description is for developers, and may be empty.
     pub fn with_error(self, error: impl AsRef<str>, description: impl AsRef<str>) -> Self {
         let with_error = self.with_parameter("error", error.as_ref(), is_of_text);
         match description.as_ref() {
@@ -297,7 +297,7 @@ impl Admit {
         self
     }
 
-    /// Shows the caller only these resources: registered ones by URI or by name, those of
+    /// Shows the caller only these resources. Registered resources are given by URI or by name, resources of
     /// [`list_resources`](crate::server::ServerBuilder::list_resources) and
     /// [`read_resource`](crate::server::ServerBuilder::read_resource) by URI. An empty list hides every resource.
     ///
@@ -314,8 +314,9 @@ impl Admit {
         self
     }
 
-    /// Shows the caller only these templates, by the text of the template or by name, and allows it to read only their
-    /// resources. An empty list hides every template.
+    /// Shows the caller only these templates, which are given by their text or by name. A URI that a hidden template
+    /// answers cannot be read, unless [`only_resources`](Self::only_resources) names it. An empty list hides every
+    /// template.
     ///
     /// If several templates match a URI, the most literal template answers it, and the URI can be read only if this
     /// template is visible. A registered resource is never read through a template: if

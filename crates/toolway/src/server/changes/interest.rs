@@ -1,4 +1,4 @@
-//! Which resources have subscribers? A server that forwards subscriptions to other servers needs to know.
+//! Which resources have subscribers? A server that forwards subscriptions to other servers needs this list.
 
 use std::collections::HashMap;
 

@@ -67,7 +67,7 @@ impl Session {
         listener.ok_or_else(|| RpcError::method_not_found(method.name()))
     }
 
-    /// Adds the facts about this session and about a message to an arrival.
+    /// Adds the facts about this session and about a message to `arrival`.
     pub(super) fn describe(&self, arrival: &mut Arrival, id: Option<&Id>, params: &Params) {
         arrival.peer = self.peer.clone();
         arrival.progress_token = params.reserved(Key::ProgressToken);

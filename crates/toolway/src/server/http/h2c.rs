@@ -98,8 +98,8 @@ async fn speak(
 ) -> hyper::Result<()> {
     let limits = &service.endpoint().limits;
     let streams = u32::try_from(limits.h2_streams).unwrap_or(u32::MAX);
-    // The number of replies that clients wait for. A write of reply bytes also wakes the receivers, without changing
-    // the number.
+    // The number of replies that the client waits for. A write of reply bytes also wakes the receivers, without
+    // changing the number.
     let owed = watch::Sender::new(0);
     // Dropping the set at the end of the connection aborts the tasks.
     let tasks = Arc::new(Tasks { set: Mutex::default(), most: limits.h2_streams.saturating_mul(2) });

@@ -58,7 +58,7 @@ impl ServerBuilder {
 /// A server that answers HTTP requests.
 ///
 /// By default it accepts only requests whose `Host` is a loopback name (`localhost`, `127.0.0.1`, `[::1]`). If the
-/// request has an `Origin` header, as requests from web pages do, the origin must be a loopback name too. Any web page
+/// request has an `Origin` header, as requests from web pages do, its host must be a loopback name too. Any web page
 /// can make a browser send requests to servers on the user's machine; these two checks stop such requests.
 ///
 /// Clones share their sessions and limits, until one of them is configured again.

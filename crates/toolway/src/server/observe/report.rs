@@ -180,7 +180,8 @@ impl Server {
             error = %told,
             "a handler failed{remedy}"
         );
-        // The caller gives the reference to the operator, who must be able to find it even without a log.
+        // The caller gives the reference to the operator, who must be able to find it even without a `tracing`
+        // subscriber.
         tell_without_log(format_args!("the {kind} `{name}` failed, reference {reference}: {told}{remedy}"));
         let text = self.inner.errors.say(subject, &told, &reference);
         if let Some(reporter) = &self.inner.reporter {

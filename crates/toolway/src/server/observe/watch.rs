@@ -52,7 +52,7 @@ pub(crate) struct Watching {
     server: Server,
     seen: Arc<Seen>,
     peer: Arc<Peer>,
-    /// The arrival for the hook, if there is a hook.
+    /// The facts about the request for the hook, if there is a hook.
     kept: Option<Box<Arrival>>,
     stats: RequestStats,
     span: Span,

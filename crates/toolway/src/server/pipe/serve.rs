@@ -62,7 +62,7 @@ impl ServerBuilder {
 }
 
 impl Server {
-    /// Serves one peer over a pair of streams, one message a line, until the input ends.
+    /// Serves one peer over a pair of streams, one message per line, until the input ends.
     ///
     /// After the end of the input, running requests may finish, for up to ten seconds. It is not an error if the peer
     /// closes the output first.
@@ -330,7 +330,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         }
     }
 
-    /// Runs a message. Spawns a task only if it does not finish in the first poll.
+    /// Runs a message. Spawns a task only if the message is not handled in the first poll.
     async fn start(&mut self, asked: Option<Asked>, message: Message) {
         if asked.as_ref().is_some_and(|asked| self.handles.contains_key(&asked.id)) {
             let error = RpcError::invalid_request("a request with this id is still running");

@@ -164,7 +164,7 @@ pub(super) async fn hear(
     server.hear(method, params, arrival).await;
 }
 
-/// Adds the facts that a message carries about itself to an arrival.
+/// Adds the facts that a message carries about itself to `arrival`.
 fn describe(
     arrival: &mut Arrival,
     version: ProtocolVersion,

@@ -13,9 +13,9 @@ use crate::transport::sse;
 /// How many notifications of one request may be queued until the client reads them.
 const MAX_SAID: usize = 256;
 
-/// Runs the work of a request that may send notifications. `start` gets the arrival with an outbound queue, and its
-/// future returns a frame and a status. The status is used only if no notification was sent; a stream always has the
-/// status 200. The work is cancelled when the reply is dropped.
+/// Runs the work of a request that may send notifications. `start` gets `arrival` with an outbound queue; the future
+/// that it creates returns a frame and a status. The status is used only if no notification was sent; a stream always
+/// has the status 200. The work is cancelled when the reply is dropped.
 pub(crate) async fn exchange<W>(
     mut arrival: Box<Arrival>,
     max_message: usize,

@@ -33,7 +33,7 @@ use crate::store::Store;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Record {
     version: String,
-    /// The client's description of itself: the parameters of `initialize`.
+    /// The parameters of `initialize`, in which the client describes itself.
     opening: Box<RawValue>,
     /// `true` once the client has sent `notifications/initialized`.
     ready: bool,

@@ -9,7 +9,7 @@
 //! | `limits.rs` | How many resources may sessions use? |
 //! | `sessions.rs` | Which sessions are open? |
 //! | `live.rs` | Which state is needed to serve one session? |
-//! | `legacy_sse.rs` | How does the transport of the oldest revision work? |
+//! | `legacy_sse.rs` | How does the transport of 2024-11-05 work? |
 //! | `stream.rs` | How does a client resume a stream? |
 
 pub(super) mod batch;

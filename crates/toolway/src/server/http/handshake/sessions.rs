@@ -314,8 +314,8 @@ impl fmt::Debug for Sessions {
     }
 }
 
-/// Returns the store key of a session's record. An id contains no slash, so it cannot be confused with an id and an
-/// owner. The key of a session without an owner differs from the key of a session whose owner has an empty name.
+/// Returns the store key of a session's record. An id contains no slash, so different pairs of id and owner never share
+/// a key. The key of a session without an owner differs from the key of a session whose owner has an empty name.
 fn key(id: &str, owner: Option<&str>) -> String {
     match owner {
         Some(owner) => format!("session/{id}/{owner}"),
@@ -323,7 +323,7 @@ fn key(id: &str, owner: Option<&str>) -> String {
     }
 }
 
-/// Returns the owner of the record under a key.
+/// Returns the owner that the key of a record contains.
 fn owner(key: &str) -> Option<&str> {
     key.splitn(3, '/').nth(2)
 }

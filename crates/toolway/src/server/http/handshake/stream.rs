@@ -55,7 +55,8 @@ impl Mark {
         Some((all.into_iter().find(|known| *known as u8 == *mark)?, rest))
     }
 
-    /// Returns how long an entry stays in the log: the start, the end and questions always, others while there is room.
+    /// Returns how long an entry stays in the log: the start, the end and questions always, other entries while there
+    /// is room.
     fn keep(self) -> Keep {
         match self {
             Self::Request | Self::News | Self::Question | Self::End => Keep::Always,
