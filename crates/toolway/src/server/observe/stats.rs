@@ -28,7 +28,7 @@ pub struct RequestStats {
     ///
     /// | code | meaning |
     /// |---|---|
-    /// | `tool_not_found`, `prompt_not_found`, `resource_not_found`, `method_not_found` | the tool, prompt, resource or method does not exist |
+    /// | `tool_not_found`, `prompt_not_found`, `resource_not_found`, `method_not_found` | the target does not exist |
     /// | `invalid_params` | the parameters are invalid, such as an unknown argument of a prompt |
     /// | `invalid_request` | an error with this code, such as a refusal by a layer |
     /// | `missing_capability` | the client lacks a capability that the call needs |
