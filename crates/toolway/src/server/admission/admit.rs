@@ -318,11 +318,11 @@ impl Admit {
     /// answers cannot be read, unless [`only_resources`](Self::only_resources) names it. An empty list hides every
     /// template.
     ///
-    /// If several templates match a URI, the most literal template answers it, and the URI can be read only if this
-    /// template is visible. A registered resource is never read through a template: if
-    /// [`only_resources`](Self::only_resources) hides it, it stays hidden, whichever templates match its URI. A
-    /// [mounted](crate::server::ServerBuilder::mount) server may be able to read a URI that it does not list. Such a
-    /// URI could belong to any template, so with this restriction it can be read only if `only_resources` names it.
+    /// If several templates match a URI, the most literal template answers it, and only the visibility of this template
+    /// counts. A registered resource is never read through a template: if [`only_resources`](Self::only_resources)
+    /// hides it, it stays hidden, whichever templates match its URI. A [mounted](crate::server::ServerBuilder::mount)
+    /// server may be able to read a URI that it does not list. Such a URI could belong to any template, so with this
+    /// restriction it can be read only if `only_resources` names it.
     ///
     /// ```
     /// use toolway::Admit;
