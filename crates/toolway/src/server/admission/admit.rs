@@ -1,8 +1,8 @@
 //! Which callers are admitted, and as which principal?
 //!
-//! Every transport asks before it reads a message: HTTP for every request, a pipe once. A server without
-//! [`on_connect`](crate::server::ServerBuilder::on_connect) admits every caller without a principal, and the check
-//! costs nothing.
+//! Every transport decides this before it reads a message: HTTP for every request, a pipe once. A server without
+//! [`on_connect`](crate::server::ServerBuilder::on_connect) admits every caller, but without a principal; the check
+//! then costs nothing.
 
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
@@ -42,21 +42,21 @@ impl Admit {
         Self { principal: None, extensions: Extensions::new(), allowed: None }
     }
 
-    /// Admits the peer as this principal. Handlers take it as [`Principal`], or call
+    /// Admits the peer as this principal. Handlers take the principal as a [`Principal`] parameter, or call
     /// [`Ctx::principal`](crate::server::Ctx::principal).
     pub fn as_principal(id: impl Into<String>) -> Self {
         Self { principal: Some(Principal::new(id.into())), ..Self::anyone() }
     }
 
     /// Adds a value that handlers take as [`Extension<T>`](crate::server::Extension), or get with
-    /// [`Ctx::get`](crate::server::Ctx::get). It replaces a value of the same type that came with the request.
+    /// [`Ctx::get`](crate::server::Ctx::get). The value replaces a value of the same type that came with the request.
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.extensions.insert(value);
         self
     }
 }
 
-/// The decision to refuse a peer, with a reason for it.
+/// The decision to refuse a peer, with the reason.
 ///
 /// ```
 /// use toolway::Refuse;
@@ -105,8 +105,8 @@ impl Refuse {
         Self { why: Why::Unauthorized, challenge: Some(text) }
     }
 
-    /// Adds the scope that a token needs (RFC 6750) to the challenge. A refusal that is [forbidden](Self::forbidden)
-    /// gets a challenge by this, and clients ask their user for more rights.
+    /// Adds the scope that a token needs (RFC 6750) to the challenge. A [forbidden](Self::forbidden) refusal, which has
+    /// no challenge, gets one. Clients then ask their user for more rights.
     ///
     /// ```
     /// use toolway::Refuse;
@@ -118,8 +118,8 @@ impl Refuse {
         self.with_parameter("scope", scope.as_ref(), is_of_text)
     }
 
-    /// Adds the error of a token (RFC 6750) to the challenge: `invalid_token`, `insufficient_scope`, `invalid_request`.
-    /// The description is for developers, and may be empty.
+    /// Adds the error code for a token (RFC 6750) to the challenge: `invalid_token`, `insufficient_scope`,
+    /// `invalid_request`. The description is for developers, and may be empty.
     pub fn with_error(self, error: impl AsRef<str>, description: impl AsRef<str>) -> Self {
         let with_error = self.with_parameter("error", error.as_ref(), is_of_text);
         match description.as_ref() {
@@ -147,7 +147,7 @@ impl Refuse {
         self
     }
 
-    /// Refuses the peer even if it authenticates; it gets the text. Over HTTP this is the status 403.
+    /// Refuses the peer even if it authenticates. The peer gets the text. Over HTTP this is the status 403.
     pub fn forbidden(text: impl Into<String>) -> Self {
         Self { why: Why::Forbidden(text.into()), challenge: None }
     }
@@ -218,7 +218,8 @@ where
 }
 
 impl Server {
-    /// Runs `on_connect` for a peer, if there is one. `extensions` came with the request.
+    /// Runs the `on_connect` hook for a peer, if the server has one. `extensions` are the values that came with the
+    /// request.
     pub(crate) async fn admit(
         &self,
         connecting: Connecting,
@@ -296,7 +297,7 @@ impl Admit {
         self
     }
 
-    /// Shows the caller only these resources: registered ones by URI or by name, those of
+    /// Shows the caller only these resources. Registered resources are given by URI or by name, resources of
     /// [`list_resources`](crate::server::ServerBuilder::list_resources) and
     /// [`read_resource`](crate::server::ServerBuilder::read_resource) by URI. An empty list hides every resource.
     ///
@@ -313,14 +314,15 @@ impl Admit {
         self
     }
 
-    /// Shows the caller only these templates, by the text of the template or by name, and allows it to read only their
-    /// resources. An empty list hides every template.
+    /// Shows the caller only these templates, which are given by their text or by name. A URI that a hidden template
+    /// answers cannot be read, unless [`only_resources`](Self::only_resources) names it. An empty list hides every
+    /// template.
     ///
-    /// If several templates match a URI, the most literal one answers it and decides. A registered resource is never
-    /// read through a template: if [`only_resources`](Self::only_resources) hides it, it stays hidden, whichever
-    /// templates match its URI. A [mounted](crate::server::ServerBuilder::mount) server may read a URI that it does not
-    /// list, and that could belong to any template. With this restriction, such a URI can be read only if
-    /// `only_resources` names it.
+    /// If several templates match a URI, the most literal template answers it, and only the visibility of this template
+    /// counts. A registered resource is never read through a template: if [`only_resources`](Self::only_resources)
+    /// hides it, it stays hidden, whichever templates match its URI. A [mounted](crate::server::ServerBuilder::mount)
+    /// server may be able to read a URI that it does not list. Such a URI could belong to any template, so with this
+    /// restriction it can be read only if `only_resources` names it.
     ///
     /// ```
     /// use toolway::Admit;

@@ -14,7 +14,8 @@ use crate::server::handler::parameter::{Missing, Parameter};
 /// A peer that wants to connect, as a parameter of the [`on_connect`](crate::server::ServerBuilder::on_connect)
 /// handler.
 ///
-/// Headers and queries are written by the peer, and prove nothing. `Debug` shows no values, since they may be secret.
+/// The peer chooses the headers and the query, so they prove nothing by themselves. `Debug` leaves out their values,
+/// which may be secret.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -64,7 +65,7 @@ impl Connecting {
         decoded(value)
     }
 
-    /// Returns the session that the request names. It does not prove that the peer owns the session.
+    /// Returns the id of the session that the request names. The id does not prove that the peer owns the session.
     pub fn session_id(&self) -> Option<&str> {
         self.session_id.as_deref()
     }
@@ -220,7 +221,7 @@ mod tests {
         for query in unclear {
             assert_eq!(with_query(query).query_value("k"), None, "{query:?}");
         }
-        // Malformed pairs beside it do not matter.
+        // Malformed pairs with other names do not matter.
         assert_eq!(with_query("%zz=%&k=a&&=").query_value("k").as_deref(), Some("a"));
     }
 

@@ -1,7 +1,7 @@
 //! How do servers that share a store learn of each other's changes?
 //!
-//! One task per server publishes local changes, and passes changes that other servers published to local listeners. It
-//! starts with the first listener or change inside a tokio runtime.
+//! One task per server publishes local changes, and passes changes that other servers published to local listeners. The
+//! task starts when the first listener is added, or the first change is announced, inside a tokio runtime.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, OnceLock};
@@ -16,7 +16,7 @@ use toolway_protocol::Notification;
 use crate::server::changes::listeners::{Change, List, Listener, Listeners};
 use crate::store::{Store, Subscription};
 
-/// The connection between a server and those that share its store.
+/// The connection between a server and the other servers that share its store.
 #[derive(Debug)]
 pub(crate) struct Bridge {
     store: Arc<dyn Store>,
@@ -28,7 +28,7 @@ pub(crate) struct Bridge {
     task: OnceLock<AbortHandle>,
 }
 
-/// How long to wait after the store has failed.
+/// How long the task waits after the store has failed.
 const PAUSE: Duration = Duration::from_secs(1);
 
 impl Bridge {
@@ -78,7 +78,7 @@ struct Crossing {
     listeners: Arc<Listeners>,
 }
 
-/// The message on the channel.
+/// The message that announces a change on the channel.
 #[derive(Serialize, Deserialize)]
 struct Published {
     node: u64,

@@ -12,12 +12,12 @@ use crate::store::Store;
 pub(crate) struct Changes {
     listeners: Arc<Listeners>,
     pub(crate) bridge: Option<Bridge>,
-    /// The resources that listeners subscribe to, if they have to be counted.
+    /// The number of subscribers of each resource, if it has to be counted.
     pub(crate) interest: Option<Arc<Interest>>,
 }
 
 impl Changes {
-    /// Creates changes that are shared with servers of the same store.
+    /// Creates a set of listeners that exchanges changes with the other servers of the same store.
     pub(crate) fn shared(store: Arc<dyn Store>, server: &str) -> Self {
         let bridge = Bridge::new(store, server);
         let listeners = Arc::<Listeners>::default();
@@ -30,7 +30,8 @@ impl Changes {
         self.interest = Some(Arc::default());
     }
 
-    /// Adds a listener for every list, and for resources once it subscribes. It is removed when it is dropped.
+    /// Adds a listener for every list, and for resources once it subscribes. The listener is removed when it is
+    /// dropped.
     pub(crate) fn listen(&self) -> Arc<Listener> {
         self.listen_to([true; 3])
     }

@@ -1,4 +1,4 @@
-//! Which resources have subscribers? A server that forwards subscriptions to other servers needs to know.
+//! Which resources have subscribers? A server that forwards subscriptions to other servers needs this list.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ impl Interest {
         self.version.send_modify(|version| *version += 1);
     }
 
-    /// Counts one subscriber less.
+    /// Counts one subscriber of a resource less.
     pub(crate) fn remove(&self, uri: &str) {
         let mut counts = self.counts.lock();
         let Some(count) = counts.get_mut(uri) else { return };

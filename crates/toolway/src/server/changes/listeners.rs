@@ -1,4 +1,4 @@
-//! Which clients have to be notified of a change? Those of every open session and stream, each at its own pace.
+//! Which changes has each session or stream not sent yet?
 //!
 //! A listener keeps each unsent change once. Ten thousand changes while a peer does not read become a single
 //! notification, and memory is bounded by the subscriptions of the peer.
@@ -65,7 +65,7 @@ impl Listeners {
     }
 }
 
-/// Removes the promise of change notifications from the capabilities, for a peer that cannot be sent any.
+/// Removes the promise of change notifications from the capabilities, for a peer that cannot be sent notifications.
 pub(crate) fn untold(mut capabilities: ServerCapabilities) -> ServerCapabilities {
     let ServerCapabilities { tools, prompts, resources, .. } = &mut capabilities;
     for settings in [tools, prompts, resources].into_iter().flatten() {
@@ -85,11 +85,11 @@ pub(crate) struct Listener {
 
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    /// The lists that the peer wants changes of, and was promised them for.
+    /// `true` for each list (tools, prompts, resources) whose changes the peer wants and was promised.
     pub(crate) lists: [bool; 3],
     pub(crate) can_subscribe: bool,
     pub(crate) subscribed: HashSet<String>,
-    /// `true` if it takes updates of every resource, up to [`MAX_SUBSCRIBED`] pending ones.
+    /// `true` if the listener takes updates of every resource. At most [`MAX_SUBSCRIBED`] of them may be pending.
     pub(crate) hears_all: bool,
     pub(crate) pending: Pending,
 }
@@ -168,7 +168,7 @@ impl Listener {
         lists.chain(updated)
     }
 
-    /// Takes the pending changes that the peer may see. Those of hidden items are dropped.
+    /// Takes the pending changes that the peer may see. Changes of hidden items are dropped.
     pub(crate) fn take_for(
         &self,
         is_seen: impl Fn(&Notification) -> bool,
@@ -176,7 +176,7 @@ impl Listener {
         self.take().filter(is_seen)
     }
 
-    /// Takes the pending changes that the peer may see. Those that are not sent are put back.
+    /// Takes the pending changes that the peer may see. Changes that are not sent are put back.
     pub(crate) fn untold_for(&self, is_seen: impl Fn(&Notification) -> bool) -> Untold<'_> {
         Untold { listener: self, news: self.take_for(is_seen).collect() }
     }
@@ -269,7 +269,7 @@ impl Drop for Listener {
     }
 }
 
-/// Changes that are being sent. Those that remain when this is dropped are put back.
+/// Changes that are being sent. Changes that remain when this value is dropped are put back.
 pub(crate) struct Untold<'l> {
     listener: &'l Listener,
     news: VecDeque<Notification>,
@@ -294,7 +294,7 @@ impl Drop for Untold<'_> {
     }
 }
 
-/// Returns which lists the capabilities promise changes of: tools, prompts, resources.
+/// Returns, for tools, prompts and resources, whether the capabilities promise to notify of changes of the list.
 pub(crate) fn promised(capabilities: &ServerCapabilities) -> [bool; 3] {
     let ServerCapabilities { tools, prompts, resources, .. } = capabilities;
     [tools, prompts, resources].map(|settings| has(settings.as_ref(), "listChanged"))
@@ -309,6 +309,6 @@ pub(crate) fn has(settings: Option<&Settings>, name: &str) -> bool {
 const MAX_URI: usize = 8 << 10;
 /// How many resources one session or stream may subscribe to.
 const MAX_SUBSCRIBED: usize = 1000;
-/// How long the subscribed URIs may be together, in bytes. They are kept as long as the session, and are stored again
-/// with each change.
+/// How long the subscribed URIs may be together, in bytes. The length is limited because the URIs are kept as long as
+/// the session, and are stored again with each change.
 const MAX_SUBSCRIBED_BYTES: usize = 256 << 10;

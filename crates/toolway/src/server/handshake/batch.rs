@@ -1,7 +1,7 @@
 //! How are the answers to a batch collected, and when are they sent?
 //!
 //! Each message of a batch is served as if it had arrived alone. Only its answer waits for the answers to the other
-//! messages. All of them are sent as one array.
+//! messages, because all answers are sent as one array.
 
 use std::collections::HashMap;
 
@@ -22,8 +22,8 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// Creates an empty collection. An answer is owed to each request, and to each rejected message that needs an error
-    /// reply.
+    /// Creates an empty collection. It expects an answer to each request, and to each rejected message that needs an
+    /// error reply.
     pub(crate) fn new(messages: &[Result<Message, Rejected>]) -> Self {
         let is_owed = |message: &&Result<Message, Rejected>| match message {
             Ok(message) => matches!(message, Message::Request { .. }),
@@ -32,8 +32,8 @@ impl Gathered {
         Self { answers: vec![None; messages.len()], owed: messages.iter().filter(is_owed).count() }
     }
 
-    /// Takes the answer to the message at `index`. Must be called once for each owed answer. A cancelled request has
-    /// none.
+    /// Takes the answer to the message at `index`. Must be called once for each expected answer, with `None` for a
+    /// cancelled request.
     pub(crate) fn settle(&mut self, index: usize, answer: Option<Vec<u8>>) {
         self.answers[index] = answer;
         self.owed -= 1;
@@ -44,8 +44,8 @@ impl Gathered {
         self.owed == 0
     }
 
-    /// Returns the array, of at most `max` bytes, or `None` without an answer: JSON-RPC does not allow empty batches
-    /// (2.0, section 6). If the answers are too long together, the longest are replaced with errors.
+    /// Returns the array of answers. Returns `None` without an answer: JSON-RPC 2.0 (section 6) does not allow an empty
+    /// array. If the array would be longer than `max` bytes, the longest answers are replaced with errors.
     pub(crate) fn take_frame(&mut self, max: usize) -> Option<Vec<u8>> {
         while self.size() + self.answers.len() + 1 > max && self.fail_longest(max) {}
         let mut frame = Vec::with_capacity(self.size() + self.answers.len() + 1);
@@ -60,7 +60,7 @@ impl Gathered {
         Some(frame)
     }
 
-    /// Replaces the longest answer with an error. Returns `false` if that would not make it shorter.
+    /// Replaces the longest answer with an error. Returns `false` if no answer becomes shorter.
     fn fail_longest(&mut self, max: usize) -> bool {
         let Some(longest) = self.answers.iter_mut().flatten().max_by_key(|answer| answer.len()) else {
             return false;
@@ -108,10 +108,10 @@ impl Batches {
         Self { open: HashMap::new(), opened: 0, held: 0, max_message }
     }
 
-    /// Expects answers to these messages, and returns each message with the place of its answer.
+    /// Opens a batch, and returns each of its messages with the place of the answer.
     ///
-    /// A request that never ends keeps the answers of its batch here. While too many bytes are kept, all requests
-    /// except pings are refused.
+    /// A request that never ends keeps the answers of its batch here. While too many bytes are kept, all requests in
+    /// new batches are refused, except pings.
     pub(crate) fn open(
         &mut self,
         messages: Vec<Result<Message, Rejected>>,
@@ -135,7 +135,8 @@ impl Batches {
         })
     }
 
-    /// Takes an answer. The last answer of a batch returns the frame to send, if the batch has any answers.
+    /// Takes an answer. If it was the last missing answer of its batch, returns the frame to send, or `None` if the
+    /// batch has no answers.
     pub(crate) fn settle(&mut self, place: Place, answer: Option<Vec<u8>>) -> Option<Vec<u8>> {
         let gathered = self.open.get_mut(&place.batch)?;
         self.held += answer.as_ref().map_or(0, Vec::len);

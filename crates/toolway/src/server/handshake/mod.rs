@@ -1,4 +1,5 @@
-//! The handshake era: turns a request of a session into a call, and the outcome into a frame.
+//! The handshake era (the revisions up to 2025-11-25): turns a request of a session into a call, and the outcome into a
+//! frame.
 
 pub(crate) mod batch;
 pub(crate) mod pipe_session;
@@ -50,7 +51,7 @@ pub(super) fn initialize(
     Ok((frame, session))
 }
 
-/// Answers any other request of a session.
+/// Answers any request of a session except `initialize`.
 pub(super) async fn serve(
     server: &Server,
     session: &Session,
@@ -67,7 +68,8 @@ pub(super) async fn serve(
                 RpcError::internal("the call ended without an answer")
             }
             Failure::NoSuchResource(uri) => codec::resource_not_found(&uri),
-            // These revisions have no error code for a missing capability, and a model can read a text.
+            // The revisions of this era have no error code for a missing capability. A tool call gets a text that the
+            // model can read.
             Failure::Lacks(_, text) if *method == Method::CallTool => {
                 let reply = Reply::ToolCalled(CallToolResult::error(text));
                 codec::write_reply(&mut frame, session.version(), id, &reply);
@@ -128,7 +130,7 @@ async fn answer(
         server.add_meta(&mut arrival, params);
         match server.answer(request, arrival).await?.outcome {
             Outcome::Complete(reply) => reply,
-            // A client that is asked while its call runs never gets questions as the result.
+            // In this era the client is asked while the call runs, so questions are never the result of a call.
             Outcome::NeedInput(_) => {
                 return Err(RpcError::internal("the call ended without an answer").into());
             }

@@ -19,7 +19,7 @@ use crate::server::handshake::{self, Session};
 #[derive(Debug)]
 pub(crate) struct PipeSession {
     opened: OnceLock<Session>,
-    /// Answers requests before a handshake, or without one.
+    /// Serves requests that arrive without a handshake, or before it.
     unopened: Session,
     lifecycle: Mutex<Lifecycle>,
     listener: Option<Arc<Listener>>,
@@ -42,8 +42,8 @@ impl PipeSession {
         self.opened.get().is_some()
     }
 
-    /// Waits for changes, and returns a notification for each. The list is empty until the client has completed the
-    /// handshake and confirmed it; until then the changes are kept.
+    /// Waits for changes, and returns a notification for each. Until the client has confirmed the handshake with
+    /// `notifications/initialized`, the list is empty and the changes are kept.
     pub(crate) async fn changes(&self, server: &Server, allowed: Option<&Arc<Allowed>>) -> Vec<Vec<u8>> {
         let Some(listener) = &self.listener else { return std::future::pending().await };
         listener.changed().await;
@@ -60,7 +60,7 @@ impl PipeSession {
         listener.take_for(|change| sight.shows(change)).map(frame).collect()
     }
 
-    /// Checks whether the messages of a batch are allowed, which depends on the revision.
+    /// Checks a batch against the revision: only some revisions allow batches.
     pub(crate) fn batch(
         &self,
         server: &Server,

@@ -1,7 +1,7 @@
-//! How is a client asked while a call runs?
+//! How does the server ask the client a question while a call runs?
 //!
 //! A question is sent on the stream of its call, as a request of the server. The answer may arrive on any connection of
-//! the session, and finds its question by id. When the server stops waiting, it cancels the question.
+//! the session, and is matched to its question by id. When the server stops waiting, it cancels the question.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -33,7 +33,7 @@ const MAX_PENDING: usize = 64;
 #[derive(Debug, Default)]
 pub(in crate::server) struct Questions {
     pending: Arc<Pending>,
-    /// Makes ids that no other server uses in this session.
+    /// The random part of the question ids, so that no other server uses the same ids in this session.
     prefix: OnceLock<String>,
     next: AtomicU64,
 }
@@ -69,7 +69,7 @@ impl Pending {
 }
 
 impl Questions {
-    /// Takes an answer. Returns it as the error if no call waits for it.
+    /// Hands an answer to the call that waits for it. If no call waits, returns the answer as the error.
     pub(super) fn settle(&self, id: &Id, outcome: Outcome) -> Result<(), Outcome> {
         match self.pending.0.lock().by_id.remove(id) {
             Some(waiting) => waiting.send(outcome),
@@ -179,14 +179,14 @@ fn over() -> AskError {
     AskError::new(AskErrorKind::Ended, "nobody is there any more who could answer")
 }
 
-/// How many characters of the client's error message are repeated.
+/// How many characters of the client's error message are repeated in the error.
 const MAX_WORDS: usize = 200;
 
 fn cut(text: &str) -> &str {
     text.char_indices().nth(MAX_WORDS).map_or(text, |(end, _)| &text[..end])
 }
 
-/// A question that waits for its answer. Dropping it without an answer sends a cancel to the client.
+/// A question that waits for its answer. Dropping it without an answer sends a cancellation to the client.
 struct Waiting {
     pending: Arc<Pending>,
     id: Id,
@@ -196,7 +196,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Sets whether the client must be sent a cancel when this is dropped.
+    /// Sets whether dropping this value sends a cancellation to the client.
     fn is_wanted(&mut self, is_sent: bool) {
         self.is_sent = is_sent;
     }

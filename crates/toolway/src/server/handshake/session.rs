@@ -16,14 +16,14 @@ use crate::server::call::scope::Arrival;
 use crate::server::call::threshold::{Level, Threshold};
 use crate::server::changes::listeners::Listener;
 
-/// A session.
+/// A session: the facts that the server remembers about its peer.
 #[derive(Debug, Clone)]
 pub(in crate::server) struct Session {
     peer: Arc<Peer>,
     pub(in crate::server) log_level: Arc<Level>,
     /// Collects changes for the client. `None` if they cannot be sent.
     listener: Option<Arc<Listener>>,
-    /// The questions to the client. `None` if it cannot be asked.
+    /// The questions to the client. `None` if the client cannot be asked.
     questions: Option<Arc<Questions>>,
 }
 
@@ -41,7 +41,8 @@ impl Session {
         Self { questions: Some(Arc::default()), ..Self::with(peer, listener) }
     }
 
-    /// Creates a session without a handshake: for requests typed by hand, or for HTTP requests that stand alone.
+    /// Creates a session without a handshake: for requests that were typed by hand into a pipe, or for HTTP requests
+    /// without a session.
     pub(in crate::server) fn unopened(version: ProtocolVersion, listener: Option<Arc<Listener>>) -> Self {
         Self::with(Peer::unknown(version), listener)
     }
@@ -59,13 +60,14 @@ impl Session {
         self.log_level.set(level);
     }
 
-    /// Returns the listener that keeps the subscriptions. Without one, the method does not exist.
+    /// Returns the listener that keeps the subscriptions. Fails if the client cannot subscribe: then `method` does not
+    /// exist for it.
     pub(super) fn listener(&self, method: &Method) -> Result<&Listener, RpcError> {
         let listener = self.listener.as_deref().filter(|listener| listener.can_subscribe());
         listener.ok_or_else(|| RpcError::method_not_found(method.name()))
     }
 
-    /// Adds the facts of this session and its message to an arrival.
+    /// Adds the facts about this session and about a message to `arrival`.
     pub(super) fn describe(&self, arrival: &mut Arrival, id: Option<&Id>, params: &Params) {
         arrival.peer = self.peer.clone();
         arrival.progress_token = params.reserved(Key::ProgressToken);
@@ -88,7 +90,8 @@ impl Session {
         }
     }
 
-    /// Takes the client's answer to a question. Returns it as the error if no call of this server waits for it.
+    /// Hands the client's answer to the call that asked the question. If no call of this server waits for the answer,
+    /// returns it as the error.
     pub(in crate::server) fn settle(
         &self,
         id: Option<&Id>,

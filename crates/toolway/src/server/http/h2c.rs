@@ -1,11 +1,12 @@
 //! How does one socket serve both HTTP/2 without TLS (h2c) and HTTP/1.1?
 //!
-//! A client that knows the server speaks HTTP/2 starts with a fixed preface. No HTTP/1.1 request starts with these
-//! bytes. The server compares the first bytes with the preface and then passes them on to the protocol that continues.
+//! An HTTP/2 client starts with a fixed preface. No HTTP/1.1 request starts with these bytes. The server compares the
+//! first bytes of the connection with the preface. Then it passes them on to the HTTP/2 or HTTP/1.1 implementation,
+//! which serves the connection.
 //!
-//! One HTTP/2 connection can do the work of many HTTP/1.1 connections. So everything that a client can accumulate on it
-//! has a limit here: concurrent requests, the tasks that serve them, reset requests, headers, bytes in both directions,
-//! and idle time.
+//! One HTTP/2 connection can do the work of many HTTP/1.1 connections. So this file limits everything that a client can
+//! accumulate on one connection: concurrent requests, the tasks that serve them, reset requests, headers, bytes in both
+//! directions, and idle time.
 
 #[path = "h1.rs"]
 mod h1;
@@ -97,9 +98,10 @@ async fn speak(
 ) -> hyper::Result<()> {
     let limits = &service.endpoint().limits;
     let streams = u32::try_from(limits.h2_streams).unwrap_or(u32::MAX);
-    // The number of replies that the server still owes. Every byte that is written counts as a change too.
+    // The number of replies that the client waits for. A write of reply bytes also wakes the receivers, without
+    // changing the number.
     let owed = watch::Sender::new(0);
-    // Dropped at the end of the connection, which aborts the tasks.
+    // Dropping the set at the end of the connection aborts the tasks.
     let tasks = Arc::new(Tasks { set: Mutex::default(), most: limits.h2_streams.saturating_mul(2) });
     let (shared, counter) = (service.clone(), owed.clone());
     let answer = service_fn(move |request| {
@@ -138,13 +140,13 @@ async fn speak(
     }
 }
 
-/// Waits until, for `time`, the server has owed no reply and the client has taken no byte of a reply. Other frames do
-/// not count as activity: a client that sends only those does not need the connection.
+/// Waits until the connection has been idle for `time`: the client waited for no reply, and no byte of a reply was
+/// written. Other frames do not count as activity: a client that sends only such frames does not need the connection.
 async fn idle(owed: &watch::Sender<usize>, time: Duration) {
     let mut changes = owed.subscribe();
     loop {
         let owes_nothing = *changes.borrow_and_update() == 0;
-        // A sender exists, so `changed` does not fail.
+        // `owed` is a sender and is still alive, so `changed` does not fail.
         if !owes_nothing {
             let _ = changes.changed().await;
         } else if tokio::time::timeout(time, changes.changed()).await.is_err() {
@@ -170,14 +172,14 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
         let Some(tasks) = self.0.upgrade() else { return };
         let mut set = tasks.set.lock();
         while set.try_join_next().is_some() {}
-        // A request whose future is dropped is reset.
+        // Above the maximum the future is dropped, which resets its request.
         if set.len() < tasks.most {
             set.spawn(stream);
         }
     }
 }
 
-/// Counts one reply that the server owes, in whole or in part, until it is dropped.
+/// Counts one reply that the client waits for, until this guard is dropped.
 struct Debt(watch::Sender<usize>);
 
 impl Debt {
@@ -193,7 +195,7 @@ impl Drop for Debt {
     }
 }
 
-/// A body that records which side waits for the other. While the body has no data, the server owes the client more, so
+/// A body that records whether the client waits for the server. While the body has no data ready, the client waits, so
 /// the connection is not idle. While data is ready but the client does not read it, the connection can become idle.
 struct Watched {
     body: HttpBody,
@@ -227,8 +229,8 @@ impl Body for Watched {
     }
 }
 
-/// Bytes that signal activity when they are written to the connection. That may be long after their request has
-/// finished.
+/// Bytes that signal activity when they are written to the connection. The write may happen long after the handler of
+/// the request has finished.
 struct WatchedBytes {
     bytes: Bytes,
     owed: watch::Sender<usize>,
@@ -249,10 +251,11 @@ impl Buf for WatchedBytes {
     }
 }
 
-/// How many reset requests may wait to be accepted. A client that exceeds this creates work for nothing, and its
-/// connection is closed.
+/// How many requests that the client has already reset may wait to be accepted. A client that exceeds this limit only
+/// creates useless work, so its connection is closed.
 const TAKEN_BACK: usize = 20;
-/// How many requests of one connection may break the rules of HTTP/2 before the connection is closed.
+/// How many requests of one connection the server may reset because they break the rules of HTTP/2. Above this limit
+/// the connection is closed.
 const MISTAKES: usize = 100;
 /// The flow-control window of one request, in bytes: how much a client may send before the server reads it.
 const STREAM_WINDOW: u32 = 256 << 10;

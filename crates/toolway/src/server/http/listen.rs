@@ -62,7 +62,7 @@ impl Server {
         }
     }
 
-    /// Describes the URL and the number of tools of the server.
+    /// Returns the log line with the URL of the server and the number of its tools.
     fn greeting(&self, address: SocketAddr) -> String {
         let name = &self.info().name;
         let tools = match self.inner.registry.load().elements.tools.len() {
@@ -121,8 +121,9 @@ impl HttpService {
         self.serve_until(listener, std::future::pending()).await
     }
 
-    /// Serves at `/mcp` on a socket that is already bound, until `told` is ready. Then the server accepts no more
-    /// connections, ends notification streams, and lets running requests finish for up to [`grace`](Self::grace).
+    /// Serves at `/mcp` on a socket that is already bound, until the future `told` completes. Then the server accepts
+    /// no more connections, ends notification streams, and lets running requests finish for up to
+    /// [`grace`](Self::grace).
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -150,7 +151,7 @@ impl HttpService {
                 biased;
                 () = &mut told => break,
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
-                // The semaphore is never closed.
+                // `place` is always `Some`, because the semaphore is never closed.
                 (place, accepted) = accept(&listener, &places) => match accepted {
                     Ok((socket, remote)) => {
                         let service = self.clone();
@@ -160,7 +161,7 @@ impl HttpService {
                         });
                     }
                     // The process has no file descriptors left, or the client disconnected before it was accepted.
-                    // Neither stops the server.
+                    // Neither is a reason to stop the server.
                     Err(error) => {
                         tracing::warn!(%error, "a connection could not be accepted");
                         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -170,7 +171,7 @@ impl HttpService {
         }
         drop(listener);
         let all = async { while connections.join_next().await.is_some() {} };
-        // Requests whose client has disconnected may finish as well.
+        // `stop` also waits for requests whose client has disconnected.
         let both = async { tokio::join!(self.stop(), all) };
         let _ = tokio::time::timeout(self.endpoint().limits.grace, both).await;
         self.inner.handshake.stop();

@@ -1,4 +1,6 @@
-//! Streamable HTTP: a tower service that serves every revision at one URL.
+//! Streamable HTTP: a tower service that serves every revision of the protocol at one URL. The revisions form two eras:
+//! the handshake era (up to 2025-11-25), in which `initialize` opens a session, and the stateless era (2026-07-28), in
+//! which every request stands alone.
 //!
 //! | file | question |
 //! |---|---|

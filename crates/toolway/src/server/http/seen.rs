@@ -25,7 +25,7 @@ impl Seen {
         if !tracing::enabled!(target: "toolway", tracing::Level::DEBUG) {
             return None;
         }
-        // The method is chosen by the peer, so unknown methods share one value.
+        // The peer chooses the method, so all unknown methods are logged as one value.
         let method = match *method {
             Method::POST => "POST",
             Method::GET => "GET",

@@ -57,11 +57,11 @@ impl ServerBuilder {
 
 /// A server that answers HTTP requests.
 ///
-/// By default it accepts only requests whose `Host` is a loopback name (`localhost`, `127.0.0.1`, `[::1]`). If a
-/// browser sends the request, its `Origin` must be a loopback name too. Any web page can make a browser send requests
-/// to servers on the user's machine; these two checks stop such requests.
+/// By default it accepts only requests whose `Host` is a loopback name (`localhost`, `127.0.0.1`, `[::1]`). If the
+/// request has an `Origin` header, as requests from web pages do, its host must be a loopback name too. Any web page
+/// can make a browser send requests to servers on the user's machine; these two checks stop such requests.
 ///
-/// Clones share their sessions and limits.
+/// Clones share their sessions and limits, until one of them is configured again.
 #[derive(Clone)]
 pub struct HttpService {
     pub(super) inner: Arc<Inner>,
@@ -81,7 +81,7 @@ impl HttpService {
     /// Answers one request in the task of the caller.
     ///
     /// A web application can pass values to the handlers of this request: it puts an [`Extensions`](crate::Extensions)
-    /// into the extensions of the request, and handlers take them as [`Extension<T>`](crate::Extension).
+    /// into the extensions of the request, and handlers take the values as [`Extension<T>`](crate::Extension).
     pub async fn handle<B>(&self, request: Request<B>) -> Response<HttpBody>
     where
         B: Body + Send,
@@ -113,7 +113,8 @@ impl HttpService {
             Ok(arrival) => arrival,
             Err(refusal) => return refusal,
         };
-        // Runs its hooks when the reply has ended, or when this future is dropped before there is a reply.
+        // Runs the `on_disconnect` hooks when the reply has ended, or when this future is dropped before there is a
+        // reply.
         let parting = endpoint.server.hears_disconnect().then(|| {
             let disconnected = Disconnected::new(Some(&method));
             Box::new(Parting::new(&endpoint.server, arrival.clone(), Some(disconnected)))
@@ -123,7 +124,7 @@ impl HttpService {
                 Ok(frame) => self.post(arrival, pipe, frame).await,
                 Err(refusal) => refusal,
             },
-            // Boxed, like the rarer branches below, so that they do not enlarge the future of an ordinary call.
+            // Boxed, like the rare branches in `post`, so that the future of an ordinary call stays small.
             method => Box::pin(requests::answer(Visit { endpoint, era, arrival }, &method)).await,
         };
         match parting {
@@ -234,8 +235,8 @@ impl HttpService {
         self
     }
 
-    /// Sets how many sessions may be open in total, and for one peer. A peer is a principal, or an address if there are
-    /// no principals.
+    /// Sets how many sessions may be open in total, and for one peer. A peer is a principal, or an IP address if the
+    /// caller has no principal.
     pub fn max_sessions(mut self, total: usize, by_one_peer: usize) -> Self {
         let limits = &mut self.edit().handshake.limits;
         (limits.sessions, limits.sessions_per_peer) = (total, by_one_peer);
@@ -287,8 +288,9 @@ impl HttpService {
         self
     }
 
-    /// Also serves the two-URL transport of 2024-11-05, for clients that support nothing newer. They open a stream with
-    /// GET, and the stream tells them the URL for POSTs. The protocol has deprecated this transport.
+    /// Also serves the two-URL transport of 2024-11-05, for clients that support nothing newer. Such a client opens a
+    /// stream with GET, and the first event of the stream contains the URL for POSTs. The protocol has deprecated this
+    /// transport.
     pub fn legacy_sse(mut self) -> Self {
         self.edit().handshake.has_legacy_sse = true;
         self

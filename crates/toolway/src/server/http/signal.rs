@@ -21,7 +21,7 @@ pub async fn told_to_stop() {
     }
 }
 
-/// Waits for the second signal.
+/// Waits for two signals, one after the other.
 pub(super) async fn told_twice() {
     told_to_stop().await;
     told_to_stop().await;

@@ -10,8 +10,8 @@ pub(super) fn prepare(socket: &TcpStream) {
 }
 
 /// How long sent data may stay unacknowledged, or wait for a peer that does not read, in milliseconds. Linux only.
-/// Without this limit, a peer that vanished would be kept for a quarter of an hour, and one that stopped reading would
-/// be kept forever.
+/// Without this limit, the connection of a peer that vanished would be kept for a quarter of an hour, and a peer that
+/// stopped reading would be kept forever.
 const SILENCE_MILLIS: u32 = 60_000;
 
 #[cfg(target_os = "linux")]

@@ -1,8 +1,8 @@
 //! How does the stateless era answer over HTTP? One POST is one exchange.
 //!
-//! The call runs in the task of the connection, without a spawn or a channel. Only a request that may send
-//! notifications before its response gets a queue, and its own task once it sends one. When the client closes the
-//! connection, the future is dropped; in this era that cancels the call.
+//! The call runs in the task of the connection, without a spawn or a channel. Only a request whose handler may send
+//! notifications before the response gets a queue. Once the handler sends the first notification, the call continues in
+//! its own task. When the client closes the connection, the future of the call is dropped, which cancels the call.
 
 use ::http::{Response, StatusCode};
 use serde_json::Value;
@@ -71,7 +71,7 @@ pub(super) async fn post(
     .await
 }
 
-/// Checks that the arguments which the tool's schema marks equal their copies in headers.
+/// Checks the arguments that the tool's schema marks for copying into headers: each must equal its copy.
 fn check_param_headers(
     endpoint: &Endpoint,
     arrival: &Arrival,
@@ -98,7 +98,7 @@ fn check_param_headers(
 /// Returns the HTTP status for the outcome of a call.
 fn shown(method: &Method, error: Option<Code>) -> StatusCode {
     if (method, error) == (&Method::Listen, Some(Code::INTERNAL_ERROR)) {
-        // Here this error always means that too many streams are open.
+        // For `subscriptions/listen`, an internal error always means that too many streams are open.
         return StatusCode::SERVICE_UNAVAILABLE;
     }
     StatusCode::from_u16(error.map_or(200, status::of)).unwrap_or(StatusCode::OK)

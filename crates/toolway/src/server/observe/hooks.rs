@@ -1,7 +1,7 @@
 //! Which hooks run when a request, a pipe or a session is over?
 //!
 //! A transport often learns of an end because a future or a body is dropped, and `drop` cannot wait. So hooks run in
-//! tasks of the server, each for a limited time. A transport that shuts down in order waits for them.
+//! tasks of the server, each for a limited time. A transport that shuts down gracefully waits for the hooks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::server::handler::function::Erased;
 use crate::server::handler::parameter::{Missing, Parameter};
 use crate::server::observe::report::within_time;
 
-/// How many hooks may run at the same time.
+/// How many hooks may run at the same time. Further hooks are not run.
 const MAX_RUNNING: usize = 16_384;
 
 /// The end of a request or a pipe, as a parameter of the [`on_disconnect`](crate::server::ServerBuilder::on_disconnect)
@@ -60,7 +60,7 @@ impl Disconnected {
         self.method.as_ref().map(Method::as_str)
     }
 
-    /// Returns whether it was a pipe.
+    /// Returns whether a pipe has ended, and not an HTTP request.
     pub fn is_pipe(&self) -> bool {
         self.method.is_none()
     }
@@ -116,13 +116,13 @@ impl Terminated {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Termination {
-    /// The client ended it.
+    /// The client ended the session.
     Deleted,
-    /// It was idle for too long, or another server that shares the store ended it.
+    /// The session was idle for too long, or another server that shares the store ended it.
     Expired,
-    /// Its pipe has closed.
+    /// The pipe of the session has closed.
     Disconnected,
-    /// The server shuts down. If servers share a store, another one may continue the session.
+    /// The server shuts down. If servers share a store, another server may continue the session.
     Stopped,
 }
 
@@ -179,7 +179,7 @@ impl Default for HookTasks {
     }
 }
 
-/// Counts one running hook until it is dropped.
+/// Counts one running hook until this guard is dropped.
 struct Counted(watch::Sender<usize>);
 
 impl Drop for Counted {
@@ -219,7 +219,7 @@ impl Server {
         !self.inner.endings.terminate.is_empty()
     }
 
-    /// Spawns work that runs on after the future that caused it has ended.
+    /// Spawns work that continues after the future that started it has ended.
     pub(crate) fn afterwards(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.inner.hook_tasks.spawn(work);
     }
@@ -238,7 +238,7 @@ impl Server {
     }
 }
 
-/// A guard that runs the hooks for the end of a peer, and perhaps of its session, when it is dropped.
+/// A guard that runs hooks when it is dropped: for the end of a request or a pipe, and for the end of a session.
 #[derive(Debug)]
 pub(crate) struct Parting {
     server: Server,
@@ -255,12 +255,12 @@ impl Parting {
         Self::new(server, arrival, Some(Disconnected::new(None)))
     }
 
-    /// Creates the guard for a connection or, without `disconnected`, for a session only.
+    /// Creates the guard for a request or a pipe. If `disconnected` is `None`, only the end of a session is reported.
     pub(crate) fn new(server: &Server, arrival: Box<Arrival>, disconnected: Option<Disconnected>) -> Self {
         Self { server: server.clone(), arrival, since: Instant::now(), disconnected, terminated: None }
     }
 
-    /// Marks that everything was done.
+    /// Marks the request or pipe as complete: see [`Disconnected::is_complete`].
     pub(crate) fn complete(&mut self) {
         if let Some(disconnected) = &mut self.disconnected {
             disconnected.is_complete = true;
@@ -282,7 +282,7 @@ impl Parting {
         }
     }
 
-    /// Starts the hooks, at most once.
+    /// Starts the hooks, at most once. The receiver completes when they are done.
     fn tell(&mut self) -> Option<oneshot::Receiver<()>> {
         let disconnected = self.disconnected.take().filter(|_| self.server.hears_disconnect());
         let disconnected = disconnected.map(|it| Disconnected { duration: self.since.elapsed(), ..it });

@@ -2,7 +2,7 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `report.rs` | Where does an error go that a handler did not mean for its caller? |
+//! | `report.rs` | Where does the error of a handler go if it is not meant for the caller? |
 //! | `watch.rs`, `otel.rs`, `stats.rs` | Which spans, events, metrics and statistics does a call produce? |
 //! | `hooks.rs` | Which hooks run when a request, a pipe or a session is over? |
 

@@ -13,8 +13,8 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 use crate::server::call::trace::Origin;
 use crate::server::observe::stats::RequestStats;
 
-/// The metrics of calls. Created with the first call, so that a program may set its provider after it has built its
-/// servers.
+/// The metrics of calls. The histogram is created when the first call ends, so that a program may set its OpenTelemetry
+/// provider after it has built its servers.
 #[derive(Debug, Default)]
 pub(crate) struct Instruments(OnceLock<Histogram<f64>>);
 

@@ -51,7 +51,7 @@ impl ErrorReport {
         &self.scope
     }
 
-    /// Returns whether it was a panic.
+    /// Returns whether the error was a panic.
     pub fn is_panic(&self) -> bool {
         self.error.is::<Panic>()
     }
@@ -112,7 +112,8 @@ impl Server {
         arguments: Option<RawJson>,
         failure: Failure,
     ) -> Result<CallToolResult, Failure> {
-        // An open question takes precedence over the failure that the handler made of it.
+        // If the handler has asked a question that is still open, the question takes precedence over the failure, which
+        // usually comes from `ask`.
         if scope.asked().is_open() {
             return Err(Failure::Unanswered);
         }
@@ -135,7 +136,7 @@ impl Server {
         }
     }
 
-    /// Returns the failure of any other request.
+    /// Returns the failure of a request that is not a tool call.
     pub(crate) async fn failed(&self, scope: &Scope, subject: Subject<'_>, failure: Failure) -> Failure {
         if scope.asked().is_open() {
             return Failure::Unanswered;
@@ -146,7 +147,8 @@ impl Server {
             | Failure::Lacks(..)
             | Failure::NoSuchResource(_)
             | Failure::Unanswered) => failure,
-            // The protocol's error code is for the requested resource. This one was needed by the handler on the way.
+            // The protocol's error code is only for the requested resource. Here the handler itself needed another
+            // resource.
             Failure::NotFound => RpcError::internal("no such resource").into(),
             Failure::Hidden(cause) => {
                 let Subject { method, name, .. } = subject;
@@ -178,7 +180,8 @@ impl Server {
             error = %told,
             "a handler failed{remedy}"
         );
-        // The caller is referred to the operator, so the reference must appear somewhere.
+        // The caller gives the reference to the operator, who must be able to find it even without a `tracing`
+        // subscriber.
         tell_without_log(format_args!("the {kind} `{name}` failed, reference {reference}: {told}{remedy}"));
         let text = self.inner.errors.say(subject, &told, &reference);
         if let Some(reporter) = &self.inner.reporter {
@@ -192,7 +195,8 @@ impl Server {
     }
 }
 
-/// Returns a hint how to give the caller more than the reference, as the end of a sentence.
+/// Returns a hint for the developer, as the end of a sentence: how a handler gives the caller a text instead of the
+/// reference.
 fn remedy(errors: ErrorPolicy, kind: &str, is_panic: bool) -> &'static str {
     match kind {
         _ if is_panic || errors == ErrorPolicy::Verbose => "",
@@ -203,8 +207,8 @@ fn remedy(errors: ErrorPolicy, kind: &str, is_panic: bool) -> &'static str {
     }
 }
 
-/// Runs a hook for a limited time. Its errors and panics go to the log. `start` runs inside, because it calls
-/// application code too.
+/// Runs a hook for a limited time. Its errors and panics go to the log. `start` is called under the same protection,
+/// because it calls application code too.
 pub(crate) async fn within_time(
     hook: &'static str,
     start: impl FnOnce() -> BoxFuture<'static, Result<(), BoxError>>,

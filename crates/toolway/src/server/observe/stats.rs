@@ -10,12 +10,12 @@ use crate::server::handler::parameter::{Missing, Parameter};
 /// The statistics of a finished call, as a parameter of the
 /// [`on_request_end`](crate::server::ServerBuilder::on_request_end) handler.
 ///
-/// All names in it are safe as labels of a metric: they come from the server, never from the peer, so their number is
-/// limited.
+/// All names in these statistics are safe as labels of a metric: they come from the server, never from the peer, so
+/// their number is limited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestStats {
-    /// The method: a method of the protocol, or one that the server defines. Any other one is `unknown`.
+    /// The method: a method of the protocol, or one that the server defines. Any other method is reported as `unknown`.
     pub method: Cow<'static, str>,
     /// The tool that was called, if it exists.
     pub tool: Option<String>,
@@ -28,7 +28,7 @@ pub struct RequestStats {
     ///
     /// | code | meaning |
     /// |---|---|
-    /// | `tool_not_found`, `prompt_not_found`, `resource_not_found`, `method_not_found` | it does not exist |
+    /// | `tool_not_found`, `prompt_not_found`, `resource_not_found`, `method_not_found` | the target does not exist |
     /// | `invalid_params` | the parameters are invalid, such as an unknown argument of a prompt |
     /// | `invalid_request` | an error with this code, such as a refusal by a layer |
     /// | `missing_capability` | the client lacks a capability that the call needs |

@@ -6,8 +6,8 @@
 //! | `toolway.call.exception` | error | a handler failed in a way that was not meant for the peer |
 //! | `toolway.call.stop` | debug | the call is over; `error` is the kind of error, as in [`RequestStats`] |
 //!
-//! They contain no data of a peer or a handler, except the id of the request, its trace, and the cause of an exception.
-//! Without a subscriber, a hook or OpenTelemetry, none of this runs.
+//! The span and the events contain no data of a peer or a handler, except the id of the request, its trace, and the
+//! cause of an exception. Without a subscriber, a hook or OpenTelemetry, none of this runs.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -47,12 +47,12 @@ impl Server {
     }
 }
 
-/// A call that is being observed. If it is dropped before its end, the call was cancelled.
+/// A call that is being observed. If this value is dropped before the call has ended, the call was cancelled.
 pub(crate) struct Watching {
     server: Server,
     seen: Arc<Seen>,
     peer: Arc<Peer>,
-    /// The arrival for the hook, if there is a hook.
+    /// The facts about the request for the hook, if there is a hook.
     kept: Option<Box<Arrival>>,
     stats: RequestStats,
     span: Span,
@@ -63,7 +63,7 @@ pub(crate) struct Watching {
 }
 
 impl Watching {
-    /// Starts to observe a call. Returns `None` without a hook, a subscriber or OpenTelemetry.
+    /// Starts to observe a call. Returns `None` if there is neither a hook nor a subscriber nor OpenTelemetry.
     pub(crate) fn begin(
         server: &Server,
         method: impl FnOnce() -> Method,
@@ -118,8 +118,8 @@ impl Watching {
         self.settle(Some(error), code).await;
     }
 
-    /// Runs the hook in place if it finishes in the first poll, else in a task, so that the response does not wait for
-    /// it.
+    /// Records the end of the call and runs the hook. A hook that does not finish in the first poll continues in a
+    /// task, so that the response does not wait for it.
     async fn settle(mut self, error: Option<&'static str>, code: Option<Code>) {
         let Some(hook) = self.end(error, code) else { return };
         let mut hook = Box::pin(hook);
@@ -249,8 +249,9 @@ fn describe(
     stats
 }
 
-/// Creates the span of a call, by OpenTelemetry's conventions for MCP. It contains the resource only as it was
-/// registered, and no session id, because readers of traces could use the id to enter the session.
+/// Creates the span of a call, by OpenTelemetry's conventions for MCP. The span contains the URI or template of a
+/// resource only as it was registered. It contains no session id, because readers of traces could use the id to enter
+/// the session.
 fn span(stats: &RequestStats, arrival: &Arrival, origin: Option<&Origin>) -> Span {
     let RequestStats { method, tool, prompt, uri, .. } = stats;
     let is_http = arrival.headers.is_some();

@@ -1,7 +1,7 @@
 //! How does the server answer one peer, and what does it remember between messages?
 //!
-//! A conversation on a pipe or in process has at most one handshake. Beside it, it may have any number of stateless
-//! requests.
+//! A conversation is the exchange of messages with one peer, on a pipe or in process. It has at most one handshake, and
+//! any number of stateless requests.
 
 use std::sync::Arc;
 
@@ -27,19 +27,19 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Creates a conversation that gets change notifications.
+    /// Creates a conversation whose peer can be sent change notifications.
     pub(crate) fn new(server: Server) -> Self {
         let session = PipeSession::new(&server, Some(server.inner.changes.listen()));
         Self { server, session, memory: Some(Kept::here()) }
     }
 
-    /// Creates a conversation for a single message, whose peer cannot be sent notifications.
+    /// Creates a conversation for a single message. Its peer cannot be sent notifications.
     pub(crate) fn deaf(server: Server) -> Self {
         let session = PipeSession::new(&server, None);
         Self { server, session, memory: None }
     }
 
-    /// Refuses a message that is longer than the server accepts. For callers whose transport does not check this.
+    /// Refuses a message that is longer than the server accepts. For callers whose transport does not check the length.
     pub(crate) fn refuse_long(&self, frame: &[u8]) -> Result<(), Rejected> {
         self.server.refuse_long(frame)
     }
@@ -65,7 +65,7 @@ impl Conversation {
         self.session.is_opened()
     }
 
-    /// Waits for changes, and returns a notification for each. Only for clients with a session: others use
+    /// Waits for changes, and returns a notification for each. Only for clients with a session: other clients use
     /// `subscriptions/listen`.
     pub(crate) async fn changes(&self, allowed: Option<&Arc<Allowed>>) -> Vec<Vec<u8>> {
         self.session.changes(&self.server, allowed).await

@@ -14,12 +14,12 @@ impl Server {
     /// The server remembers nothing between calls, and cannot send notifications. A batch is refused, because without a
     /// session no revision with batches can be negotiated.
     ///
-    /// [`max_message`](crate::server::ServerBuilder::max_message) limits the text and the answer here too.
+    /// [`max_message`](crate::server::ServerBuilder::max_message) limits the length of the message, and of the answer.
     ///
     /// `extensions` are values for the handlers of this request. Returns `None` if the message needs no response.
     ///
-    /// Without a connection, [`on_connect`](crate::server::ServerBuilder::on_connect) does not run: the host must have
-    /// admitted the caller. A [`Principal`] among the extensions identifies the caller.
+    /// [`on_connect`](crate::server::ServerBuilder::on_connect) does not run, because a single message has no
+    /// connection. The host has to check the caller itself. A [`Principal`] among the extensions identifies the caller.
     ///
     /// ```
     /// use toolway::prelude::*;

@@ -8,7 +8,7 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use crate::ground::outbound::Said;
 use crate::transport::frame::push_line;
 
-/// Bytes on their way to the peer.
+/// The output that was not written to the peer yet.
 #[derive(Default)]
 pub(crate) struct Out {
     pub(crate) waiting: Vec<u8>,
@@ -54,7 +54,7 @@ impl Out {
     }
 }
 
-/// Returns whether the peer has closed the pipe, which is how a conversation ends.
+/// Returns whether an error means that the peer has closed the pipe, which is a normal end.
 pub(crate) fn is_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),

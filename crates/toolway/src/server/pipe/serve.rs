@@ -1,10 +1,10 @@
-//! How is one pipe served? Lines come in, lines go out, for both eras at once.
+//! How is one pipe served? Each line is a message, and requests of both eras may be mixed.
 //!
-//! One task serves the pipe. It polls each request once in place, and most requests are done then; only a request that
-//! has to wait becomes a task. A finished task returns its frame. Only the notifications of running handlers go through
-//! a queue. The pipe task writes output while it reads input. If the peer does not read its responses, the task stops
-//! reading too, so memory is bounded by configuration and not by the peer. The messages of a batch are served one by
-//! one; only their answers wait for each other (`batch.rs`).
+//! One task serves the pipe. It polls each request once in place. Most requests finish in this poll; only a request
+//! that has to wait becomes a separate task, which returns its frame when it finishes. Only the notifications of
+//! running handlers go through a queue. The pipe task writes output while it reads input. If the peer does not read its
+//! responses, the pipe task stops reading too, so memory is bounded by configuration and not by the peer. The messages
+//! of a batch are served one by one; only their answers wait for each other (`handshake/batch.rs`).
 
 use std::collections::HashMap;
 use std::io;
@@ -45,7 +45,7 @@ const MAX_WAITING: usize = 1 << 20;
 const MAX_TOLD: usize = 8 << 10;
 /// How many `subscriptions/listen` streams one pipe may have.
 const MAX_LISTENS: usize = 32;
-/// How many notifications of running requests may wait.
+/// How many notifications of running requests may be queued.
 const MAX_SAID: usize = 64;
 /// How long running requests may take after the input has ended.
 const GRACE: Duration = Duration::from_secs(10);
@@ -62,19 +62,20 @@ impl ServerBuilder {
 }
 
 impl Server {
-    /// Serves one peer over a pair of streams, one message a line, until the input ends.
+    /// Serves one peer over a pair of streams, one message per line, until the input ends.
     ///
-    /// Requests that still run then may finish, for up to ten seconds. It is not an error if the peer stops reading.
+    /// After the end of the input, running requests may finish, for up to ten seconds. It is not an error if the peer
+    /// closes the output first.
     ///
     /// # Errors
     ///
     /// If the pipe breaks. Also if [`on_connect`](ServerBuilder::on_connect), which runs once before the first message,
     /// refuses the peer ([`ErrorKind::NotAdmitted`]). A refused peer gets the refusal as the response to its first
-    /// requests, and the conversation ends.
+    /// requests, and then the pipe is no longer served.
     ///
     /// # Cancellation
     ///
-    /// Dropping the future ends the conversation and cancels its requests.
+    /// Dropping the future stops serving the peer and cancels its requests.
     pub async fn serve_io(
         &self,
         reader: impl AsyncRead + Unpin + Send,
@@ -114,7 +115,7 @@ impl Server {
     }
 }
 
-/// A pipe that is being served. Dropping it runs the hooks for its end.
+/// A pipe that is being served. Dropping the value runs the hooks for the end of the pipe.
 struct Served {
     conversation: Arc<Conversation>,
     parting: Option<Parting>,
@@ -146,7 +147,7 @@ struct Pipe<R, W> {
     running: JoinSet<Option<Vec<u8>>>,
     /// The running requests by id, to cancel them.
     handles: HashMap<Id, AbortHandle>,
-    /// The requests that run as tasks.
+    /// The requests that run as tasks, by the id of the task.
     asked: HashMap<task::Id, Asked>,
     batches: Batches,
     listens: Arc<Semaphore>,
@@ -244,13 +245,14 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         self.refuse(&Rejected { id, error: refuse.error() }, None);
     }
 
-    /// Returns whether there is room for more output. Running requests do not count: cancels, pings and answers must
-    /// always get through.
+    /// Returns whether there is room for more output. Running requests do not count: cancellations, pings and answers
+    /// must always get through.
     fn has_room(&self) -> bool {
         self.out.waiting.len() < MAX_WAITING
     }
 
-    /// Waits for the first of: written output, a finished request, a notification, more input, or the deadline.
+    /// Waits for the first of: written output, a finished request, a notification of a handler, a change, more input,
+    /// or the deadline.
     async fn step(&mut self) -> io::Result<Step> {
         let has_room = self.has_room();
         let is_read = self.out.waiting.len() < MAX_TOLD;
@@ -298,7 +300,8 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         }
     }
 
-    /// Refuses a line that was too long to keep, as far as its message could be identified.
+    /// Refuses a line that was too long to keep. Only the kind and the id of its message are known, if they could be
+    /// read.
     fn refuse_long(&mut self, skimmed: Skimmed) {
         let error = RpcError::too_large(self.max_message);
         match skimmed {
@@ -327,7 +330,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         }
     }
 
-    /// Runs a message. Spawns a task only if it does not finish in the first poll.
+    /// Runs a message. Spawns a task only if the message is not handled in the first poll.
     async fn start(&mut self, asked: Option<Asked>, message: Message) {
         if asked.as_ref().is_some_and(|asked| self.handles.contains_key(&asked.id)) {
             let error = RpcError::invalid_request("a request with this id is still running");
@@ -367,7 +370,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
                 self.handles.remove(id);
             } else {
                 // The request was cancelled, perhaps just after it finished. Another request may use the id by now, so
-                // a response would be mistaken for the response to that one.
+                // a response would be mistaken for the response to that other request.
                 frame = None;
             }
         }
@@ -408,7 +411,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         }
     }
 
-    /// Cancels a request. A cancel that is malformed, or whose request is not running, is ignored.
+    /// Cancels a request. A cancellation that is malformed, or whose request is not running, is ignored.
     fn cancel(&mut self, params: &Params) {
         let cancelled = params.decode::<Cancelled>().ok().and_then(|cancelled| cancelled.request_id);
         if let Some(handle) = cancelled.and_then(|id| self.handles.remove(&id)) {

@@ -1,8 +1,8 @@
 //! What does a client receive on a stream of `subscriptions/listen`?
 //!
 //! First an acknowledgement, then each change that the client wants. Every message carries the id of the request that
-//! opened the stream. The request is answered only when the server ends the stream; a client that no longer wants it
-//! cancels the request.
+//! opened the stream. The request is answered only when the server ends the stream; a client that no longer wants the
+//! stream cancels the request.
 
 use tokio_util::sync::CancellationToken;
 use toolway_protocol::era::stateless as codec;
@@ -17,7 +17,7 @@ use crate::server::catalog::visible::Sight;
 use crate::server::changes::listeners::{Listener, has, promised};
 use crate::server::failure::errors::busy;
 
-/// Sends changes until the server shuts down. Then `frame` holds the answer.
+/// Sends changes until the server shuts down. Then writes the answer to `frame`.
 pub(super) async fn listen(
     server: &Server,
     id: &Id,
@@ -41,7 +41,8 @@ pub(super) async fn listen(
         listener.subscribe(uri.clone())?;
     }
     server.followed().await;
-    // An item that the caller may not see is acknowledged like one that does not exist. Neither causes notifications.
+    // An item that the caller may not see is acknowledged like an item that does not exist. Neither causes
+    // notifications.
     let sight = Sight::new(server, arrival.allowed.clone());
     let heard = Notification::SubscriptionAcknowledged(SubscriptionAcknowledged::new(honoured));
     arrival.outbound.send(written(id, &heard)).await;
@@ -60,8 +61,8 @@ pub(super) async fn listen(
     Ok(())
 }
 
-/// Waits until there are changes and the peer has read the previous ones. So several changes of one item become a
-/// single notification.
+/// Waits until there are changes and the outbound queue is empty. So several changes of one item become a single
+/// notification if the peer reads slowly.
 async fn changed(listener: &Listener, outbound: &Outbound) {
     listener.changed().await;
     outbound.drained().await;

@@ -1,5 +1,5 @@
-//! The stateless era: turns a request that describes itself into a call, and the outcome into a frame. Nothing is
-//! remembered between requests.
+//! The stateless era (2026-07-28): turns a request that describes itself into a call, and the outcome into a frame.
+//! Nothing is remembered between requests.
 
 pub(crate) mod listen;
 pub(crate) mod request_state;
@@ -24,8 +24,9 @@ use crate::server::changes::listeners::untold;
 use crate::server::execute::size::TooLarge;
 use crate::server::failure::errors::Failure;
 
-/// Answers one request: writes the frame to send, and returns the code of the error in it, from which HTTP derives its
-/// status. Not an `async fn`, because an envelope is large, and the future would hold several copies of it.
+/// Answers one request: writes the frame to send. If the frame is an error, returns its code, from which the HTTP
+/// transport derives the status. This is not an `async fn`, because the future would hold several copies of the
+/// envelope, which is large.
 pub(super) fn serve<'s>(
     server: &'s Server,
     id: &'s Id,
@@ -163,7 +164,7 @@ pub(super) async fn hear(
     server.hear(method, params, arrival).await;
 }
 
-/// Adds the facts that a message carries about itself to an arrival.
+/// Adds the facts that a message carries about itself to `arrival`.
 fn describe(
     arrival: &mut Arrival,
     version: ProtocolVersion,

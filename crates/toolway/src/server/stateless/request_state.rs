@@ -1,8 +1,10 @@
-//! A client repeats a call with answers: what state did earlier rounds leave, and did this server write it?
+//! When a client repeats a call with answers, which state did the earlier rounds leave, and did this server write it?
 //!
-//! The state travels through the client. It is sealed, bound to the caller, the method, its target and its arguments,
-//! and expires. A state that cannot be opened is refused. Answers without a state are accepted too: they are checked
-//! against the forms that they answer, and an answer does not authorize anything.
+//! A call that asks questions takes several rounds: each round ends with questions, and the client repeats the call
+//! with the answers. The state of the call travels through the client. It is sealed (encrypted and authenticated), is
+//! bound to the caller, the method, its target and its arguments, and expires. A state that cannot be opened is
+//! refused. Answers without a state are accepted too: they are checked against the forms that they answer, and an
+//! answer does not authorize anything.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Once};
@@ -120,7 +122,7 @@ pub(crate) fn seal(
     if !SealKeys::fits(text.len()) {
         return Err(RpcError::internal("the call has to remember more than there is room for"));
     }
-    // Decoded again, because the call has consumed the request. Few calls ask.
+    // Decoded again, because the call has consumed the request. The cost does not matter, because few calls ask.
     let request =
         Request::decode(method, params)?.ok_or_else(|| RpcError::method_not_found(method.name()))?;
     let arguments = arguments(&request);
@@ -139,7 +141,8 @@ fn arguments(request: &Request) -> Option<RawJson> {
     }
 }
 
-/// A state is bound to the arguments of its call. If another method with arguments may ask, add it to `arguments`.
+/// Fails the build when a further method may ask questions. A state is bound to the arguments of its call, so a further
+/// method with arguments must be added to `arguments`.
 const _: () = {
     let (mut asking, mut place) = (0, 0);
     while place < Method::ALL.len() {
@@ -170,7 +173,7 @@ fn bound<'b>(
 /// How far the clocks of machines that share a store may differ.
 const CLOCKS: Duration = Duration::from_secs(10 * 60);
 
-/// Returns the seconds since the epoch. Every machine that opens a state must agree on them.
+/// Returns the seconds since the Unix epoch, by the system clock: another machine may open the state.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }

@@ -105,10 +105,10 @@ impl Kind {
 
 /// How long a stream may be silent before a keep-alive comment is sent.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// The keep-alive comment.
+/// The keep-alive comment of an event stream, which clients ignore.
 pub(crate) const ALIVE: &[u8] = b": alive\n\n";
 
-/// A body that is produced while it is read: `work` runs only when a piece is polled, and is dropped with the body.
+/// A body that is produced while it is read. `work` runs only while the body is polled, and is dropped with the body.
 struct Pieces {
     slot: Slot,
     work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
@@ -140,7 +140,7 @@ impl fmt::Debug for Pieces {
 pub(crate) struct Pen(Slot);
 
 impl Pen {
-    /// Hands over a piece, and waits until the next one is polled.
+    /// Hands a piece to the body, and waits until the body is polled for the next piece.
     pub(crate) async fn write(&self, piece: impl Into<Bytes>) {
         *self.0.lock() = Some(piece.into());
         // The body takes the piece, and polls again when it wants more.

@@ -31,8 +31,8 @@ use crate::server::failure::errors::busy;
 
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The address that a request came from. [`HttpService::serve`](super::super::HttpService::serve) puts it into the
-/// extensions of each request; a web application that mounts the service and knows the address can do the same.
+/// The address that a request came from. [`HttpService::serve`](super::super::HttpService::serve) puts the address into
+/// the extensions of each request. A web application that mounts the service can insert it itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remote(pub SocketAddr);
 
@@ -95,7 +95,8 @@ impl Endpoint {
         let _ = tokio::time::timeout(self.limits.grace, open.running.acquire_many(all)).await;
     }
 
-    /// Takes a permit for a request. Methods that are answered immediately, and `subscriptions/listen`, need none.
+    /// Acquires a permit for a request. Returns `None` for methods that need no permit: those that are answered
+    /// immediately, and `subscriptions/listen`.
     pub(crate) fn permit(&self, method: &Method) -> Result<Option<OwnedSemaphorePermit>, RpcError> {
         if matches!(method, Method::Ping | Method::Initialize | Method::Discover | Method::Listen) {
             return Ok(None);
@@ -104,20 +105,20 @@ impl Endpoint {
         permit.map(Some).map_err(|_| busy("too many requests are running"))
     }
 
-    /// Takes a permit for a notification stream.
+    /// Acquires a permit for a notification stream.
     pub(crate) fn stream_permit(&self) -> Result<OwnedSemaphorePermit, RpcError> {
         self.open().streams.clone().try_acquire_owned().map_err(|_| busy("too many streams are open"))
     }
 
-    /// Checks `Host` and `Origin`, and returns the response to a request that is refused. Every request passes here, on
-    /// every route and with every method.
+    /// Checks `Host` and `Origin`. If the request is refused, returns the response. Called for every request, on every
+    /// route and with every method.
     pub(crate) fn refusal(&self, parts: &Parts) -> Option<Response<HttpBody>> {
         let refusal = guard::check(parts, &self.hosts, &self.origins).err()?;
         Some(refused(StatusCode::FORBIDDEN, &RpcError::invalid_request(refusal)))
     }
 
-    /// Asks `on_connect`, if there is one, and collects the facts about the request. `session_id` reads the session
-    /// that the request names.
+    /// Calls the `on_connect` hook, if there is one, and collects the facts about the request. `session_id` reads the
+    /// id of the session from the headers.
     pub(crate) async fn admit(
         &self,
         mut parts: Parts,
@@ -139,7 +140,7 @@ impl Endpoint {
         } else {
             Box::new(Arrival { extensions, ..Arrival::default() })
         };
-        // A web application that has authenticated the caller passes its principal in the extensions.
+        // A web application that has authenticated the caller may pass the caller's principal in the extensions.
         if arrival.principal.is_none() {
             arrival.principal = arrival.extensions.get::<Principal>().as_deref().cloned();
         }
@@ -210,7 +211,7 @@ where
     }
 }
 
-/// Returns the headers of a request.
+/// Returns the headers of a request, or an empty map if they are unknown.
 pub(crate) fn headers(arrival: &Arrival) -> &HeaderMap {
     static NONE: LazyLock<HeaderMap> = LazyLock::new(HeaderMap::new);
     arrival.headers.as_deref().unwrap_or(&NONE)

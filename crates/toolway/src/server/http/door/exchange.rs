@@ -10,12 +10,12 @@ use crate::ground::outbound::{Outbound, Said};
 use crate::server::call::scope::Arrival;
 use crate::transport::sse;
 
-/// How many notifications of one request may wait for the reader.
+/// How many notifications of one request may be queued until the client reads them.
 const MAX_SAID: usize = 256;
 
-/// Runs the work of a request that may send notifications. `start` gets the arrival with an outbound queue, and its
-/// future returns a frame and a status. The status is used only if no notification was sent before. The work is
-/// cancelled when the reply is dropped.
+/// Runs the work of a request that may send notifications. `start` gets `arrival` with an outbound queue; the future
+/// that it creates returns a frame and a status. The status is used only if no notification was sent; a stream always
+/// has the status 200. The work is cancelled when the reply is dropped.
 pub(crate) async fn exchange<W>(
     mut arrival: Box<Arrival>,
     max_message: usize,
@@ -36,8 +36,8 @@ where
             Err(_) => return reply(status, frame),
         },
     };
-    // From here on the client's reading sets the pace. The work is spawned, so that it does not depend on how its
-    // connection is polled.
+    // From here on the reply advances only as fast as the client reads. The work is spawned as a task, so that it also
+    // runs while the body is not polled.
     stream(first, said, async move { work.await.0 })
 }
 

@@ -16,7 +16,8 @@ use ::http::uri::Authority;
 #[derive(Clone, Default)]
 pub struct Hosts(Allowed);
 
-/// The origins of web pages that may call a server. A request without an `Origin` does not come from a page.
+/// The origins of web pages that may call a server. A request without an `Origin` header is allowed, because it does
+/// not come from a web page.
 #[derive(Clone, Default)]
 pub struct Origins(Allowed);
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The limits of one endpoint. `docs/limits.md` lists them in a table.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
-    /// The longest body, in bytes; by default the limit of the server.
+    /// The longest accepted request body, in bytes; by default the message limit of the server.
     pub(crate) body: usize,
     /// How long the head of a request may take to arrive, and how long a connection may be idle.
     pub(crate) head_timeout: Duration,

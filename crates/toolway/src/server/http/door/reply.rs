@@ -10,7 +10,7 @@ use toolway_protocol::{Id, Message, RpcError};
 use super::body::HttpBody;
 use crate::server::admission::admit::{Refuse, Why};
 
-/// Returns the id for an error about a message. Only a request has one.
+/// Returns the id of the message if it is a request, to name it in an error reply.
 pub(crate) fn request_id(message: &Message) -> Option<&Id> {
     match message {
         Message::Request { id, .. } => Some(id),
@@ -18,7 +18,7 @@ pub(crate) fn request_id(message: &Message) -> Option<&Id> {
     }
 }
 
-/// Creates a reply of one frame.
+/// Creates a reply with one JSON frame as its body.
 pub(crate) fn reply(status: StatusCode, frame: Vec<u8>) -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::whole(frame));
     *response.status_mut() = status;
@@ -33,14 +33,15 @@ pub(crate) fn accepted() -> Response<HttpBody> {
     response
 }
 
-/// Creates an error reply. `id` is known if the message could be read far enough.
+/// Creates an error reply. `id` is `None` if the id of the request could not be read, or if the message is not a
+/// request.
 pub(crate) fn failed(status: StatusCode, id: Option<&Id>, error: &RpcError) -> Response<HttpBody> {
     let mut frame = Vec::new();
     write_error(&mut frame, id, error);
     reply(status, frame)
 }
 
-/// Creates a reply with the status 503, which asks the client to retry after a second.
+/// Creates an error reply with the status 503. Its `Retry-After` header asks the client to retry after one second.
 pub(crate) fn unavailable(id: Option<&Id>, error: &RpcError) -> Response<HttpBody> {
     let mut response = failed(StatusCode::SERVICE_UNAVAILABLE, id, error);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));

@@ -96,7 +96,7 @@ pub(crate) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpB
     .await
 }
 
-/// Returns the revision that the header names, if all messages are of the handshake era.
+/// Returns the revision that the `MCP-Protocol-Version` header names. Fails if a message is not of the handshake era.
 fn version(messages: &Messages, headers: &MirroredHeaders<'_>) -> Result<Option<ProtocolVersion>, RpcError> {
     let mut version = None;
     for message in messages.iter().flatten() {
@@ -164,7 +164,7 @@ fn poll_once(mut together: Together) -> Response<HttpBody> {
     }
 }
 
-/// The requests of a batch, which run concurrently.
+/// A future that runs the requests of a batch concurrently, and returns their answers as one frame.
 struct Together {
     gathered: Gathered,
     running: Vec<(usize, Work)>,

@@ -1,7 +1,7 @@
 //! How is a request of a session answered?
 //!
-//! In this era a closed connection does not cancel a request: the client may reconnect. So a request that does not
-//! finish immediately becomes a task that writes a log, and the reply only reads the log.
+//! In the handshake era a closed connection does not cancel a request: the client may reconnect. So a request that does
+//! not finish immediately becomes a task that writes a log, and the reply only reads the log.
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -29,11 +29,12 @@ use crate::server::call::scope::Arrival;
 use crate::server::failure::errors::busy;
 use crate::server::handshake;
 
-/// How often a change of a session's record is tried.
+/// How often the server tries to save a change of a session's record.
 pub(super) const TRIES: usize = 8;
 /// How many notifications of one request may wait to be written to the log.
 const MAX_SAID: usize = 256;
-/// How long a client waits for a request without output before the reply becomes a stream, which the client can resume.
+/// How long the reply to a request is held back while the request has no output. Then the reply becomes a stream, which
+/// the client can resume.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// The longest interval between two renewals of a session in which a request runs.
 const LONGEST: Duration = Duration::from_secs(5 * 60);
@@ -79,7 +80,7 @@ pub(super) async fn alone(
 }
 
 /// Answers a request that changes the stored record of its session. If another server changes the record at the same
-/// time, the change is applied again on top of it.
+/// time, the change is applied again to the new record.
 pub(super) async fn changed(
     visit: &Visit<'_>,
     live: &Arc<Live>,
@@ -129,7 +130,7 @@ pub(super) async fn call(
 }
 
 /// Runs the work of one request, or of a batch. The permits in `places` are held until the output is written to the
-/// log; a server that shuts down waits for that.
+/// log; a server that shuts down waits for these permits.
 pub(super) async fn run(
     visit: Visit<'_>,
     live: Arc<Live>,
@@ -158,7 +159,7 @@ pub(super) async fn run(
         }
     }
     let log = live.new_log();
-    // Attached before the writer starts, so that it waits for this reader from the beginning.
+    // Attached before the writer starts, so that the writer waits for this reader from the beginning.
     let _attached = log.attach();
     let (decide, mut decided) = oneshot::channel();
     let driving = drive(live.clone(), work, said, first, log.clone(), decide);
@@ -166,12 +167,13 @@ pub(super) async fn run(
         driving.await;
         drop(places);
     });
-    // A resumable reply becomes a stream if it takes long.
+    // A reply that the client can resume becomes a stream after `PATIENCE`.
     let opening = if takes_events && has_primers(live.session.version()) {
         match tokio::time::timeout(PATIENCE, &mut decided).await {
             Ok(opening) => opening.ok(),
             Err(_) => {
-                // From here on the answer goes to the log. An answer that was sent just before is still taken.
+                // From here on the answer goes to the log. An answer that was sent just before `close` is still
+                // received here.
                 decided.close();
                 decided.try_recv().ok()
             }
@@ -194,7 +196,7 @@ pub(super) async fn run(
 
 /// The form of a reply.
 enum Opening {
-    /// The answer came first, so it is the whole reply.
+    /// The request sent no notification before its answer, so the answer is the whole reply.
     Answer(Vec<u8>),
     /// The stream has started.
     Stream,
@@ -211,11 +213,11 @@ async fn drive(
     log: Log,
     decide: oneshot::Sender<Opening>,
 ) {
-    // However this ends, readers stop waiting for more.
+    // Dropped in every case, also on a panic: then readers stop waiting for more entries.
     let _writing = log.writing();
     let mut decide = Some(decide);
     if let Err(error) = write(&live, work, said, first, &log, &mut decide).await {
-        // A stream without an end is not worth resuming.
+        // The stream has no end that a client could reach by resuming, so it is removed.
         let _ = log.forget().await;
         tracing::error!(%error, "the events of a request could not be written down");
         if let Some(decide) = decide {
@@ -246,7 +248,8 @@ async fn write(
             }
             say(live, log, spoken).await?;
         }
-        // A running request keeps its session alive. Checked in every round, so that constant output cannot delay it.
+        // A running request keeps its session alive. Checked in every iteration, so that constant output cannot delay
+        // the renewal.
         if Instant::now() >= due {
             due = Instant::now() + pause;
             if let Err(error) = prolong(live, log).await {
@@ -282,7 +285,7 @@ async fn write(
         (answer, _) => answer.unwrap_or_default(),
     };
     log.end(&answer).await?;
-    // Failing to remove old streams does not affect this one.
+    // Failing to remove old streams does not affect this stream.
     if let Err(error) = live.keep(log).await {
         tracing::warn!(%error, "an old stream could not be forgotten");
     }

@@ -1,8 +1,8 @@
 //! What if an answer reaches another server than the one that asked?
 //!
 //! Servers that share a store act as one server to a client. A server that asks a question stores a key for it. The
-//! server that receives the answer stores it under this key and notifies the one that asked. So only an open question
-//! can be answered, and only once.
+//! server that receives the answer stores it under this key and notifies the server that asked. So only an open
+//! question can be answered, and only once.
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ use crate::store::Subscription;
 /// The longest id of a question, in bytes.
 const LONGEST_ID: usize = 40;
 
-/// The questions of one request that another server may receive the answers to.
+/// The questions of one request, whose answers may reach another server.
 #[derive(Default)]
 pub(super) struct Elsewhere {
-    /// Opened with the first question.
+    /// Receives a message when another server has stored an answer. Opened with the first question.
     told: Option<Box<dyn Subscription>>,
     /// `true` if a notification arrived and the answers were not read yet.
     is_told: bool,
@@ -29,7 +29,7 @@ pub(super) struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// Prepares for a question that is about to be sent.
+    /// Stores the key of a question that is about to be sent. Does nothing if no other server may serve the session.
     pub(super) async fn expect(&mut self, live: &Live, question: &[u8]) -> Result<()> {
         if !live.is_shared() {
             return Ok(());
@@ -44,13 +44,13 @@ impl Elsewhere {
         Ok(())
     }
 
-    /// Takes answers that other servers received, whenever there are any. Never finishes. Cancel safe: no answer is
-    /// lost when the future is dropped.
+    /// Waits for answers that other servers received, and hands them to the session. Never completes. Cancel safe: no
+    /// answer is lost when the future is dropped.
     pub(super) async fn take(&mut self, live: &Live) {
         let Some(told) = &mut self.told else { return std::future::pending().await };
         loop {
             if !self.is_told {
-                // A message and a gap in the subscription mean the same: read the store.
+                // A message and a gap in the subscription have the same effect: the answers are read from the store.
                 told.next().await;
                 self.is_told = true;
             }
@@ -74,7 +74,7 @@ impl Elsewhere {
     }
 }
 
-/// Passes an answer to the server that asked, if one did.
+/// Passes an answer to the server that asked the question. Does nothing if no such question is open.
 pub(super) async fn pass_on(live: &Live, id: Option<&Id>, outcome: &Result<RawJson, RpcError>) -> Result<()> {
     let Some(id) = id.filter(|id| live.is_shared() && is_question(id)) else { return Ok(()) };
     let mut frame = Vec::new();

@@ -1,8 +1,8 @@
 //! How does the two-URL transport of 2024-11-05 work? The client receives everything on one stream, and posts to a
 //! second URL.
 //!
-//! Both together form a pipe, and are served as one: each POST is an input line, each message of the server an output
-//! line. The session ends with its stream.
+//! The stream and the POSTs together are served like a pipe: each POST is an input line, and each message of the server
+//! is an output line. The session ends with its stream.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,7 +30,8 @@ use crate::transport::sse;
 
 /// How many bytes may be buffered in each direction.
 const BUFFER: usize = 32 << 10;
-/// How long a POST waits for a session that does not read it, because its client does not read the stream.
+/// How long a POST waits until the session reads it. A session stops reading POSTs while its client does not read the
+/// stream.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The query parameter that names the session in the URL for POSTs.
 const NAME: &str = "sessionId";
@@ -46,7 +47,7 @@ struct Pipe {
     writer: tokio::sync::Mutex<Option<DuplexStream>>,
 }
 
-/// Opens a pipe.
+/// Opens a pipe, and returns its stream as the reply.
 pub(super) fn open(pipes: &Pipes, endpoint: &Endpoint, arrival: Box<Arrival>) -> Response<HttpBody> {
     let place = match endpoint.stream_permit() {
         Ok(place) => place,
@@ -56,7 +57,8 @@ pub(super) fn open(pipes: &Pipes, endpoint: &Endpoint, arrival: Box<Arrival>) ->
     let (writer, far_reader) = tokio::io::duplex(BUFFER);
     let (far_writer, reader) = tokio::io::duplex(BUFFER);
     let id = random::<16>();
-    // The messages of the pipe arrive with other requests, so the facts about this one are left out.
+    // The messages of the pipe arrive with later requests, so facts about this request, such as its headers, are left
+    // out.
     let Arrival { extensions, principal, allowed, .. } = *arrival;
     let admitted = Box::new(Arrival { extensions, principal, allowed, ..Arrival::default() });
     let owner = admitted.principal.clone();
@@ -113,7 +115,7 @@ pub(super) fn named(query: &str) -> Option<&str> {
     query.split('&').find_map(|pair| pair.strip_prefix(NAME)?.strip_prefix('='))
 }
 
-/// Writes the body of a POST to its pipe. A pipe of another owner is treated like an unknown one.
+/// Writes the body of a POST to its pipe. A pipe of another owner is treated like an unknown pipe.
 pub(super) async fn post(
     pipes: &Pipes,
     owner: Option<&Principal>,

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub(crate) struct SessionLimits {
     /// How many sessions may be open.
     pub(crate) sessions: usize,
-    /// How many sessions may belong to one principal, or, without principals, to one address.
+    /// How many sessions may belong to one principal, or to one IP address if the caller has no principal.
     pub(crate) sessions_per_peer: usize,
     /// How long a session may be idle before it is removed.
     pub(crate) session_idle: Duration,

@@ -33,7 +33,7 @@ use crate::store::Store;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Record {
     version: String,
-    /// The client's description of itself: the parameters of `initialize`.
+    /// The parameters of `initialize`, in which the client describes itself.
     opening: Box<RawValue>,
     /// `true` once the client has sent `notifications/initialized`.
     ready: bool,
@@ -82,32 +82,33 @@ struct Seen {
     changes: u64,
 }
 
-/// One session.
+/// One session, as this server keeps it in memory.
 pub(super) struct Live {
     pub(super) id: String,
-    /// The key of its record.
+    /// The store key of the session's record.
     pub(super) key: String,
-    /// The peer whose session limit it counts against.
+    /// The peer whose session limit the session counts against.
     pub(super) peer: Option<String>,
     pub(super) session: Session,
     listener: Arc<Listener>,
     is_ready: AtomicBool,
     /// The record as it was last seen.
     record: Mutex<Seen>,
-    /// How often a record was applied.
+    /// How often a record from the store was applied to this state.
     applied: AtomicU64,
     /// The running requests by id.
     running: Mutex<HashMap<Id, CancellationToken>>,
     /// The notification streams that are being read, the newest last.
     streams: Mutex<Vec<u64>>,
     newest: watch::Sender<u64>,
-    /// How far the writers and readers of the streams are, in this process.
+    /// The progress of the writer and the readers of each stream in this process, by the id of the stream.
     paces: Mutex<HashMap<String, Weak<Pace>>>,
     /// Streams that can be resumed, the oldest first.
     kept: Mutex<VecDeque<String>>,
     used: Mutex<Instant>,
-    /// The values remembered for the client, and when they have to be renewed.
+    /// The values that handlers remember for the client.
     memory: Arc<Place>,
+    /// When the remembered values have to be renewed.
     memory_due: Mutex<Instant>,
     /// Cancelled when the session is over.
     pub(super) gone: CancellationToken,
@@ -187,8 +188,8 @@ impl Live {
         self.look_again();
     }
 
-    /// Returns how often a record was applied. A caller that changed the session in the meantime has to apply its
-    /// change again.
+    /// Returns how often a record was applied. If the number grows while a caller changes the session, the record may
+    /// have overwritten the change, and the caller has to apply it again.
     pub(super) fn applied(&self) -> u64 {
         self.applied.load(Ordering::Acquire)
     }
@@ -203,7 +204,7 @@ impl Live {
         self.listener.rouse();
     }
 
-    /// Marks the session as used, and applies its record if that has changed.
+    /// Marks the session as used, and applies the record in `text` if it is newer than the last one.
     pub(super) fn used(&self, text: Bytes) {
         self.touch();
         let is_other = self.record.lock().text != text;
@@ -237,7 +238,8 @@ impl Live {
     }
 
     /// Renews the remembered values, so that they live at least as long as the session, even if they are rarely used.
-    /// Another server may have written them, so this does not check whether there are any; instead it runs rarely.
+    /// Another server may have written values, so this server cannot know whether there are any. It always renews them,
+    /// but rarely.
     pub(super) async fn keep_memory(&self) -> Result<()> {
         let now = Instant::now();
         {
@@ -253,7 +255,7 @@ impl Live {
     /// Writes the changes of this session to its record. Returns `false` if another server changed the record first.
     pub(super) async fn save(&self) -> Result<bool> {
         let old = self.record.lock().clone();
-        // The client's description of itself is only in the record, and stays as it is.
+        // The parameters of `initialize` are kept only in the record, and never change.
         let Some(mut record) = Record::read(&old.text) else { return Ok(false) };
         record.ready = self.is_ready();
         record.level = self.session.log_level.get();
@@ -383,7 +385,8 @@ impl Live {
         self.tell(ENDED).await
     }
 
-    /// Registers a stream for notifications, which it gets as long as it is the newest.
+    /// Registers a stream for notifications. A stream gets notifications only while it is the newest stream of its
+    /// session.
     pub(super) fn feed(
         self: &Arc<Self>,
         place: OwnedSemaphorePermit,
@@ -409,17 +412,18 @@ impl Live {
     }
 }
 
-/// Returns the interval between two renewals of the remembered values. They live that much longer than an idle session.
+/// Returns the interval between two renewals of the remembered values. The values outlive an idle session by this
+/// interval.
 fn memory_pause(limits: &SessionLimits) -> Duration {
     limits.session_idle / 3
 }
 
-/// The message to servers with a stream of a session when the record of the session has changed.
+/// The message on the channel of a session when the record of the session has changed.
 pub(super) const CHANGED: &[u8] = b"changed";
-/// The message to these servers when the session is over.
+/// The message on the channel of a session when the session is over.
 pub(super) const ENDED: &[u8] = b"ended";
 
-/// A running request. Dropping it frees its id.
+/// A running request. Dropping the value frees the id of the request.
 pub(super) struct Turn {
     pub(super) live: Arc<Live>,
     id: Id,
@@ -427,7 +431,7 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Runs the work until it finishes or is cancelled.
+    /// Runs the work. Returns `None` if the request is cancelled first.
     pub(super) async fn take(self, work: Pin<&mut impl Future<Output = Vec<u8>>>) -> Option<Vec<u8>> {
         tokio::select! {
             biased;
@@ -444,8 +448,8 @@ impl Drop for Turn {
     }
 }
 
-/// The notifications for a stream, as long as it is the newest of its session. Dropping it releases the stream's
-/// permit.
+/// The source of the notifications for one stream. Only the newest stream of a session gets notifications. Dropping the
+/// feed releases the stream's permit.
 pub(super) struct Feed {
     live: Weak<Live>,
     pub(super) listener: Arc<Listener>,
@@ -458,7 +462,7 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    /// Waits until there are notifications, and this stream is the one to send them.
+    /// Waits until there are notifications, the client has confirmed the handshake, and this stream is the newest.
     pub(super) async fn wait(&mut self) {
         loop {
             let is_newest = *self.newest.borrow_and_update() == self.number;
@@ -478,7 +482,7 @@ impl Drop for Feed {
         streams.retain(|known| *known != self.number);
         live.newest.send_replace(streams.last().copied().unwrap_or(0));
         *live.used.lock() = Instant::now();
-        // The next stream checks for notifications that this one did not send.
+        // Wakes the next stream, so that it sends the notifications that this stream did not send.
         self.listener.rouse();
     }
 }

@@ -1,15 +1,15 @@
-//! The handshake era over HTTP.
+//! The handshake era (the revisions up to 2025-11-25) over HTTP.
 //!
 //! | file | question |
 //! |---|---|
 //! | `requests.rs` | What do POST, GET and DELETE mean? |
-//! | `visit.rs` | What state does this era keep at the endpoint, and what is one of its requests? |
+//! | `visit.rs` | Which state does the handshake era keep at the endpoint, and what is known about one request? |
 //! | `call.rs`, `batch.rs` | How is a request of a session answered, and how is a batch? |
 //! | `elsewhere.rs` | What if an answer reaches another server than the one that asked? |
 //! | `limits.rs` | How many resources may sessions use? |
 //! | `sessions.rs` | Which sessions are open? |
 //! | `live.rs` | Which state is needed to serve one session? |
-//! | `legacy_sse.rs` | How does the transport of the oldest revision work? |
+//! | `legacy_sse.rs` | How does the transport of 2024-11-05 work? |
 //! | `stream.rs` | How does a client resume a stream? |
 
 pub(super) mod batch;

@@ -1,4 +1,4 @@
-//! What do POST, GET and DELETE mean?
+//! What do POST, GET and DELETE mean in the handshake era?
 
 use std::sync::Arc;
 
@@ -26,9 +26,11 @@ use crate::server::handshake;
 
 static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// The longest `initialize`, in bytes. The client's description of itself is kept as long as its session.
+/// The longest parameters of `initialize`, in bytes. They are limited because the server keeps them as long as the
+/// session.
 const MAX_OPENING: usize = 64 << 10;
-/// How many values an `initialize` may have. In memory, one value takes up to a hundred times the size of its text.
+/// How many JSON values the parameters of `initialize` may contain. They are limited because a parsed value takes up to
+/// a hundred times as much memory as its text.
 const MAX_OPENING_VALUES: usize = 256;
 
 /// A reply, or an error reply.
@@ -43,7 +45,7 @@ pub(crate) async fn post(
     posted(visit, message, version).await.unwrap_or_else(|refusal| refusal)
 }
 
-/// Answers a request with another method than POST.
+/// Answers an HTTP request whose method is not POST.
 pub(crate) async fn answer(visit: Visit<'_>, method: &HttpMethod) -> Response<HttpBody> {
     let reply = match *method {
         _ if !visit.server().serves(Era::Handshake) => Err(not_allowed("POST")),
@@ -54,7 +56,7 @@ pub(crate) async fn answer(visit: Visit<'_>, method: &HttpMethod) -> Response<Ht
     reply.unwrap_or_else(|refusal| refusal)
 }
 
-/// Answers a POST to the second URL of the oldest transport.
+/// Answers a POST to the second URL of the transport of 2024-11-05.
 pub(crate) async fn post_to_pipe(visit: Visit<'_>, pipe: &str, frame: &Bytes) -> Response<HttpBody> {
     legacy_sse::post(visit.era.pipes(), visit.arrival.principal.as_ref(), pipe, frame).await
 }
@@ -83,7 +85,8 @@ async fn posted(visit: Visit<'_>, message: Message, version: Option<ProtocolVers
     }
 }
 
-/// Takes the client's answer to a question of the server. An answer that comes too late is ignored.
+/// Takes the client's answer to a question. If another server asked the question, the answer is passed on to that
+/// server. An answer that comes too late is ignored.
 pub(super) async fn answered(live: &Live, id: Option<&Id>, outcome: Result<RawJson, RpcError>) -> Result<()> {
     match live.session.settle(id, outcome) {
         Ok(()) => Ok(()),
@@ -98,7 +101,7 @@ pub(super) fn changes_record(method: &Method) -> bool {
 
 pub(super) async fn hear(visit: &Visit<'_>, live: &Arc<Live>, method: Method, params: Params) -> Result<()> {
     if method == Method::Initialized {
-        // Another server may save the record at the same time. Then the session is refreshed, and this is applied
+        // Another server may save the record at the same time. Then the session is refreshed, and the change is applied
         // again.
         for _ in 0..TRIES {
             let before = live.applied();
@@ -109,7 +112,7 @@ pub(super) async fn hear(visit: &Visit<'_>, live: &Arc<Live>, method: Method, pa
             }
         }
     } else if method == Method::Cancelled {
-        // A cancel that is malformed, or whose request is not running, is ignored.
+        // A cancellation that is malformed, or whose request is not running, is ignored.
         if let Some(id) = params.decode::<Cancelled>().ok().and_then(|cancelled| cancelled.request_id) {
             live.cancel(&id);
         }
@@ -141,7 +144,7 @@ async fn open(visit: Visit<'_>, id: &Id, params: &Params) -> Reply {
     Ok(response)
 }
 
-/// Returns the client's description of itself, as it is stored.
+/// Returns the parameters of `initialize` as they are stored. Fails if they are too large.
 fn opening(params: &Params) -> Result<Box<RawValue>, RpcError> {
     let text = params.text().map(|text| text.as_str().to_owned()).unwrap_or_default();
     if text.len() > MAX_OPENING {
@@ -154,23 +157,24 @@ fn opening(params: &Params) -> Result<Box<RawValue>, RpcError> {
     RawValue::from_string(text).map_err(|_| RpcError::invalid_params("`params` is missing"))
 }
 
-/// Returns an upper bound for the number of values: every value except the first follows one of these characters.
-/// Strings may contain the characters too, so the bound can be too high.
+/// Returns an upper bound for the number of values inside a JSON object or array: every array element and object member
+/// follows a `{`, `[` or `,`. Strings may contain these characters too, so the bound can be too high.
 fn values(json: &str) -> usize {
     json.bytes().filter(|byte| matches!(byte, b'{' | b'[' | b',')).count()
 }
 
-/// Opens a notification stream, or resumes a stream.
+/// Opens a notification stream, or resumes a stream of any kind.
 async fn get(visit: Visit<'_>) -> Reply {
     let headers = visit.headers();
     let has_session = headers.contains_key(&SESSION_ID) && !visit.era.is_sessionless;
-    // A client that names a revision uses a newer transport, and only checks whether streams are supported.
+    // A client that sends the `MCP-Protocol-Version` header uses a newer transport, so this is not the stream of the
+    // transport of 2024-11-05.
     let is_oldest = visit.era.has_legacy_sse && !has_session && !headers.contains_key(&PROTOCOL_VERSION);
     if visit.era.is_sessionless && !is_oldest {
         return Err(visit.not_allowed());
     }
     if !has_session && !is_oldest {
-        // A client without a session only checks whether streams are supported at all.
+        // A GET without a session only tests whether the server supports streams. The reply is 405.
         return Err(visit
             .not_allowed_because("a GET needs the Mcp-Session-Id header of the session that it is about"));
     }
@@ -209,7 +213,7 @@ fn feed(visit: &Visit<'_>, live: &Arc<Live>) -> Result<Feed, RpcError> {
     live.feed(visit.endpoint.stream_permit()?, sight)
 }
 
-/// Resumes a stream after an event. An id of another session is treated like an unknown id.
+/// Resumes a stream after the event with the id `last`. An event id of another session is treated like an unknown id.
 async fn resume(visit: &Visit<'_>, live: &Arc<Live>, last: &[u8]) -> Result<Reader, Response<HttpBody>> {
     let unknown = || {
         let error = RpcError::invalid_request(
@@ -230,7 +234,7 @@ async fn resume(visit: &Visit<'_>, live: &Arc<Live>, last: &[u8]) -> Result<Read
     reader.after(number).await.map_err(no_store)
 }
 
-/// Splits the id of an event into its stream and its number there.
+/// Splits an event id into the id of the stream and the number of the event in the stream.
 fn event_id(text: &[u8]) -> Option<(&str, u64)> {
     let (stream, number) = std::str::from_utf8(text).ok()?.split_once('.')?;
     let is_stream = stream.len() == 16 && stream.bytes().all(|byte| byte.is_ascii_hexdigit());

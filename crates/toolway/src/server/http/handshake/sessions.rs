@@ -1,8 +1,8 @@
 //! Which sessions are open? Each has an id that cannot be guessed, and belongs to the principal that opened it.
 //!
-//! The store is authoritative: a session is open as long as its record is in the store, on whichever server it was
-//! opened. The state here is what this server needs to serve the session. It is created from the record on the first
-//! request.
+//! The store is authoritative: a session is open as long as its record is in the store, regardless of the server that
+//! opened it. In addition, each server keeps the state that it needs to serve the session. A server that did not open
+//! the session creates this state from the record, on the first request.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -43,7 +43,8 @@ pub(crate) struct Sessions {
 
 #[derive(Default)]
 struct Table {
-    /// By the key of the record, which contains the owner, so that a caller cannot find the session of another owner.
+    /// The sessions by the keys of their records. A key contains the owner, so a caller cannot find the session of
+    /// another owner.
     live: HashMap<String, Arc<Live>>,
     by_peer: HashMap<String, usize>,
     /// How many sessions are being opened.
@@ -65,7 +66,7 @@ impl Sessions {
         &self.server.inner.store
     }
 
-    /// Stores a new session, and keeps its state.
+    /// Stores a new session, and keeps its state. The inner `Err` means that too many sessions are open.
     pub(super) async fn open(
         &self,
         record: Record,
@@ -90,7 +91,7 @@ impl Sessions {
     }
 
     /// Finds the session with this id, if it belongs to this owner. A session that has expired, or that belongs to
-    /// another owner, is treated like an unknown one.
+    /// another owner, is treated like an unknown session.
     pub(super) async fn find(&self, id: &str, owner: Option<&str>) -> Result<Option<Arc<Live>>> {
         if !is_id(id) {
             return Ok(None);
@@ -116,7 +117,7 @@ impl Sessions {
     fn restore(&self, id: &str, key: String, text: Bytes) -> Option<Arc<Live>> {
         let record = Record::read(&text)?;
         let mut table = self.table.lock();
-        // Two requests may arrive at the same time.
+        // A concurrent request may have restored the session already.
         if let Some(live) = table.touch(&key) {
             return Some(live);
         }
@@ -161,7 +162,8 @@ impl Sessions {
         });
     }
 
-    /// Cancels what runs. The sessions stay in the store, for the server that serves them next.
+    /// Cancels the running requests and ends the streams of all sessions. The sessions stay in the store, so that
+    /// another server can continue to serve them.
     pub(crate) fn stop(&self) {
         let keys: Vec<_> = self.table.lock().live.keys().cloned().collect();
         for key in keys {
@@ -207,7 +209,7 @@ impl Table {
         }
     }
 
-    /// Returns an open session. It counts as used, so that it is not swept before its request has begun.
+    /// Returns an open session and marks it as used, so that it is not removed before its request has begun.
     fn touch(&mut self, key: &str) -> Option<Arc<Live>> {
         let live = self.live.get(key).filter(|live| !live.gone.is_cancelled())?;
         live.touch();
@@ -227,7 +229,7 @@ impl Table {
         Some(live)
     }
 
-    /// Removes and returns expired sessions, if the last search is long enough ago. The caller cleans up after them.
+    /// Removes and returns expired sessions, if the last search is long enough ago. The caller passes them to `expire`.
     fn sweep_sometimes(&mut self, limits: &SessionLimits) -> Vec<Arc<Live>> {
         let now = Instant::now();
         if self.swept.is_some_and(|swept| now < swept + pause(limits)) {
@@ -249,8 +251,8 @@ fn pause(limits: &SessionLimits) -> Duration {
     SWEEP.min(limits.session_idle / 4)
 }
 
-/// Cleans up after sessions that were idle for too long on this server. A session that another server still uses has
-/// not ended.
+/// Deletes the remembered values and runs the hooks of sessions that were idle for too long on this server. A session
+/// whose record is still in the store has not ended: another server uses it.
 fn expire(server: &Server, swept: Vec<Arc<Live>>) {
     if swept.is_empty() {
         return;
@@ -260,7 +262,7 @@ fn expire(server: &Server, swept: Vec<Arc<Live>>) {
         for live in swept {
             match here.inner.store.get(&live.key).await {
                 Ok(Some(_)) => continue,
-                // The remaining data expires by itself.
+                // The other data of the session expires by itself, as do values that could not be deleted.
                 Ok(None) => drop(live.memory().forget().await),
                 // Another server may still use the session, so nothing is deleted.
                 Err(_) => {}
@@ -292,7 +294,7 @@ impl Drop for Sessions {
     }
 }
 
-/// Room for a session that is being opened. Dropped once the session is in the table, or could not be opened.
+/// Room for a session that is being opened. Dropped once the session is in the table, or when opening it has failed.
 struct Opening<'s> {
     sessions: &'s Sessions,
     peer: Option<String>,
@@ -312,8 +314,8 @@ impl fmt::Debug for Sessions {
     }
 }
 
-/// Returns the key of a record. Ids contain no slash, so an id cannot imitate an owner. A session without an owner
-/// differs from one whose owner has an empty name.
+/// Returns the store key of a session's record. An id contains no slash, so different pairs of id and owner never share
+/// a key. The key of a session without an owner differs from the key of a session whose owner has an empty name.
 fn key(id: &str, owner: Option<&str>) -> String {
     match owner {
         Some(owner) => format!("session/{id}/{owner}"),
@@ -321,7 +323,7 @@ fn key(id: &str, owner: Option<&str>) -> String {
     }
 }
 
-/// Returns the owner of the record under a key.
+/// Returns the owner that the key of a record contains.
 fn owner(key: &str) -> Option<&str> {
     key.splitn(3, '/').nth(2)
 }

@@ -2,8 +2,8 @@
 //!
 //! Every message of a stream is first appended to a log in the store; a reply only reads the log. So a broken
 //! connection loses nothing that the log still holds: the client reconnects, names the last event that it received, and
-//! continues from there. The current reader is stored beside the log, so that resuming uses none of the log's room.
-//! Messages on the log's channel are empty; they only tell readers to look at the log.
+//! continues from there. The name of the current reader is stored under a separate key, so that resuming takes no room
+//! in the log. The messages on the log's channel are empty; they only tell readers to read the log.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use crate::transport::sse;
 /// How many events are read from the log in one step.
 const BATCH: usize = 64;
 
-/// The shortest interval between two renewals.
+/// The shortest interval between two renewals of a session and its stream.
 const SHORTEST: Duration = Duration::from_millis(10);
 
 /// The kind of a log entry.
@@ -40,7 +40,7 @@ enum Mark {
     /// The start of a notification stream.
     News = b'g' as isize,
     Message = b'm' as isize,
-    /// A question to the client, which waits for its answer.
+    /// A question to the client. The request waits for the answer.
     Question = b'q' as isize,
     /// The answer, if there is one, and the end of the stream.
     End = b'e' as isize,
@@ -55,7 +55,8 @@ impl Mark {
         Some((all.into_iter().find(|known| *known as u8 == *mark)?, rest))
     }
 
-    /// Returns how long an entry stays in the log: the start, the end and questions always, others while there is room.
+    /// Returns how long an entry stays in the log: the start, the end and questions always, other entries while there
+    /// is room.
     fn keep(self) -> Keep {
         match self {
             Self::Request | Self::News | Self::Question | Self::End => Keep::Always,
@@ -68,10 +69,11 @@ impl Mark {
 #[derive(Clone)]
 pub(super) struct Log {
     store: Arc<dyn Store>,
-    /// The stream's part of an event id.
+    /// The id of the stream, which is the first part of its event ids.
     pub(super) stream: String,
     key: String,
-    /// The key of the current reader's name. Absent as long as the first reader reads.
+    /// The store key that holds the name of the current reader. The key is absent until a second reader replaces the
+    /// first.
     reader: String,
     room: Room,
     kept_for: Duration,
@@ -125,18 +127,18 @@ impl Log {
         Ok(())
     }
 
-    /// Registers a reader that reads, or is about to.
+    /// Registers a reader that reads the log, or is about to.
     pub(super) fn attach(&self) -> Attached {
         self.pace.readers.fetch_add(1, Ordering::AcqRel);
         Attached(self.pace.clone())
     }
 
-    /// Registers the writer. Dropping the guard means that no more is written.
+    /// Returns a guard for the writer. Dropping the guard tells readers that no entry will follow.
     pub(super) fn writing(&self) -> DropGuard {
         self.pace.over.clone().drop_guard()
     }
 
-    /// Returns whether the stream is being read, or may be resumed.
+    /// Returns whether the stream is being read, or was read before and may be resumed.
     pub(super) fn is_wanted(&self) -> bool {
         self.pace.has_reader() || self.pace.was_read.load(Ordering::Acquire)
     }
@@ -144,7 +146,7 @@ impl Log {
     /// Appends the answer, which may be empty, and ends the stream.
     pub(super) async fn end(&self, answer: &[u8]) -> Result<()> {
         // A single message may exceed the room of the log, and is then dropped when another entry follows. So this
-        // waits until the reader has read it.
+        // method first waits until the reader has read every message.
         self.pace.wait_for_reader(0, 0, self.room).await;
         self.append(Mark::End, answer).await.map(drop)
     }
@@ -188,7 +190,7 @@ impl Log {
         Ok(Some(ComeBack { is_news, is_over }))
     }
 
-    /// Replaces the current reader. Returns the name of the new one.
+    /// Replaces the current reader. Returns the name of the new reader.
     async fn take_over(&self) -> Result<String> {
         let name = random::<8>();
         self.store.put(&self.reader, name.clone().into(), self.kept_for).await?;
@@ -203,15 +205,17 @@ impl Log {
     }
 }
 
-/// How a stream can be resumed.
+/// The facts about a stream that a client wants to resume.
 pub(super) struct ComeBack {
+    /// `true` for a notification stream.
     pub(super) is_news: bool,
-    /// `true` if nothing follows the event.
+    /// `true` if the event that the client received last is the end of the stream.
     pub(super) is_over: bool,
 }
 
-/// Tracks how far a reader in this process is behind. A handler that writes faster than its reader reads waits for it,
-/// as on every other transport. Once a reader has stalled, the writer does not wait again until it reads on.
+/// Tracks how far the reader in this process is behind the writer. A handler that writes faster than the reader reads
+/// has to wait, as on every other transport. Once the reader has stalled, the writer does not wait again until the
+/// reader continues.
 #[derive(Default)]
 pub(super) struct Pace {
     readers: AtomicUsize,
@@ -220,11 +224,11 @@ pub(super) struct Pace {
     is_stalled: AtomicBool,
     moved: Notify,
     kept: Mutex<Kept>,
-    /// Cancelled when no more is written.
+    /// Cancelled when no further entry will be written.
     over: CancellationToken,
 }
 
-/// The part of the messages that the log still holds.
+/// The messages that the log still holds.
 #[derive(Default)]
 struct Kept {
     /// The number of each message, and the total bytes written up to its end.
@@ -235,7 +239,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// Returns how many messages, and how many bytes, follow a number.
+    /// Returns how many messages follow the message `number`, and their size in bytes.
     fn after(&self, number: u64) -> (usize, usize) {
         let first = self.said.partition_point(|(known, _)| *known <= number);
         let before = first.checked_sub(1).and_then(|last| self.said.get(last));
@@ -253,9 +257,9 @@ impl Drop for Attached {
     }
 }
 
-/// How many events a reader may be behind.
+/// How many events a reader may be behind before the writer waits.
 const FAR: usize = 256;
-/// How long the writer waits for a reader.
+/// How long the writer waits for a reader before the reader counts as stalled.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Pace {
@@ -263,8 +267,8 @@ impl Pace {
         self.readers.load(Ordering::Acquire) > 0
     }
 
-    /// Waits until `entries` and `size` fit beside the unread messages, until no reader is left, or until the reader
-    /// stalls.
+    /// Waits until `entries` more entries of `size` bytes fit beside the unread messages, until no reader is left, or
+    /// until the reader stalls.
     async fn wait_for_reader(&self, entries: usize, size: usize, room: Room) {
         let is_far = || {
             let (unread, bytes) = self.kept.lock().after(self.read.load(Ordering::Acquire));
@@ -285,7 +289,7 @@ impl Pace {
         self.moved.notify_one();
     }
 
-    /// Records a message, and what the log may have dropped for it.
+    /// Records a message that was appended, and removes the messages that the log may have dropped to make room.
     fn said(&self, number: u64, size: usize, room: Room) {
         let mut kept = self.kept.lock();
         kept.all += size;
@@ -302,12 +306,16 @@ pub(super) struct Reader {
     live: Arc<Live>,
     log: Log,
     after: u64,
-    /// The name of this reader, empty for the first one; and the last entry when it took over. A release entry up to
-    /// there was meant for earlier readers.
+    /// The name of this reader; empty for the first reader of the stream.
     name: String,
+    /// The number of the last entry when this reader took over. Release entries up to this number were meant for
+    /// earlier readers.
     since: u64,
+    /// `true` if the revision starts streams with a primer: an event without data, which gives the client an event id.
     has_primer: bool,
+    /// The channel of the log.
     heard: Box<dyn Subscription>,
+    /// The channel of the session.
     told: Box<dyn Subscription>,
     feed: Option<Feed>,
     closing: Arc<CancellationToken>,
@@ -318,8 +326,8 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Creates a reader from the start of a stream. It subscribes before the first read, so no message is missed in
-    /// between.
+    /// Creates a reader that starts at the beginning of a stream. The reader subscribes before its first read, so it
+    /// misses no message.
     pub(super) async fn new(
         live: &Arc<Live>,
         log: Log,
@@ -387,7 +395,7 @@ impl Reader {
                 match self.wait().await? {
                     Next::Look => {}
                     Next::Alive => pen.write(ALIVE).await,
-                    // The answer may have arrived together with the end.
+                    // The answer may have been written just before the end, so the log is read once more.
                     Next::End => is_last_look = true,
                 }
                 continue;
@@ -408,7 +416,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Writes one entry. Returns whether it is the last that this reader writes.
+    /// Writes one entry. Returns whether it is the last entry that this reader writes.
     fn write(&self, out: &mut Vec<u8>, number: u64, entry: &[u8]) -> bool {
         let Some((mark, text)) = Mark::read(entry) else { return false };
         let id = || format!("{}.{number}", self.log.stream);

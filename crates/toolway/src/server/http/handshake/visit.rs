@@ -1,4 +1,4 @@
-//! What state does this era keep at the endpoint, and what is one of its requests?
+//! Which state does the handshake era keep at the endpoint, and what is known about one request?
 
 use std::sync::{Arc, OnceLock};
 
@@ -28,7 +28,7 @@ pub(crate) fn session_id(headers: &HeaderMap) -> Option<&str> {
     headers.get(&SESSION_ID).and_then(|id| id.to_str().ok())
 }
 
-/// The configuration of the era, and its state while the endpoint is open.
+/// The configuration of the handshake era, and its state while the endpoint is open.
 #[derive(Clone)]
 pub(crate) struct Handshake {
     server: Server,
@@ -74,12 +74,12 @@ impl Handshake {
         &self.state().pipes
     }
 
-    /// Cancels what runs.
+    /// Cancels the running requests and ends the streams of all sessions.
     pub(crate) fn stop(&self) {
         self.sessions().stop();
     }
 
-    /// Returns the pipe of the oldest transport that a request names, if the server has that transport.
+    /// Returns the id that the query of a request gives for its pipe, if the server serves the transport of 2024-11-05.
     pub(crate) fn pipe_named(&self, parts: &Parts) -> Option<String> {
         let query = parts.uri.query().filter(|_| self.has_legacy_sse && self.server.serves(Era::Handshake));
         query.and_then(legacy_sse::named).map(str::to_owned)
@@ -130,7 +130,7 @@ impl Visit<'_> {
         }
     }
 
-    /// Finds the session that the request names.
+    /// Finds the session that the `Mcp-Session-Id` header names. `request` is the id for error replies.
     pub(super) async fn find(&self, request: Option<&Id>) -> Result<Arc<Live>, Response<HttpBody>> {
         let mut lines = self.headers().get_all(&SESSION_ID).iter();
         let id = match (lines.next(), lines.next()) {
@@ -156,7 +156,7 @@ impl Visit<'_> {
         }
     }
 
-    /// Creates a session of which only the revision is known.
+    /// Creates a session for a request without `initialize`; only the revision is known.
     pub(super) fn unopened(&self, version: Option<ProtocolVersion>) -> Session {
         let version = self.server().inner.pinned.or(version).unwrap_or(ProtocolVersion::UNSAID);
         Session::unopened(version, None)

@@ -26,14 +26,15 @@ impl ServerBuilder {
 impl Server {
     /// Serves the peer on stdin and stdout until stdin ends. Hosts run local servers this way.
     ///
-    /// On Unix the server takes over both: `println!` then goes to stderr, where it cannot corrupt the protocol, and
-    /// child processes get an empty stdin. Stdin may be a pipe, a socket, a file or a terminal. On other systems the
-    /// program must not print to stdout.
+    /// On Unix the server takes over both streams: `println!` then goes to stderr, where it cannot corrupt the
+    /// protocol, and child processes get an empty stdin. Stdin may be a pipe, a socket, a file or a terminal. On other
+    /// systems the program must not print to stdout.
     ///
     /// # Errors
     ///
-    /// If stdin or stdout cannot be used, or if this was called before: a process has only one pair. Also if a handler
-    /// takes a [`Principal`](crate::Principal) or an [`Extension`](crate::Extension) that calls over stdio never get.
+    /// If stdin or stdout cannot be used, or if this method was called before: a process has only one stdin and stdout.
+    /// Also if a handler takes a [`Principal`](crate::Principal) or an [`Extension`](crate::Extension) that calls over
+    /// stdio never get.
     pub async fn serve_stdio(&self) -> Result<()> {
         static TAKEN: AtomicBool = AtomicBool::new(false);
         self.check_door("on stdin and stdout")?;

@@ -1,5 +1,5 @@
 //! Stdin and stdout on systems where descriptors cannot be moved safely. They are used as they are, so the program must
-//! not print.
+//! not print to stdout.
 
 use std::io;
 

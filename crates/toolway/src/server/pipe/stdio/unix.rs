@@ -1,9 +1,9 @@
 //! Which kind of descriptor are stdin and stdout, and how are they read and written without blocking the runtime?
 //!
 //! Hosts pass pipes, Node passes sockets, a shell passes files and terminals. Pipes and sockets are made non-blocking.
-//! That flag belongs to the open file, which other descriptors may share: a terminal is shared with the shell, and
-//! stdout may be the same pipe as stderr, where a non-blocking write would make `eprintln!` panic. These, and files,
-//! which the kernel cannot poll, are used from threads.
+//! The non-blocking flag belongs to the open file, which other descriptors may share: a terminal is shared with the
+//! shell, and stdout may be the same pipe as stderr, where a non-blocking write would make `eprintln!` panic. So
+//! terminals and shared pipes are used from threads. So are files, because the kernel cannot poll them.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -26,7 +26,7 @@ type Writer = Pin<Box<dyn AsyncWrite + Send>>;
 
 /// Takes over stdin and stdout from the rest of the process.
 pub(crate) fn take() -> io::Result<(Reader, Writer)> {
-    // Numbers above 2, so that files which are opened later do not get the number of a standard stream.
+    // The copies get numbers above 2, so that a copy never takes the number of a standard stream that is closed.
     let input = fcntl_dupfd_cloexec(io::stdin(), 3)?;
     let output = fcntl_dupfd_cloexec(io::stdout(), 3)?;
     io::stdout().flush()?;

@@ -1,8 +1,8 @@
 //! How do all spellings of the same arguments become the same text?
 //!
-//! A client may serialize its arguments anew in each round: with another order of members, other white space, other
-//! escapes, or `1.0` for `1`. Here each value gets one spelling. Numbers are compared as decimals, never as `f64`, so
-//! that an id of twenty digits keeps all of them.
+//! A client that repeats a call may serialize the arguments anew: with another order of members, other white space,
+//! other escapes, or `1.0` for `1`. This module gives each value one spelling. Numbers are compared as decimals, never
+//! as `f64`, so that an id of twenty digits keeps all of them.
 
 use std::borrow::Cow;
 
@@ -18,14 +18,14 @@ pub(super) fn arguments(arguments: Option<&RawJson>) -> Cow<'_, [u8]> {
     let mut out = Vec::with_capacity(text.len());
     let mut reader = Reader { rest: text };
     if reader.value(Limits::default().depth, &mut out).is_none() {
-        // The text has half a surrogate pair, or is nested deeper than any message. It must be sent back exactly as it
-        // was. The leading space keeps it apart from every canonical spelling.
+        // The text has half a surrogate pair, or is nested deeper than any message. The client must send such a text
+        // back exactly as it was. The leading space distinguishes it from every canonical spelling.
         out = [b" ", text.as_bytes()].concat();
     }
     Cow::Owned(out)
 }
 
-/// Reads text that is known to be valid JSON, so it checks only what it needs to continue.
+/// A reader of text that is known to be valid JSON. It checks only what it needs to continue.
 struct Reader<'t> {
     rest: &'t str,
 }
@@ -51,7 +51,7 @@ impl<'t> Reader<'t> {
                         _ => self.skip(),
                     }
                 }
-                // A stable sort: a client that repeats a name must keep the order of the repeats.
+                // A stable sort: if an object repeats a name, the order of the repeats matters.
                 members.sort_by(|(one, _), (other, _)| one.cmp(other));
                 out.push(b'{');
                 for (index, (name, value)) in members.into_iter().enumerate() {
@@ -113,8 +113,8 @@ fn write_text(text: &str, out: &mut Vec<u8>) {
     serde_json::to_writer(out, text).expect("text can be written into memory");
 }
 
-/// Returns a number as its digits without leading or trailing zeros, and a power of ten. A power that does not fit an
-/// `i64` stays as it was written; no real argument has one.
+/// Returns a number as its digits without leading or trailing zeros, and a power of ten. A number whose power does not
+/// fit an `i64` stays as it was written; real arguments have no such powers.
 fn decimal(number: &str) -> Cow<'_, str> {
     let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (mantissa, power) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));

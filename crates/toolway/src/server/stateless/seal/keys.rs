@@ -1,7 +1,7 @@
 //! Where do the keys for sealed states come from?
 //!
-//! The first key seals, and all keys open. So a key can be replaced without losing a call: put the new key first, and
-//! remove the old one when everything that it sealed has expired.
+//! The first key seals new states, and every key opens the states that it sealed. So a key can be replaced without
+//! losing a call: put the new key first, and remove the old one when everything that it sealed has expired.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -69,7 +69,7 @@ impl SealKeys {
         Self::from_texts(texts).map_or_else(|mistake| wrong(&mistake), |keys| Some(Ok(keys)))
     }
 
-    /// Returns the key that seals.
+    /// Returns the key that seals new states.
     pub(super) fn first(&self) -> &Key {
         &self.keys[0]
     }
@@ -83,8 +83,8 @@ impl SealKeys {
 impl Key {
     fn new(key: [u8; 32]) -> Self {
         let cipher = XChaCha20Poly1305::new(&key.into());
-        // The tag of a constant reveals nothing about the key. The all-zero nonce is used only here: states have random
-        // ones.
+        // The id is the start of the tag of a constant, which reveals nothing about the key. The all-zero nonce is used
+        // only here: states have random nonces.
         let tag = cipher
             .encrypt_inout_detached(&XNonce::default(), b"toolway/seal-key", (&mut [][..]).into())
             .expect("nothing is not too long");

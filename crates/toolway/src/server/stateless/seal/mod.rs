@@ -1,16 +1,16 @@
 //! How does a server hand the state of a call to the client, and recognize it when the client sends it back?
 //!
-//! In this era the server remembers nothing between the rounds of a call. The state for a later round travels through
-//! the client, which must not read it, change it, or send it with another call. So it is sealed with
-//! XChaCha20-Poly1305. Only a state that this server issued can be opened, for the same call of the same caller, and
-//! only until it expires.
+//! In the stateless era, a client that is asked questions repeats its call with the answers, and the server remembers
+//! nothing in between. The state of the call travels through the client, which must not read it, change it, or send it
+//! with another call. So the state is sealed: encrypted and authenticated with XChaCha20-Poly1305. A sealed state can
+//! be opened only with the key that sealed it, only for the same call of the same caller, and only until it expires.
 //!
 //! | bytes | of a sealed state, which is encoded in URL-safe base64 without padding |
 //! |---|---|
 //! | 1 | the version of this format |
-//! | 8 | the id of the key that sealed it |
-//! | 24 | the nonce, which is long enough that random ones do not collide, however many machines share a key |
-//! | 8 + n | encrypted: the time when it expires, and the state |
+//! | 8 | the id of the key that sealed the state |
+//! | 24 | the nonce; it is long enough that random nonces do not collide, however many machines share a key |
+//! | 8 + n | encrypted: the time when the state expires, and the state |
 //! | 16 | the tag, which also authenticates everything in [`Bound`] |
 
 mod canonical;
@@ -24,11 +24,11 @@ use toolway_protocol::RawJson;
 
 pub(crate) use keys::SealKeys;
 
-/// The longest sealed state, in bytes of text. A client sends it back whole, and the server reads it before it can
-/// trust it.
+/// The longest sealed state, in bytes of text. The length is limited because the server has to decrypt the whole text
+/// before it can trust it.
 pub(crate) const MAX_STATE: usize = 64 * 1024;
 
-/// The call that a state belongs to. The state cannot be opened for another one.
+/// The call that a state belongs to. The state cannot be opened for another call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bound<'b> {
     /// The principal of the caller. `None` differs from an empty name.
@@ -50,16 +50,16 @@ pub(crate) struct Opened {
     pub(crate) plain: Vec<u8>,
     /// An id that is unique to this state, for callers that accept each state only once.
     pub(crate) id: String,
-    /// When it expires, in seconds since the epoch.
+    /// When the state expires, in seconds since the Unix epoch.
     pub(crate) expires: u64,
 }
 
 /// Why a state cannot be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unsealed {
-    /// This server did not issue it for this call.
+    /// The state was not issued for this call, or not with one of these keys.
     Foreign,
-    /// This server issued it for this call, but it has expired.
+    /// The state was issued for this call, but has expired.
     Expired,
 }
 
@@ -77,8 +77,8 @@ impl SealKeys {
         plain_len <= MAX_STATE / 4 * 3 - around
     }
 
-    /// Seals a state until `expires`, in seconds since the epoch. Check [`fits`](Self::fits) first: a longer state
-    /// cannot be opened.
+    /// Seals a state that expires at `expires`, in seconds since the Unix epoch. Check [`fits`](Self::fits) first: a
+    /// state that does not fit cannot be opened.
     pub(crate) fn seal(&self, bound: &Bound<'_>, plain: &[u8], expires: u64) -> String {
         let key = self.first();
         let mut nonce = [0; Self::NONCE];
@@ -101,7 +101,7 @@ impl SealKeys {
         base64_simd::URL_SAFE_NO_PAD.encode_to_string(sealed)
     }
 
-    /// Opens a state at the time `now`, in seconds since the epoch.
+    /// Opens a state at the time `now`, in seconds since the Unix epoch.
     pub(crate) fn open(&self, bound: &Bound<'_>, text: &str, now: u64) -> Result<Opened, Unsealed> {
         let (expires, plain, id) = self.unseal(bound, text).ok_or(Unsealed::Foreign)?;
         if now < expires { Ok(Opened { plain, id, expires }) } else { Err(Unsealed::Expired) }
@@ -112,7 +112,7 @@ impl SealKeys {
             return None;
         }
         let sealed = base64_simd::URL_SAFE_NO_PAD.decode_to_vec(text).ok()?;
-        // The last letter may contain unused bits. Only one spelling of a state is accepted.
+        // The last letter of the base64 text may contain unused bits. Only one spelling of a state is accepted.
         if base64_simd::URL_SAFE_NO_PAD.encode_to_string(&sealed) != text {
             return None;
         }
@@ -132,7 +132,7 @@ impl SealKeys {
             Some(body)
         })?;
         let (expires, plain) = opened.split_first_chunk::<{ Self::EXPIRY }>()?;
-        // A nonce is used once, and the tag prevents that it is replaced.
+        // The nonce serves as the id: it is used only once, and the tag protects it against changes.
         let id = base64_simd::URL_SAFE_NO_PAD.encode_to_string(nonce);
         Some((u64::from_le_bytes(*expires), plain.to_vec(), id))
     }
