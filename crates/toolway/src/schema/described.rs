@@ -12,12 +12,12 @@ pub(crate) fn variants(describe: impl FnOnce(&mut Generator) -> Value) -> Option
     described(describe).listed()
 }
 
-/// Returns the texts that a schema lists, if it allows nothing else.
+/// Returns the texts that a schema lists, if the schema allows no other values.
 pub(crate) fn listed(schema: &Value, definitions: &Map<String, Value>) -> Option<Vec<String>> {
     Schema::with_definitions(schema.clone(), definitions.clone()).listed()
 }
 
-/// Describes in words what a type expects. Returns `None` if its schema does not say.
+/// Describes in words what a type expects. Returns `None` if the schema of the type does not say.
 pub(crate) fn expected_text(describe: impl FnOnce(&mut Generator) -> Value) -> Option<String> {
     described(describe).expected_text()
 }

@@ -1,9 +1,9 @@
 //! Which data outlives one request? Sessions, the events of their streams, and notifications of changes.
 //!
-//! A server keeps them in a [`Store`]. Servers that share a store look like one server to their clients: each of them
-//! serves the sessions that another one opened, and a change on one of them is reported to the clients of all.
-//! [`Memory`] is the default, for one process. `toolway::store::contract` (feature `testing`) is the test suite that
-//! every backend must pass.
+//! A server keeps this data in a [`Store`]. Servers that share a store look like one server to their clients: each
+//! server also serves the sessions that the others opened, and a change on one server is reported to the clients of all
+//! servers. [`Memory`] is the default, for one process. `toolway::store::contract` (feature `testing`) is the test
+//! suite that every backend must pass.
 //!
 //! A store knows nothing about the protocol. It keeps values under keys until they expire, appends entries to logs and
 //! reads them back, and delivers messages from publishers to the current subscribers:

@@ -3,8 +3,8 @@
 //! | program | file | format |
 //! |---|---|---|
 //! | Claude Desktop | `claude_desktop_config.json` | `{"mcpServers": {"name": {"command", "args", "env"}}}` |
-//! | Claude Code | `.mcp.json`, `~/.claude.json` | the same, or `{"type": "http", "url", "headers"}` |
-//! | Cursor | `.cursor/mcp.json` | the same, or `{"url", "headers"}`; `envFile` |
+//! | Claude Code | `.mcp.json`, `~/.claude.json` | as Claude Desktop, or `{"type": "http", "url", "headers"}` |
+//! | Cursor | `.cursor/mcp.json` | as Claude Desktop, or `{"url", "headers"}`; `envFile` |
 //! | VS Code | `.vscode/mcp.json` | `{"servers": {…}, "inputs": […]}`; `envFile` |
 //! | Windsurf | `mcp_config.json` | `{"mcpServers": {"name": {"serverUrl", "headers"}}}` |
 //! | Gemini CLI | `.gemini/settings.json` | `{"mcpServers": {"name": {"httpUrl", "headers"}}}` |

@@ -39,10 +39,11 @@ use crate::store::backend::Store;
 /// cleaned up: the data of the cases expires within two minutes, except for one value and one log of a few bytes that
 /// never expire.
 ///
-/// `wait` lets the given time pass for the store: `tokio::time::sleep` for one that uses tokio's clock or real time. In
-/// real time the whole suite takes some seconds.
+/// `wait` lets the given time pass for the store: use `tokio::time::sleep` for a store that uses tokio's clock or real
+/// time. In real time the whole suite takes some seconds.
 ///
-/// A backend that can lose its connection needs its own tests for that; these cases expect every operation to succeed.
+/// A backend that can lose its connection needs its own tests for lost connections; these cases expect every operation
+/// to succeed.
 ///
 /// # Panics
 ///
