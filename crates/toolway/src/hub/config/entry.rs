@@ -251,7 +251,7 @@ impl<'r> Reader<'r> {
         Some((name, server))
     }
 
-    /// Decides whether the server is a command or a URL: by `type`, or by the other members if there is no `type`.
+    /// Decides whether the server is a command or a URL: by `type`, or by the other members if `type` is missing.
     fn aim(&mut self, members: &[(String, Node<'_>)], place: Place) -> Option<Aim> {
         let has = |name: &str| members.iter().any(|(key, value)| key == name && !value.is_null());
         let declared = members.iter().find(|(key, value)| {
