@@ -31,7 +31,7 @@
 //!
 //! - [`tool`](macro@tool), [`resource`](macro@resource), [`prompt`](macro@prompt): make a tool, a resource or a prompt
 //!   of a function or a struct.
-//! - [`service`](macro@service): does the same for the methods of one shared value.
+//! - [`service`](macro@service): makes tools, resources and prompts of the methods of one shared value.
 //! - [`server::Parameter`]: the parameters that handlers may take; [`Ctx`] is the current call, [`State`] a value of
 //!   the application.
 //! - [`server::IntoToolResult`], [`server::IntoResource`], [`server::IntoPrompt`]: the types that handlers may return.

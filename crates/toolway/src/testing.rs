@@ -84,7 +84,7 @@ pub fn ctx(server: &Server) -> Ctx {
 ///
 /// An answer is the content of the form, or `null` to decline. It is checked against the form as usual. The keys
 /// `"roots"` and `"sample"` are for roots and for requests to the model; their answer is the whole result that a client
-/// would send. A question without an answer here fails with
+/// would send. A question without an answer in `answers` fails with
 /// [`AskErrorKind::Unanswered`](crate::AskErrorKind::Unanswered).
 ///
 /// ```

@@ -11,8 +11,8 @@ use super::report::{Report, Step};
 use crate::failure::{Fault, Result, chain};
 use crate::place::{Address, FAREWELL};
 
-/// The number of requests after those that open a session. If a balancer chooses randomly between two servers, all
-/// requests reach the server that opened the session about once in 500 times.
+/// The number of requests that are sent after the session was opened. If a balancer chooses randomly between two
+/// servers, all requests reach the server that opened the session about once in 500 times.
 const REQUESTS: u32 = 8;
 
 /// The result of the check.

@@ -121,7 +121,7 @@ impl Call<'_> {
         rounds.request_state = state;
         rounds.input_responses = (!given.is_empty()).then(|| RawJson::from_value(&given).ok()).flatten();
         let mut request = request.clone();
-        // Requests without these members never lead to questions.
+        // Requests without members for answers never lead to questions.
         if let Some(own) = request.rounds_mut() {
             *own = rounds;
         }

@@ -40,9 +40,9 @@ impl ServerBuilder {
     ///
     /// Everything that the other server sends during a call is passed on: results and errors unchanged, progress, log
     /// messages, and its questions to the user, which go to the caller. The two sides may use different protocol
-    /// revisions. Changes of the other server's lists are visible here, and its resources can be subscribed to through
-    /// this server. A call that is cancelled here is cancelled there. While the other server cannot be reached, its
-    /// elements stay listed, and calls fail with an error that says so.
+    /// revisions. Changes of the other server's lists are visible on this server, and its resources can be subscribed
+    /// to through this server. Cancelling a call on this server also cancels it on the other server. While the other
+    /// server cannot be reached, its elements stay listed, and calls fail with an error that says so.
     ///
     /// [Layers](Self::layer), [`on_connect`](Self::on_connect) and limits of this server also apply to forwarded calls.
     ///
@@ -159,7 +159,7 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Creates a mount from a client or a hub, to change how it is mounted.
+    /// Creates a mount from a client or a hub, whose elements can then be renamed, described and filtered.
     pub fn of(mount: impl IntoMount) -> Self {
         mount.into_mount()
     }
@@ -272,7 +272,7 @@ impl IntoMount for Mount {
     }
 }
 
-/// Mounts the server of a client under its original names.
+/// Mounts the server of a client. The elements keep their original names.
 impl IntoMount for Client {
     fn into_mount(self) -> Mount {
         // This name appears in messages and is passed to filters of resources. The names of elements do not contain it.

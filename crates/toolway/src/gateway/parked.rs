@@ -45,7 +45,7 @@ impl Flight {
         format!("question-{}", self.asked)
     }
 
-    /// Moves the work to its own task, so that it continues without being polled here.
+    /// Moves the work to its own task, so that the work continues although no handler polls it.
     fn alone(mut self) -> Self {
         if !self.is_task {
             let mut task: JoinSet<_> = [self.work].into_iter().collect();

@@ -20,7 +20,7 @@ use crate::server::{Offering, Passing, ReadFuture, Reading, Running, Scope, Sour
 /// A mounted hub.
 pub(super) struct MountedHub {
     upstreams: Arc<Upstreams>,
-    /// The task that follows the server of a single mounted client, until it is spawned.
+    /// The task that follows the server of a single mounted client. `None` for a hub, and once the task was spawned.
     following: Mutex<Option<Follower>>,
     /// `true` after the names in the edits were checked once: a name that no tool has is logged as a warning.
     is_looked_through: AtomicBool,

@@ -79,7 +79,7 @@ impl Breaker {
         if state.is_open && !wait.is_zero() { Err(self.left_alone(wait)) } else { Ok(()) }
     }
 
-    /// Counts an attempt, or returns an error if it is too early.
+    /// Counts an attempt, or returns an error if the attempt comes too early.
     fn begin(&self) -> Result<()> {
         self.check()?;
         let wait = self.next().saturating_duration_since(Instant::now());

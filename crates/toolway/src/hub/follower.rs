@@ -17,18 +17,19 @@ use crate::client::calls::watch::Heard;
 use crate::client::{Change, Client, ClientBuilder, Target, Watch};
 use crate::ground::error::{Chain, Error, ErrorKind, Result};
 
-/// Follows one server until it is aborted.
+/// The task that follows one server. It runs until it is aborted or, for a client that the application supplied, until
+/// that client is closed.
 pub(crate) struct Follower {
     hub: Arc<Shared>,
     member: Arc<Member>,
-    /// How to connect to the server, and the builder of its client. `None` if the application supplied the client,
-    /// which then connects by itself.
+    /// How to connect to the server, and the builder of its client. `None` if the application supplied the client: such
+    /// a client connects by itself.
     reach: Option<(Target, ClientBuilder)>,
     orders: mpsc::Receiver<Refresh>,
     /// Callers that wait until all lists were read again.
     waiting: Vec<Refresh>,
-    /// `true` if the last attempt to watch for changes failed without a refusal of the server. Further failures are
-    /// then not logged.
+    /// `true` if the last attempt to watch for changes failed without a refusal of the server. While this is `true`,
+    /// further failures are not logged.
     was_deaf: bool,
 }
 

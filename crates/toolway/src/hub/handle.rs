@@ -15,7 +15,7 @@ use crate::ground::error::Result;
 /// A client of many servers that is used like a client of one server. Cloning it is cheap; all clones are the same hub.
 ///
 /// Dropping the last clone closes all connections and stops the programs that were started for them.
-/// [`close_all`](Hub::close_all) does the same and waits until it is done.
+/// [`close_all`](Hub::close_all) also closes all connections, and waits until they are closed.
 ///
 /// ```
 /// # use toolway::prelude::*;

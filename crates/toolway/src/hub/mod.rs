@@ -1,8 +1,9 @@
 //! A client of many servers: which servers there are, which elements they have, and how they are kept connected.
 //!
 //! A [`Hub`] connects to all servers of a file, or to servers that the program adds, and makes one list of their
-//! elements. Names have the form `server__tool`; each one leads back to its server, and names never collide. A server
-//! that cannot be reached does not affect the others: its calls fail, and the hub reconnects to it automatically.
+//! elements: tools, prompts and resources. Names in this list have the form `server__tool`. Each name leads back to its
+//! server, and names never collide. A server that cannot be reached does not affect the others: calls to that server
+//! fail, and the hub reconnects to it automatically.
 //!
 //! ```
 //! use serde_json::json;

@@ -60,7 +60,7 @@ impl Drop for Random {
 const HOSTILE: [&str; 16] =
     ["a", "b", "_", "__", "-", ".", " ", "/", "é", "\0", "\u{202e}", "server", "🦀", "A", "_a", "x-aaaaaaaa"];
 
-/// Creates servers and elements. Some of them have the joined name of another as their own name.
+/// Creates servers and elements. Some names equal the joined name of another element, or a part of it.
 fn hostile(random: &mut Random, rules: &NameRules) -> BTreeMap<String, Vec<String>> {
     let mut servers: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for _ in 0..=random.below(12) {

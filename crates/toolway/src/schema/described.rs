@@ -7,7 +7,7 @@ use toolway_schema::Schema;
 
 use super::generate::{Generator, input_schema_of};
 
-/// Returns the values of an enum without data, or of an `Option` of one, as `serde` writes them.
+/// Returns the values of an enum without data, or of an `Option` of such an enum, as `serde` writes them.
 pub(crate) fn variants(describe: impl FnOnce(&mut Generator) -> Value) -> Option<Vec<String>> {
     described(describe).listed()
 }

@@ -99,10 +99,10 @@ pub fn input_schema_of<T: DeserializeOwned + JsonSchema>() -> InputSchema {
         input.properties.extend(properties.remove_entry(*name));
     }
     input.properties.extend(properties);
-    // Aliases of a field are not in its schema.
+    // The fields that `serde` names include aliases, which are not in the schema.
     input.names.read.extend(fields.iter().map(|name| (*name).to_owned()));
     input.names.read.extend(input.properties.iter().map(|(name, _)| name.clone()));
-    // A field with a default may be hidden from callers.
+    // A schema that replaces this one may leave out fields with a default, to hide them from callers.
     input.names.expected.clone_from(&input.required);
     if is_open {
         input.rest.remove("additionalProperties");

@@ -41,8 +41,8 @@
 //!
 //! # A backend of your own
 //!
-//! Implement [`Store`] and run `contract::check` in a test; its page shows how. These requirements of the contract are
-//! easy to get wrong:
+//! Implement [`Store`] and run `contract::check` in a test; the documentation of `contract` shows how. These
+//! requirements of the contract are easy to get wrong:
 //!
 //! - [`swap`](Store::swap) and [`append`](Store::append) are atomic, also when two processes call them at the same time
 //!   and when their future is dropped.

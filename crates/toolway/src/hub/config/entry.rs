@@ -33,7 +33,7 @@ pub struct ServerConfig {
     pub timeout: Option<Duration>,
     /// The maximum size of a message to or from the server, in bytes (`maxMessage`).
     pub max_message: Option<usize>,
-    /// Members that have no meaning here, in the order of the file: `autoApprove`, `trust`, `oauth`, …
+    /// Members that this library does not use, in the order of the file: `autoApprove`, `trust`, `oauth`, …
     pub other: Vec<(String, RawJson)>,
     pub(crate) tools: Arc<Choice>,
     pub(super) endpoint: Endpoint,
@@ -42,7 +42,7 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
-    /// Returns the file that describes the server, if it was read from one.
+    /// Returns the file that describes the server, if the configuration was read from a file.
     pub fn file(&self) -> Option<&Path> {
         self.origin.file.as_deref()
     }

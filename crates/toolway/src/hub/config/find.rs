@@ -1,7 +1,7 @@
 //! Which file contains the server with a given name?
 //!
-//! The files of the project in the current directory are searched first, without its parent directories; then the files
-//! of the user. The first file that contains the name is used.
+//! The files of the project in the current directory are searched first, then the files of the user. Parent directories
+//! are not searched. The first file that contains the name is used.
 
 use std::fmt::Write;
 use std::io::ErrorKind;
@@ -175,7 +175,7 @@ impl Config {
 /// first. Returns nothing if the file does not exist or contains no servers.
 fn servers_in(host: Host, file: &Path, places: &Places) -> Result<Vec<Vec<Outcome>>, ConfigError> {
     match std::fs::metadata(file) {
-        // Anything but a regular file, such as a pipe, could block and is ignored.
+        // Only regular files are read: reading from a pipe, for example, could block.
         Ok(metadata) if !metadata.is_file() => return Ok(Vec::new()),
         Ok(_) => {}
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {

@@ -11,7 +11,7 @@
 //! | frameworks | any | `[{"command", "args"}]`, or an object of servers by name at the top level |
 //!
 //! The format is recognised by its content, not by the file's name, so each format is accepted in any file. Comments
-//! and trailing commas are accepted. Members that have no meaning here are kept in [`ServerConfig::other`].
+//! and trailing commas are accepted. Members that this library does not use are kept in [`ServerConfig::other`].
 //!
 //! A file is read in two steps. [`Config::parse`] reports all mistakes in it together. [`ServerConfig::resolve`]
 //! replaces the [variables](Variables) of one server and returns what is needed to connect. A server whose token is

@@ -23,7 +23,7 @@ pub(super) struct Spot<'s> {
     pub(super) node: Node<'s>,
 }
 
-/// Finds the servers in a file of any format. Returns `None` if the file has no member or list for servers.
+/// Finds the servers in a file of any format. Returns `None` if the file does not have a known format.
 pub(super) fn layout<'s>(root: Node<'s>, mistakes: &mut Mistakes) -> Option<Layout<'s>> {
     let mut layout = Layout { places: Vec::new(), inputs: Vec::new() };
     if root.is_list() {
@@ -182,7 +182,7 @@ fn option(node: Node<'_>) -> Option<String> {
     value.scalar().ok()
 }
 
-/// Returns a name for a server without one: the name of the program or the host, with a number if it is taken.
+/// Returns a name for a server without a name: the name of its program or host, with a number if that name is taken.
 pub(super) fn name_for(endpoint: &Endpoint, taken: &HashSet<String>) -> String {
     let name = match endpoint {
         Endpoint::Command { program, args, .. } => {

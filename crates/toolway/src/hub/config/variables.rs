@@ -95,8 +95,9 @@ impl Default for Variables {
 }
 
 impl Variables {
-    /// Takes the variables from a function instead of the environment. The home directory and the current directory are
-    /// then unknown, unless they are set.
+    /// Takes the variables from a function instead of the environment. `${userHome}` is then unknown unless
+    /// [`home`](Self::home) sets it. `${workspaceFolder}` is then known only for files of a project, or if
+    /// [`workspace`](Self::workspace) sets it.
     pub fn from_fn(lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self { lookup: Arc::new(lookup), answer: None, workspace: None, here: None, home: None }
     }

@@ -178,7 +178,7 @@ impl Uris {
 }
 
 /// The servers that claim a text as a resource, and those that claim it as the beginning of a template. `above` are the
-/// servers with a template that begins with this text or a prefix of it; `below` are the servers with a claim that
+/// servers with a template whose beginning is this text or a prefix of it. `below` are the servers with a claim that
 /// starts with this text.
 #[derive(Debug, Clone, Copy, Default)]
 struct Claims<'s> {

@@ -1,8 +1,8 @@
 //! Does a store fulfil the contract? The test suite that every backend must pass.
 //!
 //! [`check`] runs a case for every sentence of the documentation of [`Store`] and
-//! [`Subscription`](super::Subscription). The cases are in `values`, `logs` and `channels`; the name of each states its
-//! requirement. A backend runs all of them as one test:
+//! [`Subscription`](super::Subscription). The cases are in `values`, `logs` and `channels`; the name of each case
+//! states its requirement. A backend runs all cases as one test:
 //!
 //! ```
 //! use toolway::store::{Memory, contract};
