@@ -2,8 +2,9 @@
 
 use tokio::sync::oneshot;
 
-/// Runs the work on a thread of its own and waits for the result. The waiting task can be dropped, and the program
-/// can exit while the thread still blocks. With a blocking thread of the runtime, shutdown would wait for it.
+/// Runs the work on a thread of its own and waits for the result. The waiting task can be dropped, and the program can
+/// exit while the thread still blocks. A blocking thread of the runtime would delay the exit, because the runtime waits
+/// for such threads.
 pub(crate) async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = oneshot::channel();
     std::thread::spawn(move || {

@@ -1,7 +1,7 @@
 //! What does the command line accept?
 //!
-//! `toolway`, which is told where a server is, and an author's own program, which is a server, have the same
-//! commands. The differences are in [`Kind`].
+//! The program `toolway` works with any server, which the command line names. An author's own program works with the
+//! server that is built into it. Both have the same commands; [`Kind`] holds the differences.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Which known name did the user of a misspelled name probably mean?
+//! Which known name did the user probably mean with a misspelled name?
 
 use crate::failure::Failure;
 

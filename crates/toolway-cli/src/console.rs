@@ -20,7 +20,7 @@ pub(crate) struct Console {
     pub(crate) is_verbose: bool,
     /// `true` if the user can be asked.
     pub(crate) may_ask: bool,
-    /// The progress bar on the last line of stderr. It is cleared before anything else is written there.
+    /// The progress bar on the last line of stderr. The bar is cleared before anything else is written to stderr.
     bar: Arc<Mutex<Bar>>,
 }
 
@@ -36,8 +36,8 @@ impl Console {
         self.bar.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes a result. On a terminal, control characters are escaped, because a server must not control it. Programs
-    /// get every byte.
+    /// Writes a result. On a terminal, control characters are escaped, because a server must not control the terminal.
+    /// Other programs get every byte unchanged.
     pub(crate) fn result(&self, text: &str) -> Result<()> {
         if io::stdout().is_terminal() {
             self.bytes(neutral(text).as_bytes())

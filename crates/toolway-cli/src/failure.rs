@@ -14,14 +14,14 @@ pub(crate) struct Failure {
     pub(crate) fault: Fault,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
-    /// `true` if a person has already seen it, as a part of a longer output.
+    /// `true` if the user has already seen the failure, as a part of a longer output.
     pub(crate) is_shown: bool,
 }
 
-/// The kind of a failure. Each has an exit code, and a name for programs.
+/// The kind of a failure. Each kind has an exit code, and a name for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The command line is wrong, or something on this machine.
+    /// The command line is wrong, or something on this machine is wrong, such as a file that cannot be written.
     Usage,
     /// The requested item does not exist.
     NotFound,

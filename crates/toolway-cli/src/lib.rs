@@ -128,7 +128,7 @@ pub trait IntoServer {
     ///
     /// # Errors
     ///
-    /// The server cannot be built.
+    /// Returns an error if the server cannot be built.
     fn into_server(self) -> toolway::Result<Server>;
 }
 

@@ -6,8 +6,9 @@ use toolway::types::Progress;
 
 use crate::terminal::neutral_line;
 
-/// The width of the bar, and the maximum width of the whole line, in characters.
+/// The width of the bar, in characters.
 const BAR: usize = 24;
+/// The maximum width of the whole line, in characters, before it is truncated.
 const LINE: usize = 78;
 
 /// A progress bar on the last line of a terminal.

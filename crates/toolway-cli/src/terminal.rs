@@ -1,7 +1,7 @@
 //! What may be shown on a terminal?
 //!
-//! A terminal executes control characters, and a server may not be trusted: its texts could clear the screen, imitate
-//! messages of this program, or write to the clipboard. So control characters are shown as escapes.
+//! A terminal executes control characters. Texts of an untrusted server could clear the screen, imitate messages of
+//! this program, or write to the clipboard. So control characters are shown as escapes.
 
 use std::borrow::Cow;
 use std::fmt::Write;

@@ -54,7 +54,7 @@ impl Connector for Server {
 
 /// A transport that calls the server directly.
 struct Direct {
-    /// The server's decision to admit the client, made as on a pipe.
+    /// The server's decision to admit the client, made as for a client on a pipe.
     admission: Result<Box<Arrival>, Refuse>,
     /// The maximum size of a reply in bytes.
     max_message: AtomicUsize,
@@ -70,7 +70,7 @@ struct Hearing {
 }
 
 impl Hearing {
-    /// Delivers a message that the server sent during a request, or without one.
+    /// Delivers a message that the server sent during a request or, if `during` is `None`, outside of requests.
     fn deliver(&self, frame: Option<Vec<u8>>, during: Option<&Id>) {
         let Some(frame) = frame else { return };
         let (Some(inbox), Ok(message)) = (self.inbox.get(), self.conversation.read_one(&frame.into())) else {
@@ -149,7 +149,7 @@ impl Direct {
                 reply = &mut work => break reply,
             }
         };
-        // Messages that the request sent come before its reply.
+        // Messages that the server sent during the request are delivered before the reply.
         while let Ok(said) = said.try_recv() {
             self.hearing.deliver(said.into_frame(), during);
         }

@@ -31,7 +31,7 @@
 //!
 //! - [`tool`](macro@tool), [`resource`](macro@resource), [`prompt`](macro@prompt): make a tool, a resource or a prompt
 //!   of a function or a struct.
-//! - [`service`](macro@service): does the same for the methods of one shared value.
+//! - [`service`](macro@service): makes tools, resources and prompts of the methods of one shared value.
 //! - [`server::Parameter`]: the parameters that handlers may take; [`Ctx`] is the current call, [`State`] a value of
 //!   the application.
 //! - [`server::IntoToolResult`], [`server::IntoResource`], [`server::IntoPrompt`]: the types that handlers may return.
@@ -40,8 +40,8 @@
 //! - [`Ctx::ask`]: asks the user a question; [`Ctx::once`]: work that is not repeated when the function runs again with
 //!   the answer; [`Form`]: a form that a user can fill in, made of [`FormField`]s.
 //! - [`Completer`], [`Completing`]: suggest values of arguments while the user types.
-//! - [`ToolEntry`], [`ResourceEntry`], [`PromptEntry`]: the same without macros, for elements that are known only at
-//!   run time.
+//! - [`ToolEntry`], [`ResourceEntry`], [`PromptEntry`]: tools, resources and prompts without macros, for elements that
+//!   are known only at run time.
 //!
 //! The server itself:
 //!
@@ -66,7 +66,7 @@
 //! - [`Error`]: the error type, with its kind and causes.
 //! - [`types`], [`capability`]: the types of the protocol; the protocol itself is in the crate `toolway_protocol`.
 //!
-//! The [guides](https://github.com/toolway/toolway/tree/main/docs/guide) explain the same step by step. [Asking and
+//! The [guides](https://github.com/toolway/toolway/tree/main/docs/guide) explain these items step by step. [Asking and
 //! replay](https://github.com/toolway/toolway/blob/main/docs/concepts/asking-and-replay.md) explains why a function
 //! that asks a question runs again.
 //!

@@ -1,7 +1,7 @@
 //! Helpers for tests of servers and clients.
 //!
-//! [`connect`] connects a client to a server in memory. [`each_wire`] runs a test over each era and each transport.
-//! [`ctx`] and [`ctx_answering`] create a [`Ctx`] for functions that are called directly, without a client.
+//! [`connect`] connects a client to a server in memory. [`each_wire`] runs a test over several protocol revisions and
+//! transports. [`ctx`] and [`ctx_answering`] create a [`Ctx`] for functions that are called directly, without a client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ pub fn ctx(server: &Server) -> Ctx {
 ///
 /// An answer is the content of the form, or `null` to decline. It is checked against the form as usual. The keys
 /// `"roots"` and `"sample"` are for roots and for requests to the model; their answer is the whole result that a client
-/// would send. A question without an answer here fails with
+/// would send. A question without an answer in `answers` fails with
 /// [`AskErrorKind::Unanswered`](crate::AskErrorKind::Unanswered).
 ///
 /// ```
@@ -147,10 +147,11 @@ fn in_call(server: &Server, peer: Peer, asking: Asking) -> Ctx {
     ctx
 }
 
-/// Runs `test` on every wire: the newest revision of each era in memory, over a pipe and over HTTP, and the older
-/// revisions in memory.
+/// Runs `test` on every wire. A wire is a protocol revision over a transport. The newest revision, and the newest
+/// revision with a handshake, are tested in memory, over a pipe and over HTTP. The older revisions are tested in
+/// memory.
 ///
-/// A test of behaviour does not depend on its wire. If it fails, the panic message names the wire.
+/// The behaviour of a server should be the same on every wire. If the test fails, the panic message names the wire.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -180,7 +181,7 @@ pub async fn each_wire(server: &Server, test: impl AsyncFn(Client)) {
 }
 
 /// Runs a test as [`each_wire`] does, with clients from your own builder: for example, clients that answer questions of
-/// the server. The wire sets their revision.
+/// the server. The wire sets the protocol revision of the clients.
 ///
 /// ```
 /// use toolway::client::Answer;
@@ -201,8 +202,8 @@ pub async fn each_wire_as(builder: ClientBuilder, server: &Server, test: impl As
     on(builder, server, Wire::all(), test).await;
 }
 
-/// Runs a test over every wire with sessions, where the server remembers its client and can send messages outside of
-/// requests: those of the handshake era.
+/// Runs a test as [`each_wire`] does, but only with the revisions that have sessions, up to 2025-11-25. With these
+/// revisions, the server remembers its client and can send messages outside of requests.
 ///
 /// # Panics
 ///

@@ -1,5 +1,5 @@
-//! What does the compiler report if a program uses a client and the feature is off? The name of the feature to switch
-//! on.
+//! What does the compiler report if a program uses a client and the feature `client` is off? A message that names the
+//! feature.
 //!
 //! The names below are aliases of types that do not exist: they are associated types of a trait that has no
 //! implementation. The trait's diagnostic message appears at each use.

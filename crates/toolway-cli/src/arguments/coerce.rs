@@ -10,8 +10,8 @@ use crate::closest::did_you_mean;
 /// The maximum depth of nested lists.
 const MAX_DEPTH: usize = 4;
 
-/// Reads a text in the type of the schema. If the schema requires a string, the text is taken literally. If it has no
-/// type, the text is read as JSON if possible.
+/// Converts a text to the type that the schema requires. If the schema requires a string, the text is taken literally.
+/// If the schema has no type, the text is read as JSON if possible.
 pub(super) fn coerce(text: &str, schema: &Schema) -> Result<RawJson, String> {
     coerce_within(text, schema, 0)
 }
@@ -102,7 +102,7 @@ fn boolean(word: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns a number with its original spelling, if it is valid JSON. The receiver decides which numbers it can
+/// Parses a number. A number that is valid JSON keeps its spelling, because the server decides which numbers it can
 /// represent.
 fn number(word: &str, is_whole: bool) -> Option<RawJson> {
     let word = word.strip_prefix('+').unwrap_or(word);

@@ -1,7 +1,7 @@
 //! How do words of the command line become the arguments of a tool?
 //!
-//! This may read files and stdin, which can block indefinitely. A command that can be interrupted does it
-//! [`apart`](crate::apart).
+//! Arguments may come from files and from stdin, and reading them can block indefinitely. A command that can be
+//! interrupted therefore builds the arguments in a call of [`apart`](crate::apart).
 //!
 //! | file | question |
 //! |---|---|
@@ -33,8 +33,8 @@ pub(crate) use self::signature::{of_prompt, of_tool, one_line, prompt_line};
 /// The maximum size of a file that becomes an argument.
 const MAX_FILE: u64 = 64 << 20;
 
-/// Builds the arguments of a tool from words. A JSON object is sent unchanged: the user may want to see how the
-/// server responds to it.
+/// Builds the arguments of a tool from words. A JSON object is sent unchanged and unchecked, because the user may want
+/// to see how the server responds to invalid arguments.
 pub(crate) fn for_tool(tool: &Tool, words: &[String], input_json: Option<&str>) -> Result<RawJson> {
     match (input_json, words) {
         (None, [object]) if object.trim_start().starts_with('{') => whole(object, "the arguments"),
@@ -192,8 +192,8 @@ fn put(arguments: &mut Keyed<Grown>, schema: &Schema, tool: &str, word: &str) ->
     insert(arguments, &path, value.map_err(wrong)?, is_list).map_err(wrong)
 }
 
-/// Returns the path of names to an argument. If the schema has the whole key as a name, its dots do not separate
-/// names.
+/// Returns the path of names to an argument. If the schema has an argument with the whole key as its name, the dots in
+/// the key do not separate names.
 fn path<'k>(schema: &Schema, key: &'k str) -> Vec<&'k str> {
     match schema.property(key) {
         Some(_) => vec![key],

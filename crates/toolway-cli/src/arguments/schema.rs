@@ -7,7 +7,7 @@ use toolway_schema::{Schema, Types};
 /// The maximum depth of nested lists in a description.
 const MAX_DEPTH: usize = 2;
 
-/// Reads the schema of a tool's arguments. One that cannot be read allows anything.
+/// Reads the schema of a tool's arguments. A schema that cannot be read allows any value.
 pub(crate) fn read(text: &RawJson) -> Schema {
     Schema::of(&text.decode().unwrap_or_default())
 }
@@ -54,7 +54,7 @@ pub(crate) fn may_be(schema: &Schema, types: Types) -> bool {
     schema.types().is_some_and(|said| said.has(types))
 }
 
-/// Returns a value as a person would write it.
+/// Returns a value as a person would write it: a string without quotes, any other value as JSON.
 pub(crate) fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -121,7 +121,7 @@ fn text(field: &Field, line: &str) -> Result<Value, String> {
 
 /// Returns the choice with this number, value or name.
 fn choose(choices: &[Choice], word: &str) -> Result<String, String> {
-    // A value that looks like a number takes precedence over the number of a line.
+    // A value that looks like a number takes precedence over the number of a choice.
     if let Some(choice) = choices.iter().find(|choice| choice.value == word) {
         return Ok(choice.value.clone());
     }

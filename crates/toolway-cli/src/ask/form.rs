@@ -26,7 +26,8 @@ pub(super) async fn fill(
     answer.unwrap_or_else(|answer| answer)
 }
 
-/// Asks for all fields until the user confirms them. An error is the answer to the whole question.
+/// Asks for all fields until the user confirms them. If the user declines or cancels, returns that as the answer to the
+/// whole form.
 async fn fields(
     form: &FormSchema,
     lines: &mut Lines,
@@ -48,7 +49,8 @@ async fn fields(
     }
 }
 
-/// Asks for one field until its value is valid. An error is the answer to the whole question.
+/// Asks for one field until its value is valid. If the user declines or cancels, returns that as the answer to the
+/// whole form.
 async fn ask(
     name: &str,
     field: &Field,

@@ -22,13 +22,13 @@ pub(super) fn typed() -> Lines {
     lines
 }
 
-/// Waits for a line. An error is the answer to the whole question: the user declined or cancelled it.
+/// Waits for a line. If the user declines or cancels, returns that as the answer to the whole question.
 pub(super) async fn hear(lines: &mut Lines) -> Result<String, Answer> {
     let Some(line) = lines.recv().await else { return Err(Answer::cancel()) };
     match line.trim() {
         ":d" => Err(Answer::decline()),
         ":c" => Err(Answer::cancel()),
-        // Two colons at the beginning are a literal colon.
+        // Two colons at the beginning stand for one literal colon.
         text if text.starts_with("::") => Ok(text[1..].to_owned()),
         text => Ok(text.to_owned()),
     }

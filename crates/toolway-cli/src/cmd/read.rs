@@ -39,7 +39,8 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, read: Read<K>) -> Res
     .await
 }
 
-/// Returns whether the error may mean that the resource does not exist. Each era has a different code for it.
+/// Returns whether the error may mean that the resource does not exist. Protocol revisions use different error codes
+/// for an unknown resource.
 fn is_not_found(error: &Error) -> bool {
     error.code().is_some_and(|code| code == Code::RESOURCE_NOT_FOUND || code == Code::INVALID_PARAMS)
 }

@@ -59,7 +59,7 @@ impl Serve for ServeAny {
             let shown = directory.display().to_string();
             let server = files::server(&directory, self.all, access)
                 .map_err(|error| Failure::usage(format!("{shown} cannot be served: {}", chain(&error))))?;
-            // A host starts the server in another directory.
+            // A host starts the server in another directory, so the path must be absolute.
             let absolute = std::path::absolute(&directory).unwrap_or(directory);
             let mut arguments = vec!["serve".to_owned(), absolute.display().to_string()];
             arguments.extend(self.write.then(|| "--write".to_owned()));
@@ -125,8 +125,8 @@ async fn serve_http(served: &Served, service: HttpService, address: SocketAddr) 
         ))
     })?;
     let address = listener.local_addr().map_err(toolway::Error::from)?;
-    // The first poll of a signal future installs its handler. Both are polled before the instructions are printed,
-    // because the user may press Ctrl-C while reading them.
+    // The first poll of a signal future installs the signal handler. Both futures are polled before the instructions
+    // are printed, because the user may press Ctrl-C while reading the instructions.
     let (mut told, mut twice) = (pin!(told_to_stop()), pin!(told_twice()));
     let _pending = poll_fn(|cx| Poll::Ready(told.as_mut().poll(cx))).await;
     let _pending = poll_fn(|cx| Poll::Ready(twice.as_mut().poll(cx))).await;
@@ -144,13 +144,13 @@ async fn serve_http(served: &Served, service: HttpService, address: SocketAddr) 
     }
 }
 
-/// Waits for the second signal: the user does not want to wait for running calls.
+/// Waits for a second shutdown signal, with which the user ends the program without waiting for running calls.
 async fn told_twice() {
     told_to_stop().await;
     told_to_stop().await;
 }
 
-/// Returns a complete command for a call in the newest revision.
+/// Returns a `curl` command that calls a tool with the newest protocol revision.
 fn curl_line(address: SocketAddr, tool: &str, arguments: &serde_json::Value) -> String {
     let version = toolway::ProtocolVersion::LATEST;
     let body = json!({
@@ -170,8 +170,8 @@ fn curl_line(address: SocketAddr, tool: &str, arguments: &serde_json::Value) -> 
     )
 }
 
-/// Returns the entry for a host's configuration file. Hosts start programs with a minimal PATH, so the path is
-/// absolute.
+/// Returns the entry for a host's configuration file. Hosts start programs with a minimal PATH, so the path of the
+/// program is absolute.
 fn host_entry(served: &Served) -> Result<String> {
     let program = std::env::current_exe().map_err(toolway::Error::from)?;
     let entry = json!({"mcpServers": {&*served.entry: {"command": program, "args": served.arguments}}});

@@ -1,5 +1,5 @@
-//! Which properties of a server cause problems for models? They work here, but some models refuse or misunderstand
-//! them.
+//! Which properties of a server cause problems for models? These properties work with this client, but some models
+//! refuse or misunderstand them.
 
 use std::collections::HashSet;
 
@@ -13,15 +13,18 @@ use crate::place::listing::Lists;
 use crate::show::size;
 use crate::terminal::neutral_line;
 
-/// The maximum length of a name and of a description that the models of every vendor accept.
+/// The maximum length of a tool's name that the models of every vendor accept, in bytes.
 const MAX_NAME: usize = 64;
+/// The maximum length of a tool's description that the models of every vendor accept, in characters.
 const MAX_DESCRIPTION: usize = 1024;
 
-/// The number of tools, and the length of all descriptions together, above which models choose badly.
+/// The number of tools above which models choose badly.
 const MANY_TOOLS: usize = 40;
+/// The size of all tool definitions together, as JSON in bytes, above which the report has a warning. Every
+/// conversation of a model carries the definitions.
 const MUCH_TEXT: usize = 40_000;
 
-/// Returns the findings: the item, and what should be improved.
+/// Returns the findings. Each has the name of an item and a sentence that says what should be improved.
 pub(super) fn of(lists: &Lists) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let tools = lists.tools.as_deref().unwrap_or_default();

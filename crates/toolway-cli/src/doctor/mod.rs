@@ -1,7 +1,7 @@
 //! What is wrong with a server, or with the connection to it, and how can it be fixed?
 //!
-//! The steps of a connection are checked in order. The first step that fails is the answer: nothing can be checked
-//! after it.
+//! The steps of a connection are checked in order. The first step that fails is the diagnosis, because the steps after
+//! it cannot be checked.
 //!
 //! | file | question |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | `report.rs` | How are the results reported, to people and to programs? |
 //! | `address.rs` | Can the address of a URL be reached? |
 //! | `program.rs` | Can the program be found? |
-//! | `talk.rs` | Does the server answer, in which era, and what does it list? |
+//! | `talk.rs` | Does the server answer, with which protocol revisions, and what does it list? |
 //! | `session.rs` | Does the server recognize a session over every connection? |
 //! | `verdict.rs` | If connecting failed, which step was it, and what may help? |
 //! | `findings.rs` | Which properties of a server cause problems for models? |

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use crate::console::Console;
 use crate::failure::{Failure, Fault, Result};
 
-/// The results so far. People see each step as soon as it is finished: a slow step is the one to investigate.
+/// The results so far. People see each step as soon as it is finished: while a step is slow, its result is missing, so
+/// the user sees which step to investigate.
 pub(super) struct Report<'c> {
     console: &'c Console,
     wants_json: bool,
@@ -78,7 +79,8 @@ impl<'c> Report<'c> {
         self.tell(&words('–', name, [why.to_owned()]))
     }
 
-    /// Reports a step that failed, and how it may be fixed. Nothing can be checked after it.
+    /// Reports a step that failed, and how it may be fixed. The caller returns the failure and skips the remaining
+    /// steps.
     pub(super) fn failed(&mut self, step: Step, fault: Fault, what: &str, fix: &str) -> Failure {
         let ms = millis(step.since.elapsed());
         self.steps

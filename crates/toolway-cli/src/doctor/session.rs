@@ -11,8 +11,8 @@ use super::report::{Report, Step};
 use crate::failure::{Fault, Result, chain};
 use crate::place::{Address, FAREWELL};
 
-/// The number of requests after those that open a session. If a balancer chooses randomly between two servers, all of
-/// them reach the right one about once in 500 times.
+/// The number of requests that are sent after the session was opened. If a balancer chooses randomly between two
+/// servers, all requests reach the server that opened the session about once in 500 times.
 const REQUESTS: u32 = 8;
 
 /// The result of the check.
@@ -81,7 +81,7 @@ pub(super) const FIX: &str = "several servers seem to share this address, and ea
     common store, or let the balancer send all requests of a session to the same server";
 
 impl Found {
-    /// Returns the revision of the session, if it belongs to another era than that of the client.
+    /// Returns the revision of the session, if the client itself uses a revision without sessions.
     pub(super) fn other_era(&self, client: &Client) -> Option<ProtocolVersion> {
         match self {
             Self::Kept(version) if version.era() != client.protocol_version().era() => Some(*version),
@@ -92,7 +92,7 @@ impl Found {
     pub(super) fn tell(&self, report: &mut Report<'_>, step: Step) -> Result<()> {
         match self {
             Self::Kept(_) => {
-                // Two more requests opened the session.
+                // Opening the session took two more requests.
                 let number = REQUESTS + 2;
                 report.well(
                     step,

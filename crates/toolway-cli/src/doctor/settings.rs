@@ -5,7 +5,8 @@ use std::env;
 use crate::args::Talk;
 use crate::place::{BEARER, Place, Way};
 
-/// Variables that other clients use and this one ignores: a user who relies on them should know.
+/// Environment variables that other clients use and this client ignores. They are reported, because a user may rely on
+/// them.
 const UNUSED: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
 
 /// Returns the names and values of the settings.

@@ -1,4 +1,4 @@
-//! Does the server answer, in which era, and what does it list?
+//! Does the server answer, with which protocol revisions, and what does it list?
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -50,11 +50,11 @@ pub(super) async fn examine(
     outcome
 }
 
-/// The lines on the stdout of a program that are not messages. Clones share them.
+/// The lines that a program wrote to its stdout although they are not messages. Clones share the lines.
 #[derive(Debug, Clone, Default)]
 struct StrayLines(Arc<Mutex<Vec<String>>>);
 
-/// The maximum number of lines that are kept.
+/// The maximum number of lines in [`StrayLines`].
 const MAX_STRAY: usize = 100;
 
 impl StrayLines {
@@ -103,7 +103,7 @@ fn steps(place: &Place) -> &'static [&'static str] {
     }
 }
 
-/// Reports that the steps before the failed one succeeded.
+/// Reports that all steps before the step `failed` succeeded.
 fn before(report: &mut Report<'_>, place: &Place, failed: &str) -> Result<()> {
     for name in steps(place).iter().copied().take_while(|name| *name != failed) {
         match (name, &place.way) {
@@ -127,8 +127,8 @@ fn fail(report: &mut Report<'_>, place: &Place, mut step: Step, error: &Error) -
     report.failed(step, verdict.fault, &verdict.what, &verdict.fix)
 }
 
-/// Returns the handshake revision that a stateless server also supports, if there is one. For servers that are not
-/// reached over HTTP.
+/// Returns the revision with a handshake (2025-11-25 or older) that a server also supports, if the client uses a
+/// stateless revision. For servers that are not reached over HTTP.
 async fn other_era(
     place: &Place,
     builder: ClientBuilder,
@@ -241,7 +241,7 @@ async fn lists(client: &Client) -> (Lists, Vec<Trouble>) {
     (Lists { tools, resources, templates, prompts }, troubles)
 }
 
-/// Reads a list that the server offers. A failed list does not prevent the others, unless the server does not answer
+/// Reads a list that the server offers. If one list fails, the others are still read, unless the server did not answer
 /// at all.
 async fn read<T>(
     is_there: bool,

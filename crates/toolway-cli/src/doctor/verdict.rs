@@ -117,7 +117,8 @@ fn of_command(error: &Error) -> (&'static str, Fault, &'static str) {
     }
 }
 
-/// Finds the reason why an answer was not understood. `otherwise` is the advice if the error does not tell.
+/// Finds the reason why an answer was not understood. `otherwise` is the advice for an error that does not reveal the
+/// reason.
 fn of_speech(error: &Error, otherwise: &'static str) -> (&'static str, Fault, &'static str) {
     let fault = match Fault::of(error) {
         Fault::ToolError => Fault::Unreachable,

@@ -2,8 +2,8 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `mod.rs` | Which resources and tools does it have? |
-//! | `shelf.rs` | What is in the directory, and which of it may be seen? |
+//! | `mod.rs` | Which resources and tools does the file server have? |
+//! | `shelf.rs` | What is in the directory, and which parts of it are visible to clients? |
 //! | `walk.rs` | Which files are below a directory, in which order? |
 //! | `pattern.rs` | Which names does a pattern match? |
 
@@ -25,8 +25,9 @@ use self::pattern::Pattern;
 use self::shelf::{Entry, Shelf};
 use self::walk::Hidden;
 
-/// The maximum number of files on one page, and in the result of one search.
+/// The maximum number of files on one page of the list of resources.
 const PAGE: usize = 100;
+/// The maximum number of files in the result of one search.
 const MAX_FOUND: usize = 500;
 
 /// The allowed operations on the files.

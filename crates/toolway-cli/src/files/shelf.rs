@@ -1,8 +1,8 @@
-//! What is in the directory, and which of it may be seen?
+//! What is in the directory, and which parts of it are visible to clients?
 //!
 //! Every path from a client is opened below the directory by `cap-std`. It refuses absolute paths, and every `..` and
-//! link that leads outside, even if files are moved at the same time. A check before the read could not guarantee
-//! that.
+//! link that leads outside, even if files are moved at the same time. A check of the path before the file is opened
+//! could not guarantee that.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -98,7 +98,7 @@ impl Shelf {
     /// Returns the content of a file.
     pub(super) fn read(&self, path: &Path) -> Result<Vec<u8>, Refused> {
         let path = self.inside(path).ok_or(Refused::NoFile)?;
-        // Anything else than a file, such as a named pipe, is not opened: that could block forever.
+        // Only regular files are opened: opening a named pipe, for example, could block forever.
         let about = self.directory.metadata(&path).map_err(|_| Refused::NoFile)?;
         if !about.is_file() {
             return Err(Refused::NoFile);
@@ -139,8 +139,8 @@ impl Shelf {
         Ok(entries)
     }
 
-    /// Returns the files whose paths are wanted, with their sizes, in a fixed order after `after`; at most `most`.
-    /// Returns also whether these are all.
+    /// Returns at most `most` files whose paths are accepted by `wanted`, with their sizes. The files have a fixed
+    /// order; only those after the path `after` are returned. Also returns `true` if there are no more such files.
     pub(super) fn files(
         &self,
         after: Option<&str>,
@@ -150,7 +150,8 @@ impl Shelf {
         walk::files(&self.directory, self.hidden, after.map(Path::new), most, &wanted)
     }
 
-    /// Writes a file, completely or not at all.
+    /// Writes a file. With `overwrite`, the file is written completely or not at all; without it, a failed write can
+    /// leave an incomplete new file.
     pub(super) fn write(&self, path: &Path, bytes: &[u8], overwrite: bool) -> Result<(), Refused> {
         if bytes.len() as u64 > MAX_FILE {
             return Err(Refused::TooLong);
@@ -181,16 +182,17 @@ impl Shelf {
                 .map_err(failed)?;
             return file.write_all(bytes).map_err(failed);
         }
-        // Readers see either the old file or the new one.
+        // The content goes to a temporary file, which then replaces the old file. So readers see either the old file or
+        // the new one.
         let part = path.with_file_name(part_name());
         let options = &mut OpenOptions::new();
         let opened = self.directory.open_with(&part, options.write(true).create_new(true));
         let mut file = opened.map_err(|error| match error.kind() {
-            // The temporary file exists, not the file to write.
+            // The file that already exists is the temporary file, not the file to write.
             io::ErrorKind::AlreadyExists => Refused::Failed(io::ErrorKind::ResourceBusy),
             _ => failed(error),
         })?;
-        // The permissions are kept, and are set before the file has any content.
+        // The new file gets the permissions of the old one before it has any content.
         let allowed = before.map_or(Ok(()), |permissions| file.set_permissions(permissions));
         let written = allowed
             .and_then(|()| file.write_all(bytes))
@@ -202,9 +204,9 @@ impl Shelf {
     }
 }
 
-/// Returns the temporary name of a file until it is complete. It is random, so that it does not collide with files
-/// left by a crash or written by another program. It is short, because the length of names is limited, and hidden,
-/// because clients must not see it.
+/// Returns a name for the temporary file. The name is random, so that it does not collide with files left by a crash or
+/// written by another program. It is short, because the length of names is limited, and begins with a dot, so that
+/// clients do not see the file by default.
 fn part_name() -> String {
     format!(".toolway-part-{:016x}", RandomState::new().hash_one(std::process::id()))
 }

@@ -206,7 +206,7 @@ async fn nothing_is_written_outside_and_nothing_by_accident() {
     let client = ground.client(Access::Write).await;
     for path in attacks(&ground.0) {
         let shown = &path[..path.len().min(60)];
-        // Valid file names are not an attack on writing.
+        // These paths are valid file names inside the directory, so they may be written.
         if ["...", "nowhere", "\u{2025}/secret.txt", "～/secret.txt", "~/secret.txt"].contains(&&*path)
             || path.contains(['%', '\\'])
         {

@@ -1,7 +1,7 @@
 //! Which files are below a directory, in which order?
 //!
-//! Names are visited in alphabetical order, and the content of a directory before the names after it. So the paths
-//! are in order too, and a walk can continue after any path without visiting what comes before it.
+//! Names are visited in alphabetical order, and the content of a directory is visited before the next name. So the
+//! paths are sorted too, and a walk can continue after any path without visiting the directories before it.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ impl Hidden {
     }
 }
 
-/// Returns files with their sizes, and whether these are all.
+/// Returns files with their sizes, and `true` if no limit stopped the walk.
 pub(super) fn files(
     directory: &Dir,
     hidden: Hidden,
@@ -51,7 +51,7 @@ struct Walk<'w> {
 
 impl Walk<'_> {
     /// Visits a directory. Returns `false` if the walk stopped at a limit. Directories that cannot be opened are left
-    /// out: one unreadable file must not make the whole list fail.
+    /// out: one unreadable directory must not make the whole list fail.
     fn go(&mut self, directory: &Dir, below: &str, depth: usize) -> bool {
         let Ok(entries) = directory.entries() else { return true };
         let mut names = Vec::new();

@@ -121,7 +121,8 @@ impl Reach {
         }
     }
 
-    /// Returns a server that a file describes. `found` is the typed name, if the file was found by searching for it.
+    /// Returns a server that a file describes. `found` is the name that the user typed, if the file was found by a
+    /// search for that name.
     fn configured(&self, server: &ServerConfig, found: Option<&str>) -> Result<Place> {
         let asked = Asked::default();
         let stranger = match (found, server.file(), server.project()) {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `server.rs` | Where can a server be, and how does a command use it? |
 //! | `find.rs` | Which server does the command line name? |
-//! | `stranger.rs` | May a server be used that a file of the project names? |
+//! | `stranger.rs` | May a command use a server from a file of the project? |
 //! | `listing.rs` | What can a server list, and how is a whole list read? |
 //! | `interrupted.rs` | Does the user want to stop the program? |
 

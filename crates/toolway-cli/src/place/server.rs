@@ -25,16 +25,17 @@ pub(crate) struct Place {
     pub(crate) way: Way,
     /// The file that describes the server, if there is one.
     pub(crate) file: Option<PathBuf>,
-    /// The question for consent, if that file belongs to the project in the current directory, which another person
-    /// may have written.
+    /// The question for the user's consent, if `file` belongs to the project in the current directory. Another person
+    /// may have written such a file.
     pub(super) stranger: Option<Stranger>,
-    /// The time limit of a request, from that file.
+    /// The time limit of a request, as set in `file`.
     pub(crate) timeout: Option<Duration>,
-    /// The maximum size of a message in bytes, from that file.
+    /// The maximum size of a message in bytes, as set in `file`.
     pub(crate) max_message: Option<usize>,
 }
 
-/// The connection to a server. It may contain secrets that must not be shown, so it has no `Debug`.
+/// How to reach a server. The values may contain secrets that must not be shown, so the type does not implement
+/// `Debug`.
 pub(crate) enum Way {
     Url(Address),
     Command(Start),
@@ -49,7 +50,7 @@ pub(crate) struct Address {
     pub(crate) bearer: Option<String>,
     /// `true` if the token comes from the environment.
     pub(crate) is_from_environment: bool,
-    /// The time limit for connecting and for the TLS handshake, unless the client decides.
+    /// The time limit for connecting and for the TLS handshake. `None` leaves the limit to the client.
     pub(crate) connect_timeout: Option<Duration>,
 }
 
@@ -59,8 +60,8 @@ pub(crate) struct Start {
     pub(crate) args: Vec<OsString>,
     pub(crate) env: Vec<(OsString, OsString)>,
     pub(crate) cwd: Option<PathBuf>,
-    /// The program and its arguments as a file has them, if there is one: the values of variables in them may be
-    /// secrets.
+    /// The program and its arguments as written in the configuration file, if there is one. Messages show this text,
+    /// because the values of variables may be secrets.
     pub(crate) written: Option<Vec<String>>,
 }
 
@@ -115,8 +116,8 @@ impl Start {
 }
 
 impl Place {
-    /// Checks that the user has named the server, or agrees to use it. Until then, nothing is started and nothing is
-    /// sent.
+    /// Asks for the user's consent, if the server comes from a file of the project. The caller starts and sends nothing
+    /// before this has returned.
     pub(crate) async fn admit(&self, console: &Console) -> Result<()> {
         match &self.stranger {
             Some(stranger) => stranger.admit(console).await,
@@ -170,7 +171,7 @@ pub(crate) async fn with_client<T, F: Future<Output = Result<T>>>(
     work: impl FnOnce(Client) -> F,
 ) -> Result<T> {
     let target = place.target(console)?;
-    // One signal future for both steps, and polled first, so that Ctrl-C between the two steps is received too.
+    // Both steps share one signal future, which is polled first, so that Ctrl-C between the two steps is received too.
     let mut stop = pin!(interrupted());
     let client = tokio::select! {
         biased;
@@ -183,7 +184,7 @@ pub(crate) async fn with_client<T, F: Future<Output = Result<T>>>(
         outcome = working(&client, console, work) => outcome,
     };
     console.clear();
-    // The work is done, so a server that does not respond to the close is not waited for longer.
+    // The work is done, so the wait for a server that does not respond to the close is limited.
     tokio::select! {
         _ = tokio::time::timeout(FAREWELL, client.close()) => {}
         () = interrupted() => {}

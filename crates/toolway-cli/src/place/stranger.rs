@@ -1,9 +1,9 @@
-//! May a server be used that a file of the project names?
+//! May a command use a server from a file of the project?
 //!
-//! A project is often another person's work. Its files are found because they are in the current directory, and take
-//! precedence over those of the user. So a typed name may mean a different server than the one the user knows, and
-//! its entry may request any variable. Therefore the user is asked first. If the user cannot be asked, nothing is
-//! started and nothing is sent.
+//! A project is often another person's work. The files of the project are found because they are in the current
+//! directory, and they take precedence over the files of the user. So a typed name may mean a different server than the
+//! one the user knows, and the entry of that server may request any environment variable. Therefore the user is asked
+//! first. If the user cannot be asked, nothing is started and nothing is sent.
 
 use std::env;
 use std::fmt::Write;
@@ -24,7 +24,7 @@ use crate::terminal::neutral_line;
 pub(crate) struct Stranger {
     name: String,
     file: PathBuf,
-    /// `start …` or `connect to …`, as the file has it.
+    /// The action to agree to: `start …` or `connect to …`, with the text of the file.
     deed: String,
     /// The environment variables that the server would get.
     variables: Asked,
@@ -32,12 +32,12 @@ pub(crate) struct Stranger {
     hidden: Option<PathBuf>,
 }
 
-/// The names of variables that were read and are set.
+/// The names of the environment variables that a configuration has read and that are set.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Asked(Arc<Mutex<Vec<String>>>);
 
 impl Asked {
-    /// Returns the variables of the environment. The names of those that are read are recorded.
+    /// Returns the variables of the environment. The name of each variable that is read is recorded.
     pub(super) fn variables(&self) -> Variables {
         let asked = self.clone();
         let variables = Variables::from_fn(move |name| {
@@ -119,8 +119,8 @@ fn line() -> String {
     std::io::stdin().lines().next().and_then(Result::ok).unwrap_or_default()
 }
 
-/// Returns the origin of a URL from a file. If its host is not certain before variables have values, the whole text
-/// is returned.
+/// Returns the origin of a URL from a file. If the host is not certain, because the URL contains a variable or an `@`
+/// before its path, the whole text is returned.
 fn origin(written: &str) -> &str {
     let Some((scheme, rest)) = written.split_once("://") else { return written };
     let is_plain = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");

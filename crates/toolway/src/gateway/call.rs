@@ -1,9 +1,10 @@
 //! How is one call forwarded to an upstream server, and what is its result?
 //!
-//! A handler runs in rounds: when it asks a question it returns, and it runs again with the answers. The state of the
-//! call at the upstream server must therefore outlive one run. An upstream server of the stateless era keeps no state
-//! itself: its request state travels to the caller and back, inside the request state of this server. An upstream
-//! server of the handshake era asks while the call is open; that call is [parked](super::parked) in the meantime.
+//! A handler may run several times for one call: when it asks the caller a question it returns, and it runs again with
+//! the answers. The state of the call at the upstream server must therefore outlive one run. With the stateless
+//! revision 2026-07-28, the upstream server keeps no state itself: its request state travels to the caller and back,
+//! inside the request state of this server. With an older revision, the upstream server asks while the call is open;
+//! the open call is [parked](super::parked) until the caller has answered.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -28,16 +29,17 @@ use crate::server::{AskError, AskErrorKind, Passing};
 /// How many times a request is sent again to a server that neither completes the call nor asks the caller anything.
 const MAX_AGAIN: u32 = 10;
 
-/// The wait before the first such retry. It doubles with each retry.
+/// The wait before a request is sent again to a busy server for the first time. The wait doubles each time.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 
-/// The maximum wait before such a retry.
+/// The maximum wait before a request is sent again to a busy server.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// The state that one run leaves for the next.
+/// The state that one run of the handler leaves for the next run.
 #[derive(Serialize, Deserialize)]
 enum Note {
-    /// The upstream server gets this request state back, and these answers in addition to those of the caller.
+    /// The next run sends the request again, with this request state and with these answers in addition to those of the
+    /// caller.
     #[serde(rename = "s")]
     Again {
         #[serde(rename = "s", skip_serializing_if = "Option::is_none")]
@@ -62,7 +64,7 @@ pub(super) struct Call<'c> {
 }
 
 impl Call<'_> {
-    /// Sends the call, or continues it. Returns the result unchanged.
+    /// Sends the call, or continues a call that an earlier run has sent. Returns the result unchanged.
     pub(super) async fn pass(&self, request: Request) -> Result<RawJson, Failure> {
         let (note, held) = self.passing.left();
         let note = note.map(|note| note.decode::<Note>()).transpose().map_err(|_| gone())?;
@@ -107,7 +109,7 @@ impl Call<'_> {
         for (key, answer) in self.passing.answers().into_iter().flatten() {
             match answer {
                 Ok(answer) => drop(given.insert(key.clone(), answer.clone())),
-                // This cannot be reported to the upstream server.
+                // The failure of a question cannot be reported to the upstream server.
                 Err(error) => return Err(Failure::Ask(error.clone())),
             }
         }
@@ -119,7 +121,7 @@ impl Call<'_> {
         rounds.request_state = state;
         rounds.input_responses = (!given.is_empty()).then(|| RawJson::from_value(&given).ok()).flatten();
         let mut request = request.clone();
-        // Other requests never lead to questions.
+        // Requests without members for answers never lead to questions.
         if let Some(own) = request.rounds_mut() {
             *own = rounds;
         }
@@ -154,7 +156,7 @@ impl Call<'_> {
                     event => self.tell(event).await,
                 },
                 outcome = &mut flight.work => {
-                    // Messages that were sent before the result are forwarded before it.
+                    // Messages that the server sent before the result are forwarded before the result.
                     while let Some(event) = flight.events.try_next() {
                         self.tell(event).await;
                     }
@@ -176,7 +178,7 @@ impl Call<'_> {
         }
     }
 
-    /// Ends this run with questions of a server that is called again with the answers.
+    /// Ends this run with the questions of the server. The next run sends the request again, with the answers.
     fn ask_again(
         &self,
         state: Option<String>,
@@ -203,7 +205,7 @@ impl Call<'_> {
     }
 
     /// Asks the caller, and parks the call until the answers arrive. A question that cannot be asked is refused at
-    /// once. If none can be asked, returns the call, which then continues.
+    /// once. If no question can be asked, returns the call as an error, and the call continues.
     fn park(
         &self,
         mut flight: Flight,

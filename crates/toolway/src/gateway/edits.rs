@@ -1,7 +1,7 @@
 //! What does the author of a gateway change about the mounted elements?
 //!
-//! All edits apply to the listed definitions and use the names before renaming. A call always reaches the original
-//! tool, whatever its name is here.
+//! All edits apply to the listed definitions, and refer to tools by their names before renaming. A call always reaches
+//! the original tool, whatever name the edits give it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

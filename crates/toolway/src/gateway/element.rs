@@ -1,7 +1,7 @@
 //! How do tools, prompts and resources of another server become entries of this one?
 //!
-//! Definitions are listed as the other server sent them, under the names they have here. Arguments and results are
-//! forwarded unchanged, except for the URIs in results, which are translated to those of this server.
+//! Definitions are listed as the other server sent them, under their names on this server. Arguments and results are
+//! forwarded unchanged, except for the URIs in results, which are translated to URIs of this server.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -29,12 +29,12 @@ use crate::server::{
     ResourceError, ResourceHandler, Scope, ToolEntry, ToolError, ToolHandler, Values,
 };
 
-/// Creates entries for all elements that the servers list and that have a name here.
+/// Creates entries for all elements that the servers list and that the edits do not leave out.
 pub(super) fn entries(upstreams: &Arc<Upstreams>, snapshot: &Snapshot) -> Elements {
     let edits = &upstreams.edits;
     let servers: HashMap<_, _> =
         snapshot.upstreams().map(|upstream| (upstream.name.clone(), upstream)).collect();
-    // Returns the server of an element, if it is connected, and the element's name there.
+    // Returns the server of an element, if the server is connected, and the element's name on that server.
     let origin = |found: Option<(&Arc<Member>, &str)>| {
         let (member, original) = found?;
         let upstream = servers.get(&member.name)?.clone();
@@ -115,7 +115,7 @@ fn rename_pages(tool: &mut Tool, rename: impl Fn(&str) -> Option<String>) {
 struct Foreign<D> {
     upstream: UpstreamRef,
     definition: D,
-    /// Its name, URI or template on that server.
+    /// The name, URI or template of the element on that server.
     original: String,
 }
 
@@ -177,14 +177,14 @@ impl ResourceHandler for Foreign<ResourceDefinition> {
         let passing = Passing::new(&scope);
         let uri = match &self.definition {
             ResourceDefinition::One(_) => self.original.clone(),
-            // The URIs of a template are routed one by one, and belong to its server.
+            // The requested URI is translated to the URI on the server of the template.
             ResourceDefinition::Family(_) => match upstream.upstreams.find(&of.uri) {
                 Some((owner, uri)) if *owner.name == *upstream.name() => uri,
                 _ => of.uri,
             },
         };
         Box::pin(async move {
-            // A template accepts URIs that the filter may exclude.
+            // A template also matches URIs that the filter excludes.
             if !upstream.upstreams.edits.offers_resource(upstream.name(), &uri) {
                 return Err(ResourceError::not_found());
             }

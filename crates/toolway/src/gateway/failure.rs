@@ -1,5 +1,5 @@
 //! What is the caller told about a call that could not be forwarded? Errors of the other server are passed on; the
-//! reason why it cannot be reached goes to the log only.
+//! reason why the other server cannot be reached goes to the log only.
 
 use toolway_protocol::RpcError;
 use toolway_protocol::jsonrpc::Code;
@@ -12,7 +12,7 @@ use crate::server::{AskError, ResourceError};
 pub(super) enum Failure {
     /// The other server answered with this error.
     Rpc(RpcError),
-    /// The caller cannot be asked, or a question is about to be sent to it.
+    /// A question cannot be sent to the caller, or this run ends so that the caller can answer a question.
     Ask(AskError),
     /// The other server could not answer; the text is for the caller.
     Unavailable(String),
@@ -57,8 +57,8 @@ impl Failure {
         }
     }
 
-    /// Converts the failure to the error of a resource. Each revision reports an unknown resource differently, so that
-    /// error is created anew.
+    /// Converts the failure to the error of a resource. Revisions report an unknown resource differently, so the error
+    /// for an unknown resource is created anew.
     pub(super) fn into_resource(self, uri: &str) -> ResourceError {
         match self {
             Self::Rpc(error) if is_not_found(&error, uri) => ResourceError::not_found(),

@@ -1,8 +1,10 @@
-//! How does a server offer the elements of other servers? It lists them, forwards calls, and returns everything that
-//! comes back: results, errors, progress, log messages and questions.
+//! How does a server offer the elements (tools, prompts and resources) of other servers? It lists the elements,
+//! forwards calls, and passes on everything that the other servers send: results, errors, progress, log messages and
+//! questions (requests for elicitation, sampling and roots).
 //!
-//! The other servers always belong to a [hub](crate::hub), which keeps their lists up to date. A client that is mounted
-//! by itself becomes a hub with one server. Request ids and progress tokens are not forwarded: each side has its own.
+//! The other servers are also called upstream servers. They always belong to a [hub](crate::hub), which keeps their
+//! lists up to date. A client that is mounted by itself becomes a hub with one server. Request ids and progress tokens
+//! are not forwarded: each side has its own.
 //! [docs/design/0009](https://github.com/toolway/toolway/blob/main/docs/design/0009-gateway.md) explains the other
 //! decisions.
 //!

@@ -12,8 +12,8 @@ use crate::hub::{Follower, Hub};
 use crate::server::ServerBuilder;
 
 impl ServerBuilder {
-    /// Mounts another server: this server also lists its tools, prompts and resources, and forwards calls to it. This
-    /// makes the server a gateway.
+    /// Mounts another server, which makes this server a gateway: it also lists the tools, prompts and resources of the
+    /// other server, and forwards calls to the other server.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -40,15 +40,15 @@ impl ServerBuilder {
     ///
     /// Everything that the other server sends during a call is passed on: results and errors unchanged, progress, log
     /// messages, and its questions to the user, which go to the caller. The two sides may use different protocol
-    /// revisions. Changes of the other server's lists are visible here, and its resources can be subscribed to through
-    /// this server. A call that is cancelled here is cancelled there. While the other server cannot be reached, its
-    /// elements stay listed, and calls fail with an error that says so.
+    /// revisions. Changes of the other server's lists are visible on this server, and its resources can be subscribed
+    /// to through this server. Cancelling a call on this server also cancels it on the other server. While the other
+    /// server cannot be reached, its elements stay listed, and calls fail with an error that says so.
     ///
     /// [Layers](Self::layer), [`on_connect`](Self::on_connect) and limits of this server also apply to forwarded calls.
     ///
-    /// A server of the handshake era learns during the handshake which questions it may ask. The client therefore
-    /// connects once more, to announce that questions are passed on. A client made from a transport that cannot be
-    /// reopened does not reconnect. A question for which the client has a handler of its own
+    /// In protocol revisions up to 2025-11-25, a server learns from the `initialize` request which questions it may
+    /// ask. The client therefore connects once more, to announce that questions are passed on. A client made from a
+    /// transport that cannot be reopened does not reconnect. A question for which the client has a handler of its own
     /// ([`ClientBuilder::on_elicit`](crate::client::ClientBuilder::on_elicit) and similar) goes to that handler, never
     /// to the caller.
     ///
@@ -112,8 +112,9 @@ impl ServerBuilder {
 
 /// One or more servers to [mount](ServerBuilder::mount), and changes to their elements.
 ///
-/// All names are those before any change: for a hub, they include the prefix `server__`. The order in which the methods
-/// are called does not matter. A renamed tool can still send progress, log messages and questions during a call.
+/// The methods refer to elements by their names before any change. For a hub, these names include the prefix
+/// `server__`. The order in which the methods are called does not matter. A renamed tool can still send progress, log
+/// messages and questions during a call.
 ///
 /// ```
 /// use toolway::Mount;
@@ -158,7 +159,7 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Creates a mount from a client or a hub, to change how it is mounted.
+    /// Creates a mount from a client or a hub, whose elements can then be renamed, described and filtered.
     pub fn of(mount: impl IntoMount) -> Self {
         mount.into_mount()
     }
@@ -170,9 +171,10 @@ impl Mount {
 
     /// Renames a tool.
     ///
-    /// A name that is not valid for a tool, or that two tools get, is a mistake that [`build`](ServerBuilder::build)
-    /// reports. If another tool already has the name, on this server or listed before, the renamed tool is left out and
-    /// a warning is logged. A warning is also logged if the tool to rename does not exist.
+    /// A name that is not valid for a tool, or that is given to two tools, is a mistake that
+    /// [`build`](ServerBuilder::build) reports. If another tool already has the name, on this server or listed before,
+    /// the renamed tool is left out and a warning is logged. A warning is also logged if the tool to rename does not
+    /// exist.
     pub fn rename(mut self, tool: impl Into<String>, name: impl Into<String>) -> Self {
         self.edits.renamed.push((tool.into(), name.into()));
         self
@@ -270,10 +272,10 @@ impl IntoMount for Mount {
     }
 }
 
-/// Mounts the server of a client under its original names.
+/// Mounts the server of a client. The elements keep their original names.
 impl IntoMount for Client {
     fn into_mount(self) -> Mount {
-        // For messages only; names do not contain it.
+        // This name appears in messages and is passed to filters of resources. The names of elements do not contain it.
         let name = self.server_info().map_or_else(|| "the server".to_owned(), |info| info.name);
         Mount::alone(&name, self)
     }

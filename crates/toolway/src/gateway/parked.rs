@@ -1,4 +1,4 @@
-//! Where is a call while its caller answers a question? It is parked: it continues in a task of its own, while no
+//! Where is a call while its caller answers a question? The call is parked: it continues in a task of its own, while no
 //! handler waits for it.
 //!
 //! If the caller answers while its own call stays open, that call keeps the parked call. If the caller sends the answer
@@ -27,9 +27,9 @@ pub(super) struct Flight {
     pub(super) events: Events,
     pub(super) work: Running<Result<Passed>>,
     is_task: bool,
-    /// The number of questions it has asked.
+    /// The number of questions that the server has asked during the call.
     asked: u32,
-    /// How many times it was parked.
+    /// How many times the call was parked.
     pub(super) turn: u32,
 }
 
@@ -38,14 +38,14 @@ impl Flight {
         Self { events, work, is_task: false, asked: 0, turn: 0 }
     }
 
-    /// Returns the key of the next question. The id that the server gave it belongs to that session and is not
-    /// forwarded.
+    /// Returns the key of the next question. The id that the other server gave to the question is valid only in the
+    /// session with that server, so it is not forwarded.
     pub(super) fn next_key(&mut self) -> String {
         self.asked += 1;
         format!("question-{}", self.asked)
     }
 
-    /// Moves the work to its own task, so that it continues without being polled here.
+    /// Moves the work to its own task, so that the work continues although no handler polls it.
     fn alone(mut self) -> Self {
         if !self.is_task {
             let mut task: JoinSet<_> = [self.work].into_iter().collect();
@@ -127,7 +127,7 @@ impl Parkings {
         self.entries.lock().insert(id.to_owned(), entry);
     }
 
-    /// Returns the call that was parked under this id, if it was not parked again since this turn.
+    /// Removes and returns the call that was parked under this id, if the call was not parked again since this turn.
     pub(super) fn take(&self, id: &str, turn: u32) -> Option<Parked> {
         let mut entries = self.entries.lock();
         entries.get(id).filter(|entry| entry.turn == turn)?;

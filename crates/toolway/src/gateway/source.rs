@@ -20,9 +20,9 @@ use crate::server::{Offering, Passing, ReadFuture, Reading, Running, Scope, Sour
 /// A mounted hub.
 pub(super) struct MountedHub {
     upstreams: Arc<Upstreams>,
-    /// The task that follows the server of a single mounted client, until it is spawned.
+    /// The task that follows the server of a single mounted client. `None` for a hub, and once the task was spawned.
     following: Mutex<Option<Follower>>,
-    /// Set after a warning was logged for edits that match no tool.
+    /// `true` after the names in the edits were checked once: a name that no tool has is logged as a warning.
     is_looked_through: AtomicBool,
 }
 
@@ -32,7 +32,8 @@ impl MountedHub {
         Self { upstreams, following: Mutex::new(following), is_looked_through: AtomicBool::new(false) }
     }
 
-    /// Offers all listed elements. Once all servers were asked for their lists, the first requests stop waiting.
+    /// Offers all listed elements. Once all servers were asked for their lists, requests that wait for the elements
+    /// continue.
     fn offer(&self, offering: &Offering) {
         let Upstreams { hub, edits, .. } = &*self.upstreams;
         let snapshot = hub.snapshot();
@@ -57,7 +58,8 @@ impl MountedHub {
             return;
         }
         offering.settled();
-        // The name may be misspelt, or the tool may be added later.
+        // A name in the edits that no tool has causes only a warning: it may be misspelt, or the tool may be added
+        // later.
         if snapshot.upstreams().next().is_none() || self.is_looked_through.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -74,7 +76,7 @@ impl Source for MountedHub {
     fn capabilities(&self) -> ServerCapabilities {
         let hub = &self.upstreams.hub;
         let can: Vec<_> = hub.snapshot().upstreams().map(|one| one.client.server_capabilities()).collect();
-        // A hub may get servers later whose capabilities are unknown now.
+        // A server that is added to a hub later may have any capability.
         let may = |has: fn(&ServerCapabilities) -> bool| !hub.is_alone() || can.iter().any(has);
         let with = |names: &[&str]| -> Settings {
             names.iter().map(|name| ((*name).to_owned(), true.into())).collect()
@@ -124,7 +126,7 @@ async fn keep(mounted: &MountedHub, offering: Offering) {
     loop {
         keeping.follow(upstreams);
         mounted.offer(&offering);
-        // Started only now, after the client was told in `follow` to pass questions on.
+        // The follower starts only now, because `follow` must first tell the client to pass questions on.
         if let Some(following) = following.take() {
             keeping.tasks.spawn(following);
         }
@@ -160,7 +162,7 @@ impl Keeping {
         Self { offering, tasks, subscriptions, interest: Interest::default() }
     }
 
-    /// Starts a task for each new server, and aborts those of servers that are gone.
+    /// Starts a task for each new server, and aborts the tasks of servers that were removed or have a new client.
     fn follow(&mut self, upstreams: &Upstreams) {
         let now: Vec<_> = upstreams.hub.snapshot().upstreams().collect();
         while self.tasks.try_join_next().is_some() {}

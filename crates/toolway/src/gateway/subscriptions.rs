@@ -1,7 +1,7 @@
 //! How does the gateway receive updates of the resources that its clients subscribe to?
 //!
-//! For a server of the stateless era, one listening request covers all resources. A server of the handshake era gets
-//! one subscription for each. Changes of lists are not handled here: the hub follows them.
+//! In revision 2026-07-28, one listening request covers all resources of a server. In older revisions, each resource
+//! needs its own subscription. Changes of lists are not handled here: the hub follows them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::pin::pin;
@@ -19,14 +19,16 @@ use crate::ground::poll_once::poll_once;
 use crate::hub::{Ear, MAX_WATCHING, Unheard, Upstream, listen};
 use crate::server::Offering;
 
-/// The resources of one server by their URIs there, each with its URIs here, of which there may be several.
+/// The resources of one server. The key is the URI on that server; the value is the set of URIs that clients of the
+/// gateway use for the resource.
 pub(super) type Uris = BTreeMap<String, BTreeSet<String>>;
 
 /// The subscribed resources of each server.
 #[derive(Default)]
 pub(super) struct Interest(HashMap<Arc<str>, Arc<Wish>>);
 
-/// The resources to subscribe to at one server, and those that the server was already told about.
+/// The resources to subscribe to at one server (`wanted`), and the resources of the last requests to that server
+/// (`told`).
 #[derive(Default)]
 pub(super) struct Wish {
     wanted: watch::Sender<Arc<Uris>>,
@@ -42,7 +44,7 @@ impl Interest {
         self.0.remove(server);
     }
 
-    /// Sets the subscribed resources. The returned future waits until every server was told.
+    /// Sets the subscribed resources. The returned future waits until the requests to all servers were made.
     pub(super) fn set(&self, mut by_server: BTreeMap<Arc<str>, Uris>) -> impl Future<Output = ()> + use<> {
         for (server, wish) in &self.0 {
             let uris = by_server.remove(server).unwrap_or_default();
@@ -73,7 +75,7 @@ pub(super) struct Subscriptions {
     wanted: watch::Receiver<Arc<Uris>>,
     news: News,
     openings: watch::Receiver<u64>,
-    /// The number of failed or ended listening attempts since the last change that the server reported.
+    /// The number of listening requests that failed or ended since the server last reported a change.
     failures: u32,
 }
 
@@ -90,7 +92,7 @@ impl Subscriptions {
         }
     }
 
-    /// Receives updates until it is dropped.
+    /// Receives updates until the future is dropped.
     pub(super) async fn run(mut self) {
         if !self.upstream.client.is_connected() {
             // Connects now, so that the first call does not have to wait for it.
@@ -118,7 +120,7 @@ impl Subscriptions {
                     Heard::Over => return,
                 },
                 uri = next_update(&mut self.news, &self.upstream.client) => self.updated(&uri),
-                // The server may be another process now, or use another revision.
+                // After a reconnect, the server may be a different process or use a different revision.
                 Ok(()) = self.openings.changed() => return,
                 Ok(()) = self.wanted.changed() => self.want(&mut ear).await,
             }
@@ -158,7 +160,8 @@ impl Subscriptions {
         } else if !matches!(ear, Ear::Open(_)) {
             *ear = Ear::Mute;
         }
-        // Otherwise the old stream stays in use, and only the additional resources have no updates.
+        // If the server refused but an old stream is open, that stream stays in use, and only the additional resources
+        // have no updates.
     }
 
     /// Schedules the next attempt to listen, with a backoff that grows as long as the server does not report a change.
@@ -172,7 +175,7 @@ impl Subscriptions {
         let uris = self.wanted.borrow_and_update().clone();
         let before = self.wish.told.borrow().clone().unwrap_or_default();
         let client = &self.upstream.client;
-        // If only the URIs here changed, the server needs no new request.
+        // If only the URIs that clients of the gateway use have changed, the server needs no new request.
         if !uris.keys().eq(before.keys()) {
             let is_subscribed_to = client.is_subscribed_to() && matches!(ear, Ear::Open(_));
             if is_subscribed_to {
@@ -195,7 +198,7 @@ impl Subscriptions {
     }
 
     /// Forwards the update of a resource to its subscribers, under the URIs that they use. A server may report a
-    /// sub-resource of a subscribed resource; that counts as an update of the latter.
+    /// sub-resource of a subscribed resource; such a report counts as an update of the subscribed resource.
     fn updated(&self, uri: &str) {
         let wanted = self.wanted.borrow().clone();
         let about: Vec<_> = match wanted.get(uri) {
@@ -233,7 +236,7 @@ async fn subscribe_to(client: &Client, before: &Uris, uris: &Uris) {
     }
 }
 
-/// Waits for the next update of a resource, from a server that sends one notification for each.
+/// Waits for the next update of a resource, from a server with one subscription for each resource.
 async fn next_update(news: &mut News, client: &Client) -> String {
     loop {
         match news.next().await {

@@ -19,7 +19,7 @@ pub(super) struct Upstreams {
     pub(super) parkings: Arc<Parkings>,
 }
 
-/// One server of a mount. Each of its elements holds one.
+/// One server of a mount. Every mounted element holds a reference to its server.
 #[derive(Clone)]
 pub(super) struct UpstreamRef {
     pub(super) upstreams: Arc<Upstreams>,
@@ -27,19 +27,20 @@ pub(super) struct UpstreamRef {
 }
 
 impl Upstreams {
-    /// Returns the server of a URI, and the URI there. A resource that the author does not offer has no route.
+    /// Returns the server of a URI, and the URI on that server. Returns `None` for a resource that the author does not
+    /// offer.
     pub(super) fn route(&self, uri: &str) -> Option<(Upstream, String)> {
         self.find(uri).filter(|(upstream, original)| self.edits.offers_resource(&upstream.name, original))
     }
 
-    /// Returns the server of a URI, and the URI there, whether or not the resource is offered.
+    /// Returns the server of a URI, and the URI on that server, whether or not the resource is offered.
     pub(super) fn find(&self, uri: &str) -> Option<(Upstream, String)> {
         let snapshot = self.hub.snapshot();
         let (member, original) = snapshot.resource(uri)?;
         Some((member.upstream()?, original.to_owned()))
     }
 
-    /// Returns the URI here of a resource of a server.
+    /// Returns the URI that a resource of a server has on the gateway.
     pub(super) fn uri(&self, server: &str, uri: &str) -> Option<String> {
         self.hub.snapshot().uri(server, uri)
     }
@@ -61,7 +62,8 @@ impl UpstreamRef {
         &self.upstream.name
     }
 
-    /// Returns the name of a logger of the server, with the server's name before it in a hub or a mount with a prefix.
+    /// Returns the name of a logger of the server. In a hub or a mount with a prefix, the server's name is put before
+    /// it.
     pub(super) fn logger(&self, logger: Option<String>) -> Option<String> {
         let Upstreams { hub, edits, .. } = &*self.upstreams;
         if hub.is_alone() && edits.prefix.is_none() {
@@ -73,7 +75,7 @@ impl UpstreamRef {
         })
     }
 
-    /// Translates a URI of the server to the one here. A URI that is unknown here is not changed.
+    /// Translates a URI of the server to the URI on the gateway. A URI without a translation is not changed.
     pub(super) fn rename(&self, uri: &mut String) {
         if let Some(here) = self.upstreams.uri(self.name(), uri) {
             *uri = here;

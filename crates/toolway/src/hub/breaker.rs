@@ -1,10 +1,10 @@
 //! How often may the hub try to connect to a server? Again and again, but with growing pauses.
 //!
 //! Every attempt to connect counts, no matter whether the follower task or a call makes it. The second attempt may
-//! follow at once. After that, random waits that grow to five seconds separate the attempts, until ten seconds have
-//! passed without one. After [five attempts in a minute](super::HubBuilder::attempts), the next one follows after ten
-//! to twenty seconds, and calls fail at once until then. A program that exits right after its start is therefore not
-//! started a hundred times a minute.
+//! follow at once. Before each later attempt there is a random wait, which grows up to five seconds. The waits start
+//! over after ten seconds without an attempt. After [five attempts in a minute](super::HubBuilder::attempts), the hub
+//! waits ten to twenty seconds before the next attempt, and calls fail at once during this wait. A program that exits
+//! right after its start is therefore not started a hundred times a minute.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::ground::future::BoxFuture;
 use crate::ground::jitter::fraction;
 use crate::ground::mutex::Mutex;
 
-/// The number of attempts within a time before a longer wait.
+/// The limit of attempts. After `number` attempts within the time `within`, the next attempt has to wait longer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attempts {
     pub(super) number: usize,
@@ -41,11 +41,11 @@ pub(super) struct Breaker {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The most recent attempts, as many as matter.
+    /// The times of the most recent attempts, at most [`Attempts::number`] of them.
     attempts: VecDeque<Instant>,
     /// The time of the next allowed attempt.
     next: Option<Instant>,
-    /// `true` after too many attempts.
+    /// `true` if the last attempt reached the limit.
     is_open: bool,
     counted: u64,
 }
@@ -66,7 +66,7 @@ impl Breaker {
         self.state.lock().counted
     }
 
-    /// Forgets all attempts.
+    /// Forgets all attempts; only their total number is kept.
     pub(super) fn reset(&self) {
         let mut state = self.state.lock();
         *state = State { counted: state.counted, ..State::default() };
@@ -79,7 +79,7 @@ impl Breaker {
         if state.is_open && !wait.is_zero() { Err(self.left_alone(wait)) } else { Ok(()) }
     }
 
-    /// Counts an attempt, or returns an error if it is too early.
+    /// Counts an attempt, or returns an error if the attempt comes too early.
     fn begin(&self) -> Result<()> {
         self.check()?;
         let wait = self.next().saturating_duration_since(Instant::now());
@@ -108,7 +108,7 @@ impl Breaker {
             (false, 0 | 1) => now,
             (false, _) => now + backoff(u32::try_from(lately).unwrap_or(u32::MAX).saturating_add(1), None),
         });
-        // Older attempts do not matter.
+        // The limit only needs the last `number` attempts.
         if state.attempts.len() > self.limit.number {
             state.attempts.pop_front();
         }
@@ -150,15 +150,15 @@ impl Connector for Guarded {
     }
 }
 
-/// The default number of attempts within [`ATTEMPTS_WITHIN`] before a longer wait.
+/// The default limit of attempts within [`ATTEMPTS_WITHIN`].
 const MAX_ATTEMPTS: usize = 5;
 
 const ATTEMPTS_WITHIN: Duration = Duration::from_secs(60);
 
-/// The maximum wait after too many attempts; the minimum is half of it.
+/// The maximum wait once the limit of attempts is reached. The minimum is half of this value.
 const LONG_WAIT: Duration = Duration::from_secs(20);
 
-/// Attempts longer ago than this do not increase the wait.
+/// An attempt that was made longer ago than this does not increase the wait.
 const STEADY: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

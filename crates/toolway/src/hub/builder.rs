@@ -38,7 +38,7 @@ impl Hub {
     /// Connects to all servers in a configuration file concurrently.
     ///
     /// Returns when each server is ready or has failed once, or after the [start timeout](HubBuilder::start_timeout).
-    /// The hub keeps trying servers that are not ready; [`status`](Hub::status) returns their state.
+    /// The hub keeps trying to connect to servers that are not ready; [`status`](Hub::status) returns their state.
     ///
     /// # Errors
     ///
@@ -92,7 +92,8 @@ impl Hub {
 pub struct HubBuilder(Settings);
 
 impl HubBuilder {
-    /// Sets the builder for the clients of all servers: their name, timeouts and handlers for questions.
+    /// Sets the builder for the clients of all servers: their name, their timeouts, and their handlers for requests of
+    /// the servers.
     pub fn client(mut self, client: ClientBuilder) -> Self {
         self.0.client = client;
         self
@@ -116,9 +117,9 @@ impl HubBuilder {
         self
     }
 
-    /// Sets the maximum size of a message to or from any server, in bytes. The default is 16 MiB. It overrides the
-    /// setting of [`client`](Self::client), and is overridden by [`client_for`](Self::client_for) and by `maxMessage`
-    /// in a file. See [`ClientBuilder::max_message`].
+    /// Sets the maximum size of a message to or from any server, in bytes. The default is 16 MiB. This setting
+    /// overrides that of [`client`](Self::client), and is overridden by [`client_for`](Self::client_for) and by
+    /// `maxMessage` in a file. See [`ClientBuilder::max_message`].
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -144,8 +145,8 @@ impl HubBuilder {
         self
     }
 
-    /// Sets how many attempts to connect are allowed within a time before the hub waits longer. The default is five
-    /// attempts in a minute.
+    /// Sets how many times the hub tries to connect to a server within a period. After that many attempts, the hub
+    /// waits ten to twenty seconds before the next one. The default is five attempts in a minute.
     pub fn attempts(mut self, number: usize, within: Duration) -> Self {
         self.0.attempts = Attempts { number: number.max(1), within };
         self

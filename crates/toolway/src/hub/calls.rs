@@ -23,7 +23,7 @@ impl Hub {
         self.snapshot().tools.clone()
     }
 
-    /// Returns the same tools as types of the protocol.
+    /// Returns the current tools of all servers as protocol types, under their joined names.
     pub fn tool_definitions(&self) -> Arc<[Tool]> {
         self.snapshot().definitions.clone()
     }
@@ -44,8 +44,8 @@ impl Hub {
         self.snapshot().templates.clone()
     }
 
-    /// Returns the client of the server that has a tool, and the tool's name there. For calls that need more options
-    /// than [`call`](Hub::call) has.
+    /// Returns the client of the server that has a tool, and the tool's name on that server. Use this for calls that
+    /// need more options than [`call`](Hub::call) has.
     ///
     /// ```
     /// # use toolway::prelude::*;
@@ -64,17 +64,17 @@ impl Hub {
         reached(self.snapshot().tool(tool))
     }
 
-    /// Returns the client of the server that has a prompt, and the prompt's name there.
+    /// Returns the client of the server that has a prompt, and the prompt's name on that server.
     pub fn route_prompt(&self, prompt: &str) -> Option<(Client, String)> {
         reached(self.snapshot().prompt(prompt))
     }
 
-    /// Returns the client of the server that has a resource, and the resource's URI there.
+    /// Returns the client of the server that has a resource, and the resource's URI on that server.
     pub fn route_resource(&self, uri: &str) -> Option<(Client, String)> {
         reached(self.snapshot().resource(uri))
     }
 
-    /// Returns the client of the server that has a resource template, and the template there.
+    /// Returns the client of the server that has a resource template, and the template on that server.
     pub fn route_template(&self, template: &str) -> Option<(Client, String)> {
         reached(self.snapshot().template(template))
     }
@@ -119,7 +119,7 @@ impl Hub {
     }
 
     /// Reads a resource by its URI in the hub, as [`Client::read_resource`] does. URIs in the result are translated to
-    /// those of the hub.
+    /// URIs of the hub.
     ///
     /// # Errors
     ///

@@ -17,17 +17,19 @@ use crate::client::calls::watch::Heard;
 use crate::client::{Change, Client, ClientBuilder, Target, Watch};
 use crate::ground::error::{Chain, Error, ErrorKind, Result};
 
-/// Follows one server until it is aborted.
+/// The task that follows one server. It runs until it is aborted or, for a client that the application supplied, until
+/// that client is closed.
 pub(crate) struct Follower {
     hub: Arc<Shared>,
     member: Arc<Member>,
-    /// How to connect to the server, and the builder of its client. `None` if the application supplied the client,
-    /// which then connects by itself.
+    /// How to connect to the server, and the builder of its client. `None` if the application supplied the client: such
+    /// a client connects by itself.
     reach: Option<(Target, ClientBuilder)>,
     orders: mpsc::Receiver<Refresh>,
     /// Callers that wait until all lists were read again.
     waiting: Vec<Refresh>,
-    /// `true` if the last attempt to watch for changes failed although the server was reachable.
+    /// `true` if the last attempt to watch for changes failed without a refusal of the server. While this is `true`,
+    /// further failures are not logged.
     was_deaf: bool,
 }
 
@@ -107,7 +109,7 @@ impl Follower {
                     self.failed(error);
                 }
             }
-            // Without a new connection, nothing else has counted this attempt.
+            // If no new connection was opened, the connector has not counted this attempt.
             if self.member.breaker.counted() == counted {
                 self.member.breaker.count();
             }
@@ -128,7 +130,7 @@ impl Follower {
         self.answer();
     }
 
-    /// Tells callers of `refresh` that everything was tried.
+    /// Notifies the callers of `refresh` that all lists were read or the attempt failed.
     fn answer(&mut self) {
         for waiting in self.waiting.drain(..) {
             let _ = waiting.send(());
@@ -164,8 +166,8 @@ impl Follower {
     ///
     /// # Errors
     ///
-    /// Returns an error if the server cannot be reached. If the application supplied the client, the lists are read
-    /// nevertheless.
+    /// Returns an error if the server cannot be reached. For a client that the application supplied, a failed attempt
+    /// is only logged, and the lists are read nevertheless.
     async fn listen(&mut self, client: &Client) -> Result<Ear> {
         let Unheard { error, is_refusal } = match listen(client, []).await {
             Ok(watch) => {
@@ -257,7 +259,7 @@ impl Follower {
 }
 
 impl Ear {
-    /// Waits for the next change. In the state `Deaf` it ends when the next attempt is allowed.
+    /// Waits for the next change. In the state `Deaf`, waits until the next attempt is allowed.
     pub(crate) async fn next(&mut self) -> Heard {
         match self {
             Self::Open(watch) => watch.next_or_lost().await,
@@ -359,7 +361,8 @@ pub(crate) async fn listen(
 /// Changes each time the client opens a new connection.
 type Openings = tokio::sync::watch::Receiver<u64>;
 
-/// How long a server may take to accept a request to report changes. After that, the hub continues without.
+/// How long a server may take to accept a request to report changes. After that time, the hub continues without
+/// notifications of changes.
 pub(crate) const MAX_WATCHING: Duration = Duration::from_secs(5);
 
 /// How long a server may take to answer a probe, when it is unclear whether it is reachable.

@@ -12,10 +12,10 @@ use super::status::ServerStatus;
 use crate::client::{Client, IntoTarget};
 use crate::ground::error::Result;
 
-/// A client of many servers that looks like one. Cloning it is cheap; all clones are the same hub.
+/// A client of many servers that is used like a client of one server. Cloning it is cheap; all clones are the same hub.
 ///
 /// Dropping the last clone closes all connections and stops the programs that were started for them.
-/// [`close_all`](Hub::close_all) does the same and waits until it is done.
+/// [`close_all`](Hub::close_all) also closes all connections, and waits until they are closed.
 ///
 /// ```
 /// # use toolway::prelude::*;
@@ -39,8 +39,8 @@ impl Hub {
     ///
     /// # Errors
     ///
-    /// Returns an error if the name is already taken, the server cannot be reached, or it is removed in the meantime.
-    /// The hub is unchanged then. [`add`](Hub::add) keeps the server and retries.
+    /// Returns an error if the name is already taken, the server cannot be reached, or the server is removed before it
+    /// is connected. After an error the hub is unchanged. [`add`](Hub::add) keeps an unreachable server and retries.
     ///
     /// # Cancellation
     ///

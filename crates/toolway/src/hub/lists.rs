@@ -19,7 +19,7 @@ pub(super) struct Lists {
     pub(super) prompts: Listed<Prompt>,
     pub(super) resources: Listed<Resource>,
     pub(super) templates: Listed<ResourceTemplate>,
-    /// The tools that the configuration wants.
+    /// The tools that the configuration allows.
     pub(super) wanted: Arc<Choice>,
     pub(super) pace: Pace,
 }
@@ -32,7 +32,7 @@ pub(super) struct Pace {
     /// The interval for reading a list again, if the server neither reports changes nor says how long the list is
     /// valid.
     pub(super) unasked: Option<Duration>,
-    /// The wait before a list is read again that could not be read, even if the server reports changes.
+    /// The wait before a failed read of a list is retried. It applies even if the server reports changes.
     pub(super) retry: Option<Duration>,
     /// The maximum number of items in one list.
     pub(super) most: usize,
@@ -82,7 +82,7 @@ impl Lists {
     ///
     /// # Errors
     ///
-    /// Returns an error only if the server is unreachable. If the server refuses the list, the old one is kept.
+    /// Returns an error only if the server is unreachable. If the server refuses the request, the old items are kept.
     pub(super) async fn read(&mut self, client: &Client, list: &Change) -> Result<()> {
         let pace = self.pace;
         match list {
@@ -133,7 +133,7 @@ impl Lists {
         }
     }
 
-    /// Returns when to read a list again, if the server does not report its changes.
+    /// Returns when to read a list again if the server does not report its changes, or if the last read failed.
     pub(super) fn due(&self, list: &Change) -> Option<Instant> {
         match list {
             Change::Tools => self.tools.due,
@@ -214,7 +214,8 @@ async fn read<T>(mut pages: Pages<T>, pace: Pace) -> Result<(Vec<T>, Option<Inst
     Ok((items, due(asked, pages.keep, pace)))
 }
 
-/// Returns when to read a list again. A validity of zero counts as unknown; a very short one is raised to a minimum.
+/// Returns when to read a list again. A validity of zero counts as unknown; a validity below [`MIN_KEEP`] is raised to
+/// it.
 fn due(asked: Instant, keep: Option<Duration>, pace: Pace) -> Option<Instant> {
     let keep = keep.filter(|keep| !keep.is_zero()).map(|keep| keep.max(MIN_KEEP));
     keep.or(pace.unasked).map(|time| asked + time)
@@ -226,5 +227,6 @@ const MIN_BETWEEN: Duration = Duration::from_millis(100);
 /// The maximum number of items in one list of one server.
 const MAX_LISTED: usize = 10_000;
 
-/// The minimum time after which a list that is no longer valid is read again.
+/// The minimum validity of a list; a shorter validity is raised to this. A failed read of a list with a validity is
+/// also retried after this time.
 const MIN_KEEP: Duration = Duration::from_secs(30);

@@ -14,8 +14,8 @@ use crate::client::{Client, Exchange};
 use crate::ground::error::{Chain, Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 
-/// One server of a hub. Tool lists that were taken from the hub refer to it, and find no client after it was
-/// disconnected.
+/// One server of a hub. Tool lists that were taken from the hub refer to their members. A member that was disconnected
+/// has no client, so calls of its tools fail.
 pub(crate) struct Member {
     pub(crate) name: Arc<str>,
     pub(super) target: String,
@@ -26,7 +26,7 @@ pub(crate) struct Member {
     pub(super) reached: Notify,
     pub(super) orders: mpsc::Sender<Refresh>,
     task: OnceLock<AbortHandle>,
-    /// `true` if the application supplied the client. It is not closed with the hub.
+    /// `true` if the application supplied the client. Such a client is not closed with the hub.
     is_brought: bool,
     state: Mutex<State>,
 }
@@ -50,7 +50,7 @@ pub(super) enum Phase {
     Disabled,
 }
 
-/// States whether a task keeps retrying.
+/// The expectation that the server becomes available: `Some` if a task keeps retrying.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hope {
     Some,
@@ -81,7 +81,7 @@ impl Member {
         (Arc::new(member), ordered)
     }
 
-    /// Sets the task that follows the server. It is aborted when the server leaves the hub.
+    /// Sets the task that follows the server. The task is aborted when the server leaves the hub.
     pub(super) fn kept_by(&self, task: AbortHandle) {
         let _ = self.task.set(task);
     }
@@ -116,13 +116,13 @@ impl Member {
         self.state.lock().lists.clone()
     }
 
-    /// Sets the client. Returns whether it replaced another one.
+    /// Sets the client. Returns whether it replaced another client.
     pub(super) fn set_client(&self, client: Client) -> bool {
         self.state.lock().client.replace(client).is_some()
     }
 
-    /// Sets the lists and the phase `Ready`. Returns whether the status is unchanged: it was ready before, with the
-    /// same problems.
+    /// Sets the lists and the phase `Ready`. Returns whether the status is unchanged: the server was ready before, with
+    /// the same problems.
     pub(super) fn set_ready(&self, lists: Lists) -> bool {
         let mut state = self.state.lock();
         let was_ready = matches!(state.phase, Phase::Ready) && state.lists.problems() == lists.problems();

@@ -1,8 +1,9 @@
 //! A client of many servers: which servers there are, which elements they have, and how they are kept connected.
 //!
 //! A [`Hub`] connects to all servers of a file, or to servers that the program adds, and makes one list of their
-//! elements. Names have the form `server__tool`; each one leads back to its server, and names never collide. A server
-//! that cannot be reached does not affect the others: its calls fail, and the hub reconnects to it automatically.
+//! elements: tools, prompts and resources. Names in this list have the form `server__tool`. Each name leads back to its
+//! server, and names never collide. A server that cannot be reached does not affect the others: calls to that server
+//! fail, and the hub reconnects to it automatically.
 //!
 //! ```
 //! use serde_json::json;
@@ -48,11 +49,11 @@
 //!
 //! # When a server is gone
 //!
-//! Its elements stay in the lists, so that a model that knows a tool need not be told again. Calls fail as
-//! [unavailable](crate::agent::FailureKind::Unavailable). Each server has a task that follows it and reconnects: the
-//! second attempt follows at once, the next ones after random waits that grow to five seconds. After five attempts in a
-//! minute, the task waits for ten to twenty seconds, and calls fail at once in the meantime. [`Hub::refresh`] tries
-//! immediately. After a reconnect, the lists are read again.
+//! The elements of an unreachable server stay in the lists, so that the tool list of a model does not change. Calls
+//! fail as [unavailable](crate::agent::FailureKind::Unavailable). Each server has a task that follows it and
+//! reconnects: the second attempt follows at once, later attempts after random waits that grow up to five seconds.
+//! After five attempts in a minute, the task waits for ten to twenty seconds, and calls fail at once during this wait.
+//! [`Hub::refresh`] tries to connect immediately. After a reconnect, the lists are read again.
 //!
 //! Lists are read again when a server reports that they changed. If it does not report changes, but says how long a
 //! list is valid, the list is read again after that time, at most every 30 seconds.
@@ -61,7 +62,7 @@
 //! |---|---|
 //! | `handle.rs` | What is a hub? |
 //! | `builder.rs` | Which settings does a hub have? |
-//! | `shared.rs` | What does it share with the tasks that follow its servers? |
+//! | `shared.rs` | What does a hub share with the tasks that follow its servers? |
 //! | `calls.rs` | Which requests can be made to the servers, and which server answers? |
 //! | `snapshot.rs` | Which elements do all servers have together, and which server has each? |
 //! | `watch.rs` | What changed? |
@@ -70,7 +71,7 @@
 //! | `breaker.rs` | How often may the hub try to connect? |
 //! | `lists.rs` | Which elements does a server list, and for how long are the lists valid? |
 //! | `names/` | Which names do the elements of several servers have in one list? |
-//! | `upstream.rs` | What does a gateway need from a hub, and how is one client a hub? |
+//! | `upstream.rs` | What does a gateway need from a hub, and how does one client become a hub? |
 //! | `config/` | Which servers are in a file, and how does the hub connect to them? |
 //! | `target/` | How does a configured server become a target to connect to? |
 

@@ -18,7 +18,8 @@ use crate::ground::mutex::Mutex;
 /// The default time that the start waits for slow servers.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Removes all servers when the last clone of the hub is dropped. The tasks do not hold it.
+/// Removes all servers when the last clone of the hub is dropped. The tasks that follow servers hold only [`Shared`],
+/// so they do not keep the hub alive.
 pub(super) struct Owner(pub(super) Arc<Shared>);
 
 /// The state that a hub shares with the tasks that follow its servers.
@@ -39,7 +40,7 @@ impl Shared {
         self.snapshot.send_replace(Arc::new(next.clone()));
     }
 
-    /// Adds a server, if its name is free. It may replace a server that is disabled.
+    /// Adds a server, if its name is free. The new server may replace a disabled server of the same name.
     pub(super) fn insert(&self, member: &Arc<Member>) -> Result<()> {
         let name = &*member.name;
         if name.is_empty() {

@@ -30,11 +30,11 @@ pub(crate) struct Snapshot {
     tool_names: Arc<Names>,
     prompt_names: Arc<Names>,
     pub(super) uris: Arc<Uris>,
-    /// The server of each resource template, and the template there.
+    /// For each resource template in the hub, its server and the template on that server.
     families: Arc<HashMap<String, (Arc<str>, String)>>,
 }
 
-/// How often each part has changed.
+/// The number of changes of each part of a snapshot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Versions {
     pub(super) tools: u64,
@@ -49,31 +49,31 @@ impl Snapshot {
         self.members.iter().find(|member| &*member.name == name)
     }
 
-    /// Returns the server that has a tool, and the tool's name there.
+    /// Returns the server that has a tool, and the tool's name on that server.
     pub(crate) fn tool(&self, name: &str) -> Option<(&Arc<Member>, &str)> {
         let (server, tool) = self.tool_names.route(name)?;
         Some((self.member(server)?, tool))
     }
 
-    /// Returns the server that has a prompt, and the prompt's name there.
+    /// Returns the server that has a prompt, and the prompt's name on that server.
     pub(crate) fn prompt(&self, name: &str) -> Option<(&Arc<Member>, &str)> {
         let (server, prompt) = self.prompt_names.route(name)?;
         Some((self.member(server)?, prompt))
     }
 
-    /// Returns the server that has a resource, and its URI there.
+    /// Returns the server that has a resource, and the resource's URI on that server.
     pub(crate) fn resource<'u>(&self, uri: &'u str) -> Option<(&Arc<Member>, &'u str)> {
         let (server, uri) = self.uris.route(uri)?;
         Some((self.member(server)?, uri))
     }
 
-    /// Returns the server that has a resource template, and the template there.
+    /// Returns the server that has a resource template, and the template on that server.
     pub(crate) fn template(&self, template: &str) -> Option<(&Arc<Member>, &str)> {
         let (server, template) = self.families.get(template)?;
         Some((self.member(server)?, template))
     }
 
-    /// Returns the URI in the hub of a resource of a server.
+    /// Returns the URI that a resource of a server has in the hub.
     pub(crate) fn uri(&self, server: &str, uri: &str) -> Option<String> {
         self.uris.uri(server, uri)
     }
@@ -114,9 +114,9 @@ fn hint(meant: Option<&str>) -> String {
 /// A tool of a server under its name in the hub, for a model.
 struct HubTool {
     definitions: Arc<[Tool]>,
-    /// Its index in `definitions`.
+    /// The index of the tool in `definitions`.
     index: usize,
-    /// Its name on its server.
+    /// The name of the tool on its server.
     original: String,
     member: Arc<Member>,
 }
@@ -267,7 +267,8 @@ impl Snapshot {
     }
 }
 
-/// Joins one list of all servers. `rename` gives an item its name in the hub; an item without one is left out.
+/// Joins one list of all servers. `rename` gives an item its name in the hub; an item without a name in the hub is left
+/// out.
 fn joined<T: Clone>(
     members: &[Arc<Member>],
     list: fn(&Lists) -> &Listed<T>,

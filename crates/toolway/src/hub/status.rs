@@ -26,7 +26,7 @@ pub struct ServerStatus {
 pub enum ServerState {
     /// The first attempt to connect is not over yet.
     Connecting,
-    /// The server is connected, as far as is known.
+    /// The server is connected, as far as the hub knows.
     #[non_exhaustive]
     Ready {
         /// The number of its tools.
@@ -41,7 +41,8 @@ pub enum ServerState {
         version: ProtocolVersion,
         /// The name and version that the server reports.
         server: Option<Implementation>,
-        /// The lists that could not be read, and why. Their previous content is kept.
+        /// Problems with the lists of the server: a list could not be read, and its previous content is kept, or a list
+        /// is too long, and the rest of it is left out.
         problems: Vec<String>,
     },
     /// The server cannot be reached. Its elements stay in the lists, and calls fail.
@@ -49,9 +50,10 @@ pub enum ServerState {
     Unavailable {
         /// The reason.
         error: String,
-        /// The time since when it is unavailable.
+        /// The time at which the server became unavailable.
         since: Instant,
-        /// The time of the next attempt; `None` if there is none, because its entry in the file has mistakes.
+        /// The time of the next attempt; `None` if the hub does not retry, because the server's entry in the file has
+        /// mistakes.
         next_try: Option<Instant>,
     },
     /// The file disables the server.

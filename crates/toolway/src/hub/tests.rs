@@ -60,7 +60,7 @@ impl Drop for Random {
 const HOSTILE: [&str; 16] =
     ["a", "b", "_", "__", "-", ".", " ", "/", "é", "\0", "\u{202e}", "server", "🦀", "A", "_a", "x-aaaaaaaa"];
 
-/// Creates servers and elements, among them the joined names of others.
+/// Creates servers and elements. Some names equal the joined name of another element, or a part of it.
 fn hostile(random: &mut Random, rules: &NameRules) -> BTreeMap<String, Vec<String>> {
     let mut servers: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for _ in 0..=random.below(12) {
@@ -72,7 +72,7 @@ fn hostile(random: &mut Random, rules: &NameRules) -> BTreeMap<String, Vec<Strin
     let names = joined(rules, &servers);
     let made: Vec<String> = names.iter().map(|(name, ..)| name.to_owned()).collect();
     for name in made.iter().take(20) {
-        // Gives a server and a tool the names that another server and tool have here.
+        // Adds a server and tools that are named like the parts of a joined name.
         let (server, element) = name.split_once(&*rules.separator).unwrap();
         servers.entry(server.to_owned()).or_default().push(element.to_owned());
         for elements in servers.values_mut() {
@@ -202,13 +202,13 @@ fn another_server_renames_nothing_unless_it_takes_a_name() {
     assert!(before.iter().all(|name| names.route(name).is_some()));
     assert_eq!(names.route("a__b__c"), Some(("a", "b__c")));
     assert_eq!(names.route("my-server__search"), Some(("my-server", "search")));
-    // A true collision: the server with that original name keeps it.
+    // A true collision: a server whose original name equals the hashed tag of another server keeps its name.
     names.set(&tag, ["search"]);
     assert_eq!(names.name(&tag, "search"), Some(&*format!("{tag}__search")));
     assert_ne!(names.name("my server", "search"), names.name(&tag, "search"));
     let other = names.name("my server", "search").unwrap().to_owned();
     assert_eq!(names.route(&other), Some(("my server", "search")));
-    // The collision ends when that server is removed.
+    // The collision ends when the server with that original name is removed.
     names.remove(&tag);
     assert_eq!(names.name("my server", "search"), Some(&*format!("{tag}__search")));
 }
@@ -353,7 +353,7 @@ fn a_server_cannot_take_what_another_has() {
         assert_eq!(uris.route("hub://bank/bank://accounts/7"), Some(("bank", "bank://accounts/7")));
         assert_eq!(uris.template("notes", "notes://{id}").as_deref(), Some("notes://{id}"), "others stay");
     }
-    // A template that claims everything claims nothing.
+    // A template claims no URIs if it has no scheme before its first `{`, or if it begins like `hub://`.
     uris.set("evil", [""; 0], ["{+uri}", "bank{x}", "hub://bank/{+x}", "hub:{x}"]);
     assert_eq!(uris.route("bank://accounts/7"), Some(("bank", "bank://accounts/7")));
     assert_eq!(uris.route("hub://bank/x"), Some(("bank", "x")));

@@ -1,7 +1,7 @@
-//! What does a gateway need from a hub, and how is one client a hub?
+//! What does a gateway need from a hub, and how does one client become a hub?
 //!
-//! A client that is mounted by itself is a hub with one server. Its names and URIs are not changed, the application
-//! supplies its client, and its lists are also read at intervals if the server does not report changes.
+//! A client that is mounted by itself is a hub with one server. Names and URIs of that server are not changed, the
+//! application supplies the client, and the lists are also read at intervals if the server does not report changes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,8 @@ pub(crate) struct Upstream {
 }
 
 impl Hub {
-    /// Creates a hub with one server from an existing client. The server is followed once the returned task runs.
+    /// Creates a hub with one server from an existing client. The hub follows the server once the caller runs the
+    /// returned follower.
     pub(crate) fn alone(name: &str, client: Client) -> (Self, Follower) {
         let (mut names, mut uris, mut lists) = (Names::default(), Uris::default(), Lists::default());
         names.is_alone = true;
@@ -84,5 +85,5 @@ impl HubWatch {
 /// The interval for reading the lists of a server that does not report changes.
 const LOOK_AGAIN: Duration = Duration::from_secs(5 * 60);
 
-/// The wait before a list is read again that could not be read.
+/// The wait before a failed read of a list is retried.
 const RETRY: Duration = Duration::from_secs(5);

@@ -7,17 +7,17 @@ use toolway_schema::Schema;
 
 use super::generate::{Generator, input_schema_of};
 
-/// Returns the values of an enum without data, or of an `Option` of one, as `serde` writes them.
+/// Returns the values of an enum without data, or of an `Option` of such an enum, as `serde` writes them.
 pub(crate) fn variants(describe: impl FnOnce(&mut Generator) -> Value) -> Option<Vec<String>> {
     described(describe).listed()
 }
 
-/// Returns the texts that a schema lists, if it allows nothing else.
+/// Returns the texts that a schema lists, if the schema allows no other values.
 pub(crate) fn listed(schema: &Value, definitions: &Map<String, Value>) -> Option<Vec<String>> {
     Schema::with_definitions(schema.clone(), definitions.clone()).listed()
 }
 
-/// Describes in words what a type expects. Returns `None` if its schema does not say.
+/// Describes in words what a type expects. Returns `None` if the schema of the type does not say.
 pub(crate) fn expected_text(describe: impl FnOnce(&mut Generator) -> Value) -> Option<String> {
     described(describe).expected_text()
 }

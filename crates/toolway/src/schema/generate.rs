@@ -99,15 +99,15 @@ pub fn input_schema_of<T: DeserializeOwned + JsonSchema>() -> InputSchema {
         input.properties.extend(properties.remove_entry(*name));
     }
     input.properties.extend(properties);
-    // Aliases of a field are not in its schema.
+    // The fields that `serde` names include aliases, which are not in the schema.
     input.names.read.extend(fields.iter().map(|name| (*name).to_owned()));
     input.names.read.extend(input.properties.iter().map(|(name, _)| name.clone()));
-    // A field with a default may be hidden from callers.
+    // A schema that replaces this one may leave out fields with a default, to hide them from callers.
     input.names.expected.clone_from(&input.required);
     if is_open {
         input.rest.remove("additionalProperties");
     }
-    // These describe the type; the tool has its own.
+    // The title and the description of the type are left out, because the tool has its own.
     members.retain(|keyword, _| !matches!(keyword.as_str(), "title" | "description"));
     input.rest.extend(members);
     input
@@ -193,7 +193,8 @@ impl InputSchema {
         self
     }
 
-    /// Merges a patch into the schema. It overrides the types, and is overridden by the attributes of the arguments.
+    /// Merges a patch into the schema. The patch overrides the types, and is overridden by the attributes of the
+    /// arguments.
     pub fn merged(mut self, patch: Value) -> Self {
         match &mut self.patch {
             Some(below) => merge(below, patch),
@@ -250,7 +251,7 @@ impl Arg {
     /// Writes the declarations of the argument into its schema. Returns a mistake, if there is one.
     fn lay_over(self, name: &str, schema: &mut Value) -> Option<String> {
         let property = &mut schema["properties"][name];
-        // A boolean schema cannot hold keywords. An empty object means the same and can.
+        // A boolean schema cannot hold keywords. An empty object means the same as `true` and can hold keywords.
         if !property.is_object() {
             *property = Map::new().into();
         }

@@ -1,9 +1,9 @@
 //! Does decoding a value into its type enforce everything in the type's schema?
 //!
-//! For the types below it does, so the value needs no second check. For a type of the application it is unknown:
-//! `#[schemars(with = …)]`, `extend`, `range`, `required` and a hand-written `JsonSchema` add rules that `serde` does
-//! not enforce, and a schema does not show where its keywords come from. When in doubt the answer is no: an unnecessary
-//! check costs microseconds, a missing one accepts a wrong value.
+//! It does for the types in `ENFORCED`, so their values need no second check. For a type of the application this is
+//! unknown: `#[schemars(with = …)]`, `extend`, `range`, `required` and a hand-written `JsonSchema` add rules that
+//! `serde` does not enforce, and a schema does not show where its keywords come from. When in doubt the answer is no:
+//! an unnecessary check costs microseconds, a missing one accepts a wrong value.
 
 /// Returns whether `serde` enforces every keyword of the schema that `schemars` writes for the type.
 pub(super) fn is_enforced<T>() -> bool {

@@ -11,17 +11,17 @@ use crate::ground::future::BoxFuture;
 
 /// Storage for data that outlives one request.
 ///
-/// Many tasks may call every method at the same time. A method whose future is dropped has done all of its work or
-/// none. Expired data behaves as if it had never existed. Keys, logs and channels have separate namespaces: a key and a
-/// log of the same name are independent.
+/// Many tasks may call every method at the same time. If the future of a method is dropped, the method has done either
+/// all of its work or none. Expired data behaves as if it had never existed. Keys, logs and channels have separate
+/// namespaces: a key and a log of the same name are independent.
 pub trait Store: Send + Sync + 'static {
     /// Returns the value of a key.
     fn get<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<Option<Bytes>>>;
 
-    /// Returns the value of a key, and lets it expire after `ttl` from now.
+    /// Returns the value of a key, and makes the value expire after `ttl` from now.
     fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> BoxFuture<'s, Result<Option<Bytes>>>;
 
-    /// Sets the value of a key, whatever it was. It expires after `ttl`.
+    /// Sets the value of a key, and replaces an existing value. The new value expires after `ttl`.
     fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> BoxFuture<'s, Result<()>>;
 
     /// Sets the value of a key if its current value is `expected`; `None` expects the key to be unset. The new value
@@ -34,12 +34,12 @@ pub trait Store: Send + Sync + 'static {
         ttl: Duration,
     ) -> BoxFuture<'s, Result<bool>>;
 
-    /// Deletes the value of a key. Returns whether it existed.
+    /// Deletes the value of a key. Returns whether the key had a value.
     fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<bool>>;
 
-    /// Appends an entry to a log and returns its number: 1, 2, 3 and so on. The log expires after `ttl` from now. While
-    /// the droppable entries exceed `room`, the oldest of them are dropped; other entries are never dropped. The entry
-    /// that is being appended is always kept.
+    /// Appends an entry to a log and returns the entry's number: 1, 2, 3 and so on. The log expires after `ttl` from
+    /// now. While the entries with [`Keep::WhileThereIsRoom`] exceed `room`, the oldest of them are dropped; entries
+    /// with [`Keep::Always`] are never dropped. The entry that is being appended is always kept.
     fn append<'s>(
         &'s self,
         log: &'s str,
@@ -55,10 +55,10 @@ pub trait Store: Send + Sync + 'static {
     /// Returns the number of the last entry of a log, or `None` if the log does not exist.
     fn last<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<Option<u64>>>;
 
-    /// Lets a log expire after `ttl` from now. Returns whether the log exists.
+    /// Makes a log expire after `ttl` from now. Returns whether the log exists.
     fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, Result<bool>>;
 
-    /// Deletes a log. Returns whether it existed.
+    /// Deletes a log. Returns whether the log existed.
     fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<bool>>;
 
     /// Sends a message to all current subscribers of a channel.
@@ -155,7 +155,7 @@ pub enum Keep {
     WhileThereIsRoom,
 }
 
-/// The space for the droppable entries of a log.
+/// The space for the entries of a log that may be dropped ([`Keep::WhileThereIsRoom`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// The maximum number of entries.

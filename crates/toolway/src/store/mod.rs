@@ -1,9 +1,9 @@
 //! Which data outlives one request? Sessions, the events of their streams, and notifications of changes.
 //!
-//! A server keeps them in a [`Store`]. Servers that share a store look like one server to their clients: each of them
-//! serves the sessions that another one opened, and a change on one of them is reported to the clients of all.
-//! [`Memory`] is the default, for one process. `toolway::store::contract` (feature `testing`) is the test suite that
-//! every backend must pass.
+//! A server keeps this data in a [`Store`]. Servers that share a store look like one server to their clients: each
+//! server also serves the sessions that the others opened, and a change on one server is reported to the clients of all
+//! servers. [`Memory`] is the default, for one process. `toolway::store::contract` (feature `testing`) is the test
+//! suite that every backend must pass.
 //!
 //! A store knows nothing about the protocol. It keeps values under keys until they expire, appends entries to logs and
 //! reads them back, and delivers messages from publishers to the current subscribers:
@@ -41,8 +41,8 @@
 //!
 //! # A backend of your own
 //!
-//! Implement [`Store`] and run `contract::check` in a test; its page shows how. These requirements of the contract are
-//! easy to get wrong:
+//! Implement [`Store`] and run `contract::check` in a test; the documentation of `contract` shows how. These
+//! requirements of the contract are easy to get wrong:
 //!
 //! - [`swap`](Store::swap) and [`append`](Store::append) are atomic, also when two processes call them at the same time
 //!   and when their future is dropped.

@@ -1,7 +1,8 @@
 //! What does one entry of a file say about its server?
 //!
 //! Hosts agree on `command`, `args`, `env`, `cwd`, `url`, `headers` and `type`, and each has additional members. Where
-//! two names mean the same, both are accepted. Where one name has several meanings, the rule is given below.
+//! two names mean the same, both are accepted. Where one name has several meanings, the function that reads the member
+//! documents the rule.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -22,16 +23,17 @@ use crate::closest::closest;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ServerConfig {
-    /// The name in the file. It may contain anything but control characters; separate rules make names of tools from
-    /// it.
+    /// The name in the file. It may contain any characters except control characters.
+    /// [`NameRules`](crate::hub::NameRules) determine how it becomes part of the names of tools.
     pub name: String,
-    /// `true` if the file disables the server. It may have mistakes then, which [`resolve`](Self::resolve) reports.
+    /// `true` if the file disables the server. The entry of a disabled server may have mistakes, which
+    /// [`resolve`](Self::resolve) reports.
     pub disabled: bool,
     /// The timeout of a request.
     pub timeout: Option<Duration>,
     /// The maximum size of a message to or from the server, in bytes (`maxMessage`).
     pub max_message: Option<usize>,
-    /// Members that have no meaning here, in the order of the file: `autoApprove`, `trust`, `oauth`, …
+    /// Members that this library does not use, in the order of the file: `autoApprove`, `trust`, `oauth`, …
     pub other: Vec<(String, RawJson)>,
     pub(crate) tools: Arc<Choice>,
     pub(super) endpoint: Endpoint,
@@ -40,7 +42,7 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
-    /// Returns the file that describes the server, if it was read from one.
+    /// Returns the file that describes the server, if the configuration was read from a file.
     pub fn file(&self) -> Option<&Path> {
         self.origin.file.as_deref()
     }
@@ -51,7 +53,8 @@ impl ServerConfig {
     }
 
     /// Returns whether the file allows this tool of the server: it is not in `disabledTools` or `excludeTools`, and it
-    /// is in `enabledTools` or `includeTools`, if the file has them. A [`Hub`](crate::Hub) offers only allowed tools.
+    /// is in `enabledTools` and `includeTools`, where the file has these lists. A [`Hub`](crate::Hub) offers only
+    /// allowed tools.
     ///
     /// ```
     /// use toolway::hub::Config;
@@ -137,8 +140,8 @@ enum Aim {
     Url { member: &'static str, sse: bool },
 }
 
-/// Reads an entry. In a file with a list, also returns the name in it: `{"name": "github", "command": …}`. An entry
-/// that is disabled may have mistakes.
+/// Reads an entry. If the entry is an item of a list, also returns its member `name`:
+/// `{"name": "github", "command": …}`. A disabled entry may have mistakes.
 ///
 /// # Errors
 ///
@@ -214,7 +217,7 @@ impl<'r> Reader<'r> {
                 ("enabled", _) => server.disabled |= self.take(&field, value, Node::truth) == Some(false),
                 ("timeout", _) => server.timeout = self.take(&field, value, timeout),
                 ("maxMessage", _) => server.max_message = self.take(&field, value, max_message),
-                // The first name is used by Cline, Windsurf and Roo, the second by the Gemini CLI.
+                // Cline, Windsurf and Roo write `disabledTools`, the Gemini CLI writes `excludeTools`.
                 ("disabledTools" | "excludeTools", _) => tools.without.extend(self.names(&field, value)),
                 ("enabledTools" | "includeTools", _) => {
                     let names: HashSet<_> = self.names(&field, value).collect();
@@ -248,7 +251,7 @@ impl<'r> Reader<'r> {
         Some((name, server))
     }
 
-    /// Decides whether the server is a command or a URL: by `type`, or without it by the other members.
+    /// Decides whether the server is a command or a URL: by `type`, or by the other members if `type` is missing.
     fn aim(&mut self, members: &[(String, Node<'_>)], place: Place) -> Option<Aim> {
         let has = |name: &str| members.iter().any(|(key, value)| key == name && !value.is_null());
         let declared = members.iter().find(|(key, value)| {
@@ -259,7 +262,8 @@ impl<'r> Reader<'r> {
             Some((key, value)) => Some(self.take(&member(self.path, key), *value, self::declared)?),
             None => None,
         };
-        // Gemini has `url` for the older transport in addition to `httpUrl`, which otherwise takes precedence.
+        // The Gemini CLI writes `url` for the SSE transport. For other transports, `httpUrl` takes precedence over
+        // `url`.
         let addresses = if declared == Some(Type::Sse) { ["url", "serverUrl", "httpUrl"] } else { ADDRESSES };
         let address = addresses.into_iter().find(|name| has(name));
         let reason = match (declared, has("command"), address) {
@@ -401,16 +405,16 @@ fn program(value: Node<'_>) -> Result<String, String> {
 
 fn url(value: Node<'_>) -> Result<String, String> {
     let text = value.text()?;
-    // A URL with a variable can be checked only when its value is known.
+    // A URL that contains a variable can be checked only when the variable's value is known.
     match wrong_url(&text).filter(|_| !text.contains('$')) {
         Some(reason) => Err(reason.to_owned()),
         None => Ok(text),
     }
 }
 
-/// Reads a timeout. Claude Code, the Gemini CLI and `FastMCP` use milliseconds, Cline and Roo seconds. A timeout of
-/// less than a second, or of more than a quarter of an hour in seconds, is not plausible, so the size of the number
-/// decides.
+/// Reads a timeout. Claude Code, the Gemini CLI and `FastMCP` use milliseconds, Cline and Roo seconds. The size of the
+/// number decides: a number below 1000 is in seconds, because timeouts below one second are not plausible. A larger
+/// number is in milliseconds, because timeouts above a quarter of an hour are not plausible.
 fn timeout(value: Node<'_>) -> Result<Duration, String> {
     let number =
         value.number().ok_or_else(|| format!("must be a number of milliseconds; found {}", value.found()))?;
@@ -419,7 +423,7 @@ fn timeout(value: Node<'_>) -> Result<Duration, String> {
     time.ok_or_else(|| format!("must be a time that can be waited for; found {}", value.found()))
 }
 
-/// Reads the maximum size of a message in bytes. Only this library has this member.
+/// Reads the maximum size of a message in bytes. The member `maxMessage` is specific to this library.
 fn max_message(value: Node<'_>) -> Result<usize, String> {
     let is_number = |bytes: &f64| *bytes >= 1.0 && *bytes <= f64::from(u32::MAX) && bytes.fract() == 0.0;
     #[expect(
@@ -438,7 +442,7 @@ enum Type {
     Sse,
 }
 
-/// Returns a hint if a member looks like a misspelling of a missing one.
+/// Returns a hint if a member looks like a misspelling of a missing member.
 fn meant(members: &[(String, Node<'_>)], missing: &[&str]) -> String {
     let slip = members.iter().find_map(|(key, _)| Some((key, closest(key, missing.iter().copied())?)));
     slip.map(|(key, meant)| format!(" (is `{}` meant to be `{meant}`?)", shown(key))).unwrap_or_default()
@@ -447,5 +451,5 @@ fn meant(members: &[(String, Node<'_>)], missing: &[&str]) -> String {
 /// The members for the address of a server; the first one present is used.
 pub(super) const ADDRESSES: [&str; 3] = ["httpUrl", "serverUrl", "url"];
 
-/// Numbers below this are seconds, others milliseconds.
+/// A timeout below this number is in seconds, any other timeout in milliseconds.
 const SECONDS_BELOW: f64 = 1000.0;

@@ -2,8 +2,8 @@
 //!
 //! VS Code and Cursor name such a file with `envFile`. A line is empty, a comment with `#`, or `NAME=value`, with an
 //! optional `export` before it. A value may be in single quotes, where all characters are literal, or in double quotes,
-//! where `\n`, `\t`, `\"`, `\$` and `\\` are escapes. Without quotes it ends at the end of the line or at ` #`.
-//! Variables in values are not expanded.
+//! where `\n`, `\r`, `\t`, `\"`, `\$` and `\\` are escapes. A value without quotes ends at the end of the line or at
+//! ` #`. Variables in values are not expanded.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,12 +12,12 @@ use std::path::Path;
 
 use super::checks::wrong_variable_name;
 
-/// Reads such a file, or returns what is wrong with it. If a name occurs twice, the later value is used.
+/// Reads a file of variables, or returns what is wrong with the file. If a name occurs twice, the later value is used.
 pub(super) fn read(path: &Path) -> Result<Vec<(String, String)>, String> {
     let shown = path.display();
     let mut bytes = Vec::new();
     let cannot = |error| format!("names the file {shown}, which cannot be read: {error}");
-    // A pipe or a terminal could block.
+    // Reading from a pipe or a terminal could block.
     if !std::fs::metadata(path).map_err(cannot)?.is_file() {
         return Err(format!("names {shown}, which is no file"));
     }

@@ -54,8 +54,8 @@ impl Config {
 
     /// Reads a configuration file.
     ///
-    /// `${workspaceFolder}` is the directory of the project that contains the file: the one that contains
-    /// `mcp.json`, `.mcp.json`, `.vscode`, `.cursor` or `.gemini`.
+    /// `${workspaceFolder}` is the directory of the project that contains the file: the directory with `mcp.json`,
+    /// `.mcp.json`, `.vscode`, `.cursor` or `.gemini` in it.
     ///
     /// # Errors
     ///
@@ -189,7 +189,8 @@ pub(super) fn bytes_of(path: &Path) -> Result<Vec<u8>, ConfigError> {
     }
 }
 
-/// The maximum size of a file in bytes. The file of Claude Code also contains the history of its projects.
+/// The maximum size of a file in bytes. The file of Claude Code can be large, because it also contains the history of
+/// its projects.
 const MAX_FILE: u64 = 16 << 20;
 
 /// The maximum number of servers in a file.

@@ -1,7 +1,7 @@
 //! Which file contains the server with a given name?
 //!
-//! Files of the project come first, in the current directory and not above it; then those of the user. The first file
-//! that contains the name is used.
+//! The files of the project in the current directory are searched first, then the files of the user. Parent directories
+//! are not searched. The first file that contains the name is used.
 
 use std::fmt::Write;
 use std::io::ErrorKind;
@@ -80,7 +80,8 @@ impl Places {
         self
     }
 
-    /// Also searches this directory for user settings: `~/.config`, `~/Library/Application Support` or `%APPDATA%`.
+    /// Also searches this directory, which contains the settings of a user: `~/.config`,
+    /// `~/Library/Application Support` or `%APPDATA%`.
     pub fn with_settings(mut self, settings: impl Into<PathBuf>) -> Self {
         self.settings = Some(settings.into());
         self
@@ -133,12 +134,12 @@ impl Config {
     /// # Errors
     ///
     /// Returns an error if the server does not exist (the text lists the existing names), if it has mistakes, or if a
-    /// file before it in the order cannot be read. Mistakes in other servers are ignored.
+    /// file that is searched earlier cannot be read. Mistakes in other servers are ignored.
     pub fn find(name: &str) -> Result<ServerConfig, ConfigError> {
         Self::find_in(name, &Places::default())
     }
 
-    /// Searches for a server as [`find`](Self::find) does, in other directories.
+    /// Searches for a server as [`find`](Self::find) does, in the given directories.
     pub fn find_in(name: &str, places: &Places) -> Result<ServerConfig, ConfigError> {
         let (hosts, server) = match name.split_once(':') {
             Some((host, server)) if !Host::called(host).is_empty() => (Host::called(host), server),
@@ -170,11 +171,11 @@ impl Config {
     }
 }
 
-/// Reads the servers of a known file, in groups, those with higher precedence first. Returns nothing if the file does
-/// not exist or contains no servers.
+/// Reads the servers in a file of a known program. The result is a list of groups, the one with the highest precedence
+/// first. Returns nothing if the file does not exist or contains no servers.
 fn servers_in(host: Host, file: &Path, places: &Places) -> Result<Vec<Vec<Outcome>>, ConfigError> {
     match std::fs::metadata(file) {
-        // Anything but a regular file, such as a pipe, could block and is ignored.
+        // Only regular files are read: reading from a pipe, for example, could block.
         Ok(metadata) if !metadata.is_file() => return Ok(Vec::new()),
         Ok(_) => {}
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -192,7 +193,8 @@ fn servers_in(host: Host, file: &Path, places: &Places) -> Result<Vec<Vec<Outcom
         return Ok(Vec::new());
     }
     let root = source.root().map_err(wrong)?;
-    // Mistakes outside of the servers, such as an input without an id, are reported when they matter.
+    // Mistakes outside of the servers, such as an input without an id, are ignored here. A server that needs such an
+    // input fails when its variables are replaced.
     let mut mistakes = Mistakes::default();
     let local = if host == Host::ClaudeCode && is_of_user {
         layout_of_project(root, &places.project, &mut mistakes)

@@ -1,4 +1,4 @@
-//! Which program does a file belong to, and what follows from that?
+//! Which program and which project does a file belong to?
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -37,7 +37,8 @@ impl Host {
         }
     }
 
-    /// Returns the programs with this name; `claude` means both of Claude's. Empty if the name is unknown.
+    /// Returns the programs with this name; `claude` means Claude Code and Claude Desktop. The list is empty if the
+    /// name is unknown.
     pub(super) fn called(name: &str) -> Vec<Self> {
         let all = [
             Self::Project,

@@ -3,15 +3,15 @@
 //! | program | file | format |
 //! |---|---|---|
 //! | Claude Desktop | `claude_desktop_config.json` | `{"mcpServers": {"name": {"command", "args", "env"}}}` |
-//! | Claude Code | `.mcp.json`, `~/.claude.json` | the same, or `{"type": "http", "url", "headers"}` |
-//! | Cursor | `.cursor/mcp.json` | the same, or `{"url", "headers"}`; `envFile` |
+//! | Claude Code | `.mcp.json`, `~/.claude.json` | as Claude Desktop, or `{"type": "http", "url", "headers"}` |
+//! | Cursor | `.cursor/mcp.json` | as Claude Desktop, or `{"url", "headers"}`; `envFile` |
 //! | VS Code | `.vscode/mcp.json` | `{"servers": {…}, "inputs": […]}`; `envFile` |
 //! | Windsurf | `mcp_config.json` | `{"mcpServers": {"name": {"serverUrl", "headers"}}}` |
 //! | Gemini CLI | `.gemini/settings.json` | `{"mcpServers": {"name": {"httpUrl", "headers"}}}` |
 //! | frameworks | any | `[{"command", "args"}]`, or an object of servers by name at the top level |
 //!
 //! The format is recognised by its content, not by the file's name, so each format is accepted in any file. Comments
-//! and trailing commas are accepted. Members that have no meaning here are kept in [`ServerConfig::other`].
+//! and trailing commas are accepted. Members that this library does not use are kept in [`ServerConfig::other`].
 //!
 //! A file is read in two steps. [`Config::parse`] reports all mistakes in it together. [`ServerConfig::resolve`]
 //! replaces the [variables](Variables) of one server and returns what is needed to connect. A server whose token is

@@ -25,7 +25,7 @@ pub enum ServerKind {
         program: String,
         /// The arguments.
         args: Vec<String>,
-        /// Additional environment variables. Those of `envFile` come first and have lower precedence.
+        /// Additional environment variables: first those of `envFile`, then those of `env`, which take precedence.
         env: Vec<(String, String)>,
         /// The working directory.
         cwd: Option<PathBuf>,
@@ -37,14 +37,14 @@ pub enum ServerKind {
         url: String,
         /// Headers that are sent with every request.
         headers: Vec<(String, String)>,
-        /// `true` if the file says that the server uses the oldest transport, with two endpoints. If the file says
-        /// nothing this is `false`, and the server may use that transport nevertheless.
+        /// `true` if the file says that the server uses the oldest transport, with two endpoints. `false` if the file
+        /// does not say so; the server may still use that transport.
         sse: bool,
     },
 }
 
 impl ServerConfig {
-    /// Replaces the variables, reads the file of variables if there is one, and returns what is needed to connect.
+    /// Replaces the variables, reads the `envFile` if there is one, and returns what is needed to connect.
     ///
     /// A relative `cwd` is relative to the directory of the project.
     ///
@@ -101,9 +101,9 @@ impl ServerConfig {
     }
 
     /// Returns the program and its arguments as written in the file, with variables not replaced. Returns `None` for a
-    /// URL.
+    /// URL, and for a disabled server whose entry has mistakes.
     ///
-    /// This text can be shown: values of variables are often secrets.
+    /// This text can be shown to a user, because it does not contain the values of variables, which are often secrets.
     ///
     /// ```
     /// use toolway::hub::Config;
@@ -121,7 +121,8 @@ impl ServerConfig {
         }
     }
 
-    /// Returns the URL as written in the file, with variables not replaced. Returns `None` for a command.
+    /// Returns the URL as written in the file, with variables not replaced. Returns `None` for a command, and for a
+    /// disabled server whose entry has mistakes.
     pub fn written_url(&self) -> Option<&str> {
         match &self.endpoint {
             Endpoint::Url { url, .. } => Some(&url.written),

@@ -23,7 +23,7 @@ pub(super) struct Spot<'s> {
     pub(super) node: Node<'s>,
 }
 
-/// Finds the servers in a file of any format. Returns `None` if the file is about something else.
+/// Finds the servers in a file of any format. Returns `None` if the file does not have a known format.
 pub(super) fn layout<'s>(root: Node<'s>, mistakes: &mut Mistakes) -> Option<Layout<'s>> {
     let mut layout = Layout { places: Vec::new(), inputs: Vec::new() };
     if root.is_list() {
@@ -45,7 +45,7 @@ pub(super) fn layout<'s>(root: Node<'s>, mistakes: &mut Mistakes) -> Option<Layo
         match &**key {
             "mcpServers" | "servers" => servers.push((key.clone(), *value)),
             "inputs" => asked.push((key.clone(), *value)),
-            // The settings of VS Code, before it had a separate file for servers.
+            // VS Code kept servers in its settings before it had a separate file for them.
             "mcp" if value.is_object() => {
                 for (key, value) in value.members().unwrap_or_default() {
                     match &*key {
@@ -182,12 +182,13 @@ fn option(node: Node<'_>) -> Option<String> {
     value.scalar().ok()
 }
 
-/// Returns a name for a server without one: the name of the program or the host, with a number if it is taken.
+/// Returns a name for a server without a name: the name of its program or host, with a number if that name is taken.
 pub(super) fn name_for(endpoint: &Endpoint, taken: &HashSet<String>) -> String {
     let name = match endpoint {
         Endpoint::Command { program, args, .. } => {
             let program = stem(&program.written);
-            // The argument of an interpreter or a package runner is more specific than its own name.
+            // For an interpreter or a package runner, the first argument that is not an option is more specific than
+            // the name of the program.
             let run = args.iter().map(|arg| &*arg.written).find(|arg| !arg.starts_with('-'));
             match run.map(stem).filter(|run| RUNNERS.contains(&program) && !run.is_empty()) {
                 Some(run) => run,

@@ -19,7 +19,7 @@ use super::tolerant::plain;
 pub(super) struct Source<'t> {
     text: &'t str,
     plain: Cow<'t, str>,
-    /// The last offset whose position was computed. Most lookups are for a later one.
+    /// The last offset whose position was computed, and that position. Most lookups are for a later offset.
     known: Cell<(usize, Place)>,
 }
 

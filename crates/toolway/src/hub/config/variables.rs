@@ -3,7 +3,7 @@
 //! | written | stands for |
 //! |---|---|
 //! | `${NAME}`, `${env:NAME}` | the environment variable |
-//! | `${NAME:-text}`, `${env:NAME:-text}` | the same, or the text if the variable is unset or empty |
+//! | `${NAME:-text}`, `${env:NAME:-text}` | the environment variable, or the text if the variable is unset or empty |
 //! | `${input:id}` | the answer to an input that the file declares |
 //! | `${workspaceFolder}`, `${workspaceFolderBasename}` | the directory of the project, and its name |
 //! | `${userHome}` | the user's home directory |
@@ -95,16 +95,17 @@ impl Default for Variables {
 }
 
 impl Variables {
-    /// Takes the variables from a function instead of the environment. The home directory and the current directory are
-    /// then unknown, unless they are set.
+    /// Takes the variables from a function instead of the environment. `${userHome}` is then unknown unless
+    /// [`home`](Self::home) sets it. `${workspaceFolder}` is then known only for files of a project, or if
+    /// [`workspace`](Self::workspace) sets it.
     pub fn from_fn(lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self { lookup: Arc::new(lookup), answer: None, workspace: None, here: None, home: None }
     }
 
     /// Sets a function that answers inputs, for example from the user or a store of secrets.
     ///
-    /// An input that the function does not answer is looked up as a variable: `INPUT_` and its id in capitals. Its
-    /// default is used last.
+    /// If the function returns `None`, the variable whose name is `INPUT_` and the input's id in capitals is used. If
+    /// that variable is not set, the input's default is used.
     pub fn on_input(mut self, answer: impl Fn(&Input) -> Option<String> + Send + Sync + 'static) -> Self {
         self.answer = Some(Arc::new(answer));
         self

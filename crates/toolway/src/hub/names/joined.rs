@@ -9,11 +9,12 @@
 //! | `a` | `b__c` | `a__b__c` |
 //! | `a__b` | `c` | `a--b-`, a hash and `__c` |
 //!
-//! The tag of a server is its name, if that has only allowed characters and is at most half as long as a joined name
-//! may be. An element keeps its name if it has only allowed characters and fits in the rest. Otherwise the name is
-//! cleaned, truncated, and ends with a hash of the original name. A name depends on nothing else: neither on the order
-//! of servers nor on the elements of other servers. The only exception is a true collision, where an original name
-//! equals a hashed one: the original name is kept, and the other name gets another hash.
+//! The tag of a server is its name, if the name has only allowed characters, does not contain the separator, and is at
+//! most half as long as a joined name may be. An element keeps its name if the name has only allowed characters and
+//! fits in the rest. Otherwise the name is cleaned, truncated, and ends with a hash of the original name. A joined name
+//! depends neither on the order of servers nor on the elements of other servers. The only exception is a true
+//! collision, where an original name equals a hashed name: the original name is kept, and the hashed name gets another
+//! hash.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -79,7 +80,7 @@ impl Names {
 
     /// Sets the elements of a server, in place of its previous ones.
     ///
-    /// Do not remove a server that is only temporarily unavailable: its names then stay reserved and do not change.
+    /// Keep a server that is only temporarily unavailable, so that its names stay reserved and do not change.
     pub fn set<E: Into<String>>(&mut self, server: &str, elements: impl IntoIterator<Item = E>) {
         self.tags.insert(server);
         let elements = elements.into_iter().map(Into::into).collect();
@@ -101,12 +102,12 @@ impl Names {
         self.servers.get(server)?.joined.get(element).map(String::as_str)
     }
 
-    /// Returns the server of a joined name, and the element's name there.
+    /// Returns the server of a joined name, and the element's name on that server.
     pub fn route(&self, name: &str) -> Option<(&str, &str)> {
         self.routes.get(name).map(|(server, element)| (&**server, &**element))
     }
 
-    /// Returns the server to which the prefix of this name belongs, whether or not it has that element.
+    /// Returns the server to which the prefix of this name belongs, whether or not the server has that element.
     pub(crate) fn owner(&self, name: &str) -> Option<&str> {
         let (tag, _) = name.split_once(&*self.rules.separator)?;
         self.tags.server(tag)
@@ -122,7 +123,7 @@ impl Names {
         let Self { rules, hash, tags, servers, routes, is_alone } = self;
         let changed = |name: &str, server: &Server| tags.get(name) != Some(&*server.tag);
         let changed: Vec<_> = servers.iter_mut().filter(|(name, server)| changed(name, server)).collect();
-        // All old names are removed first, because a new one may be equal to one of them.
+        // All old names are removed first, because a new name may be equal to an old one.
         for old in changed.iter().flat_map(|(_, server)| server.joined.values()) {
             routes.remove(old);
         }

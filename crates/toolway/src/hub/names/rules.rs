@@ -70,7 +70,7 @@ impl NameRules {
     }
 
     /// Returns the replacement for characters that are not allowed. It is not part of the separator, so that a
-    /// replacement never creates one.
+    /// replacement never creates a separator.
     pub(crate) fn filler(&self) -> char {
         let usable = |letter: &char| self.punctuation.contains(*letter) && !self.separator.contains(*letter);
         ['-', '_', '.'].into_iter().find(usable).unwrap_or('x')
@@ -81,8 +81,9 @@ impl NameRules {
         (self.limit - self.separator.len()) / 2
     }
 
-    /// Returns whether a server's name can be its tag, so that the first separator in a joined name follows it: `a_`
-    /// and `__` make `a___`, in which the first `__` comes too early.
+    /// Returns whether a server's name can be its tag: the first separator in a joined name must directly follow the
+    /// tag. `a_` cannot be a tag before the separator `__`, because the first `__` in `a___` begins one character too
+    /// early.
     pub(crate) fn can_be_tag(&self, name: &str) -> bool {
         let joined = format!("{name}{}", self.separator);
         !name.is_empty()
@@ -95,10 +96,11 @@ impl NameRules {
     }
 }
 
-/// The default maximum length of a joined name. Most models accept no longer names.
+/// The default maximum length of a joined name. Most models do not accept longer names.
 const MAX_JOINED: usize = 64;
 
-/// The minimum for the limit: two halves, each with a hash and some readable characters before it.
+/// The minimum of [`NameRules::limit`]. It leaves room for a hash and some readable characters in both halves of a
+/// name.
 const SHORTEST_JOINED: usize = 32;
 
 /// The maximum length of a separator.

@@ -9,8 +9,8 @@ use toolway_schema::legal_name::{first_free, fnv1a, with_hash};
 /// name is the element's name.
 ///
 /// The tag of a server is its name if possible; otherwise it ends with a hash. A tag does not depend on other servers,
-/// except in one case: a server has exactly the name that is the hashed tag of another. Then the name is kept, and the
-/// hashed tag gets another hash.
+/// except in one case: a server has exactly the name that is the hashed tag of another. In that case the name is kept,
+/// and the hashed tag gets another hash.
 #[derive(Debug, Clone)]
 pub(crate) struct Tags {
     rules: NameRules,
@@ -67,8 +67,8 @@ impl Tags {
     }
 }
 
-/// Gives each text a unique name: the text itself if it can be kept, or a hashed name. Texts that are kept come first.
-/// The texts are sorted, so the order in which they were added does not matter.
+/// Gives each text a unique name: the text itself if it can be kept, or a hashed name. Texts that are kept get their
+/// names before the others. `texts` must be sorted, so that the order in which they were added does not matter.
 pub(crate) fn assign<'t>(
     texts: impl Iterator<Item = &'t str> + Clone,
     is_kept: impl Fn(&str) -> bool,
@@ -97,9 +97,9 @@ pub(crate) fn hashed(mut text: String, room: usize, hash: u64, filler: char) -> 
     if text.is_empty() { hash } else { with_hash(text, room, filler, &hash) }
 }
 
-/// FNV-1a, followed by a mix of all bits. It must stay the same in every program and version, because names made from
-/// it are remembered. It need not resist crafted collisions: names of two servers never collide, and equal hashes
-/// within one server are resolved.
+/// FNV-1a, followed by a mix of all bits. The hash of a text must be the same in every program and version, because
+/// names that contain a hash are remembered. The function does not have to resist crafted collisions: names of two
+/// servers never collide, and equal hashes within one server are resolved.
 pub(crate) fn fnv(text: &str, attempt: u32) -> u64 {
     let hash = fnv1a(text.bytes().chain(attempt.to_le_bytes()));
     let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -107,7 +107,7 @@ pub(crate) fn fnv(text: &str, attempt: u32) -> u64 {
     hash ^ (hash >> 32)
 }
 
-/// The number of characters of a hash: 40 bits.
+/// The number of characters of a hash. Each character holds 5 bits.
 const HASH_LETTERS: usize = 8;
 
 const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";

@@ -1,15 +1,16 @@
 //! How are resources of several servers distinguished, and which server has a URI?
 //!
-//! A URI has a meaning: `https:` can be fetched, `file:` is a path, `ui:` is a page. It is therefore kept if only one
-//! server can mean it, and otherwise gets the prefix `hub://server/`. The lists of the servers decide:
+//! A URI has a meaning: `https:` can be fetched, `file:` is a path, `ui:` is a page. A URI is therefore kept if only
+//! one server claims it, and otherwise gets the prefix `hub://server/`. The lists of the servers determine the claims:
 //!
-//! - A resource claims its URI. A template claims every URI with the same beginning, up to its first `{`.
+//! - A resource claims its URI. A template claims every URI that begins with the text before the template's first `{`.
 //! - A URI that only one server claims is kept. If two servers claim it, neither of them keeps it, so that no server
 //!   can impersonate another.
-//! - `hub://` itself, and templates that do not begin with a scheme, are never kept.
+//! - URIs that begin with `hub://`, and templates that do not begin with a scheme, are never kept.
 //!
 //! A URI with the prefix `hub://server/` always leads to that server, whether or not the prefix is needed. As with
-//! names, the order of the servers does not matter. A new server changes URIs of others only where both claim the same.
+//! names, the order of the servers does not matter. A new server changes URIs of others only where both claim the same
+//! URI.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
@@ -37,9 +38,10 @@ use super::tags::Tags;
 pub struct Uris {
     tags: Tags,
     servers: BTreeMap<String, Listed>,
-    /// The server that keeps each listed URI; `None` if no server does.
+    /// For each listed URI, the server whose URI is kept unchanged; `None` if no server keeps it.
     resources: HashMap<String, Option<String>>,
-    /// The server that keeps URIs with this beginning; `None` if no server does.
+    /// For each beginning that a template claims, the server that keeps URIs with this beginning; `None` if no server
+    /// keeps them.
     templates: BTreeMap<String, Option<String>>,
     /// The only server, to which every URI leads unchanged.
     pub(crate) alone: Option<String>,
@@ -55,7 +57,7 @@ struct Listed {
 impl Uris {
     /// Sets the resources and templates of a server, in place of its previous ones.
     ///
-    /// Do not remove a server that is only temporarily unavailable: its URIs then stay reserved.
+    /// Keep a server that is only temporarily unavailable, so that its URIs stay reserved.
     pub fn set<R: Into<String>, T: Into<String>>(
         &mut self,
         server: &str,
@@ -77,8 +79,8 @@ impl Uris {
         }
     }
 
-    /// Returns the URI in the hub of a resource of a server, whether or not the server lists it. Returns `None` if the
-    /// server does not exist.
+    /// Returns the URI that a resource of a server has in the hub, whether or not the server lists the resource.
+    /// Returns `None` if the server does not exist.
     ///
     /// [`route`](Self::route) is the inverse.
     pub fn uri(&self, server: &str, uri: &str) -> Option<String> {
@@ -86,14 +88,16 @@ impl Uris {
         if is_kept { Some(uri.to_owned()) } else { self.wrapped(server, uri) }
     }
 
-    /// Returns the template in the hub of a template of a server. Its expansions are URIs of the same server.
+    /// Returns the form that a template of a server has in the hub. The expansions of the returned template lead to the
+    /// same server.
     pub fn template(&self, server: &str, template: &str) -> Option<String> {
         let keeper = self.templates.get(beginning(template)).and_then(Option::as_deref);
         let keeper = keeper.or(self.alone.as_deref());
         if keeper == Some(server) { Some(template.to_owned()) } else { self.wrapped(server, template) }
     }
 
-    /// Returns the server of a URI, and the URI there. Returns `None` if no server, or more than one, can mean it.
+    /// Returns the server that a URI of the hub leads to, and the URI on that server. Returns `None` if no server, or
+    /// more than one server, claims the URI.
     pub fn route<'u>(&self, uri: &'u str) -> Option<(&str, &'u str)> {
         if let Some(server) = &self.alone {
             return Some((server, uri));
@@ -110,7 +114,7 @@ impl Uris {
         self.tags.get(server).map(|tag| format!("{WRAPPER}{tag}/{uri}"))
     }
 
-    /// Finds the keeper of the longest claimed beginning of the URI.
+    /// Finds the server that keeps the longest claimed beginning of the URI.
     fn deepest(&self, uri: &str) -> Option<&Option<String>> {
         let mut rest = uri;
         loop {
@@ -127,8 +131,8 @@ impl Uris {
         }
     }
 
-    /// Recomputes which server keeps what, in one pass over all claims in sorted order, in which everything that begins
-    /// like a template directly follows it.
+    /// Recomputes which server keeps each URI and each beginning. One pass over all claims in sorted order is enough,
+    /// because the claims that start with a given text directly follow that text.
     fn settle(&mut self) {
         let mut claims: BTreeMap<&str, Claims<'_>> = BTreeMap::new();
         for (server, listed) in &self.servers {
@@ -173,7 +177,9 @@ impl Uris {
     }
 }
 
-/// The servers that claim a text as a resource or a template, and those that claim an enclosing or a longer text.
+/// The servers that claim a text as a resource, and those that claim it as the beginning of a template. `above` are the
+/// servers with a template whose beginning is this text or a prefix of it. `below` are the servers with a claim that
+/// starts with this text.
 #[derive(Debug, Clone, Copy, Default)]
 struct Claims<'s> {
     resource: Own<'s>,
@@ -212,7 +218,7 @@ impl<'s> Own<'s> {
     }
 }
 
-/// Adds the claims inside a template to the enclosing one, once all of them were seen.
+/// Adds the claims inside a template to the enclosing template, once all claims inside the inner template were seen.
 fn tell_outer(claims: &mut [(&str, Claims<'_>)], inner: usize, around: &[usize]) {
     if let Some(outer) = around.last() {
         let Claims { template, below, .. } = claims[inner].1;

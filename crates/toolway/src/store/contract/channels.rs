@@ -102,7 +102,8 @@ async fn a_dropped_future_loses_no_message(trial: &Trial<'_>) {
     let mut subscription = trial.subscribe("channel").await;
     let mut heard = 0;
     for number in 0..10 {
-        // Dropped once before a message is published, and then after each of the first polls that receive it.
+        // The future is dropped once before a message is published, and then after zero to three polls that may receive
+        // the message.
         heard += ask(&mut subscription, 1, heard).await;
         trial.publish("channel", number.to_string()).await;
         for polls in 0..4 {

@@ -183,7 +183,7 @@ async fn the_newest_entry_stays_however_large(trial: &Trial<'_>) {
         assert_eq!(numbers(trial, name).await, [1], "room: {room:?}");
         trial.append(name, "larger than the room", WhileThereIsRoom, room).await;
         assert_eq!(texts(trial, name).await, [(2, "larger than the room".to_owned())], "room: {room:?}");
-        // It is now the oldest.
+        // The large entry is now the oldest.
         trial.append(name, "3", WhileThereIsRoom, room).await;
         assert_eq!(numbers(trial, name).await, [3], "room: {room:?}");
     }

@@ -1,8 +1,8 @@
 //! Does a store fulfil the contract? The test suite that every backend must pass.
 //!
 //! [`check`] runs a case for every sentence of the documentation of [`Store`] and
-//! [`Subscription`](super::Subscription). The cases are in `values`, `logs` and `channels`; the name of each states its
-//! requirement. A backend runs all of them as one test:
+//! [`Subscription`](super::Subscription). The cases are in `values`, `logs` and `channels`; the name of each case
+//! states its requirement. A backend runs all cases as one test:
 //!
 //! ```
 //! use toolway::store::{Memory, contract};
@@ -39,10 +39,11 @@ use crate::store::backend::Store;
 /// cleaned up: the data of the cases expires within two minutes, except for one value and one log of a few bytes that
 /// never expire.
 ///
-/// `wait` lets the given time pass for the store: `tokio::time::sleep` for one that uses tokio's clock or real time. In
-/// real time the whole suite takes some seconds.
+/// `wait` lets the given time pass for the store: use `tokio::time::sleep` for a store that uses tokio's clock or real
+/// time. In real time the whole suite takes some seconds.
 ///
-/// A backend that can lose its connection needs its own tests for that; these cases expect every operation to succeed.
+/// A backend that can lose its connection needs its own tests for lost connections; these cases expect every operation
+/// to succeed.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! Which subscribers does each channel have? A channel exists as long as it has one.
+//! Which subscribers does each channel have? A channel exists as long as it has a subscriber.
 //!
 //! Every subscriber has its own short queue, which uses no memory while it is empty.
 
@@ -126,5 +126,5 @@ impl Drop for Heard {
     }
 }
 
-/// The number of messages in a queue. When it is full, the oldest message is dropped.
+/// The maximum number of messages in a queue. When the queue is full, the oldest message is dropped.
 const MAX_BEHIND: usize = 16;

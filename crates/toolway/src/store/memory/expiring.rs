@@ -1,9 +1,9 @@
 //! How do values expire without a background task and without long pauses?
 //!
-//! In addition to the values there is a calendar with one date for each value. Every call checks only the first few
-//! dates that have passed, so its cost does not depend on how many values expire at once. A value that was renewed
-//! keeps its old date in the calendar until that date has passed, and then gets a new one. Renewing a value therefore
-//! costs no more than finding it.
+//! In addition to the values there is a calendar: a sorted map with one date for each value. Every call checks only the
+//! first few dates that have passed, so its cost does not depend on how many values expire at once. A value that was
+//! renewed keeps its old date in the calendar until that date has passed, and then gets a new date. Renewing a value
+//! therefore costs no more than finding it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -115,8 +115,8 @@ fn end(now: Instant, ttl: Duration) -> Instant {
     now.checked_add(ttl).unwrap_or_else(|| now + A_LONG_TIME)
 }
 
-/// Shrinks a map that is mostly empty, because a map never shrinks by itself. It happens rarely enough that the cost of
-/// the move is negligible.
+/// Shrinks a map that is mostly empty, because a map never shrinks by itself. Shrinking moves all entries, but it
+/// happens so rarely that the cost is negligible.
 pub(super) fn give_back<K: Eq + std::hash::Hash, V>(map: &mut HashMap<K, V>) {
     if map.capacity() > SMALL.max(map.len() * 8) {
         map.shrink_to(map.len() * 2);
