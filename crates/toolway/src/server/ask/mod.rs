@@ -1,8 +1,9 @@
 //! Questions to the client's user, to its model, and about its roots: one implementation for every client.
 //!
 //! A function that asks runs in rounds. A question without an answer ends the round; then the client is asked, and the
-//! function runs again from its beginning, now with the answer. Both eras work this way, so that a server behaves the
-//! same everywhere. They differ only in which side keeps the state between rounds.
+//! function runs again from its beginning, now with the answer. This is the same in all revisions, so that a server
+//! behaves the same everywhere. With a handshake, the server keeps the state between rounds; without one, the client
+//! does.
 //!
 //! | file | question |
 //! |---|---|

@@ -19,7 +19,7 @@ impl CursorKey {
         Self(random_key())
     }
 
-    /// Derives a key from a secret. It is the same on every machine with that secret.
+    /// Derives a key from a secret. The key is the same on every machine with that secret.
     pub(crate) fn from_secret(secret: &[u8]) -> Self {
         let mut hasher = SipHasher24::new_with_key(b"toolway/cursor/1");
         hasher.write(secret);
