@@ -42,8 +42,8 @@
 //! | `admission/` | Which callers are admitted, and as which principal? |
 //! | `observe/` | What can be observed of a call, and which hooks run? |
 //! | `execute/` | Which entry answers a request, and how often does its handler run? |
-//! | `handshake/`, `stateless/` | What does each era add? |
 //! | `handshake/`, `stateless/` | What is specific to the revisions with a handshake, and to the revision without one? |
+//! | `build/` | How do the author's settings become a server? |
 //! | `pipe/`, `http/` | How do messages come in and go out? |
 
 pub(crate) mod admission;
@@ -194,7 +194,7 @@ struct Inner {
     methods: HashMap<String, CustomMethod>,
     notifications: HashMap<String, CustomMethod>,
     admission: Option<Admission>,
-    /// The only era that is served; `None` if both are.
+    /// The only era that is served; `None` if both eras are served.
     era: Option<Era>,
     /// The version in every answer to `initialize`, whatever version the client requests.
     pinned: Option<ProtocolVersion>,

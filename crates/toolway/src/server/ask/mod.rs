@@ -11,8 +11,8 @@
 //! | `once.rs` | Which effects are not repeated? |
 //! | `form/` | What can a user be asked to fill in? |
 //!
-//! `call/question_log.rs` holds the questions and answers of one run. `call/replay.rs` holds what one round passes to
-//! the next.
+//! `call/question_log.rs` holds the questions and answers of one run. `call/replay.rs` holds the state that one round
+//! passes to the next.
 
 pub(crate) mod form;
 pub(crate) mod once;

@@ -171,7 +171,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Adds tools, usually `tools![add, subtract]`, or a [`ToolSet`](crate::agent::ToolSet). They are listed in this order.
+    /// Adds tools, usually `tools![add, subtract]`, or a [`ToolSet`](crate::agent::ToolSet). They are listed in this
+    /// order.
     pub fn tools(mut self, tools: impl IntoIterator<Item = impl IntoTool>) -> Self {
         self.elements.tools.extend(tools.into_iter().map(IntoTool::into_tool));
         self
@@ -283,8 +284,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Adds a handler that lists more resources, after the registered ones and those of earlier handlers. It takes
-    /// [`Cursor`](crate::server::Cursor) and returns a [`ResourcePage`](crate::server::ResourcePage), or a list if
+    /// Adds a handler that lists more resources, after the registered ones and those of earlier handlers. The
+    /// handler takes [`Cursor`](crate::server::Cursor) and returns a [`ResourcePage`](crate::server::ResourcePage), or a list if
     /// there is only one page. The next cursor that the handler returns is signed and sent to the client. When the
     /// client requests the next page, the handler gets this cursor back.
     ///
@@ -461,8 +462,8 @@ impl ServerBuilder {
     /// In 2026-07-28, which has no sessions, the client keeps this state and sends it back with the answers. The client
     /// can neither read nor change it. Several machines that serve as one server need common keys, and so does a server
     /// that must continue calls after a restart. Each key is 32 bytes in base64, or 64 hexadecimal digits;
-    /// `openssl rand -base64 32` generates one. The first key encrypts, and every key can decrypt: to replace a key, put
-    /// the new key first, and remove the old key when no open call uses it any more.
+    /// `openssl rand -base64 32` generates one. The first key encrypts, and every key can decrypt: to replace a key,
+    /// put the new key first, and remove the old key when no open call uses it any more.
     ///
     /// By default the keys are read from the environment variable `TOOLWAY_SEAL_KEYS`, separated by commas; if it is
     /// not set, each server has its own random key. An invalid key is a mistake that [`build`](Self::build) reports.

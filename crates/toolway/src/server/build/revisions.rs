@@ -1,5 +1,5 @@
-//! Which part of the protocol does a server serve? Both eras, every revision and all capabilities, unless its author
-//! leaves something out.
+//! Which part of the protocol does a server serve? Every revision, with or without a handshake, and all capabilities,
+//! unless its author leaves something out.
 
 use toolway_protocol::Era;
 

@@ -31,9 +31,11 @@ impl Ctx {
     /// In a session the values belong to the session, and over a pipe to the pipe; they are deleted when the session or
     /// pipe ends. For independent requests, the values belong to the principal that
     /// [`on_connect`](crate::server::ServerBuilder::on_connect) has admitted, and are kept for the time set with
-    /// [`memory_for`](crate::server::ServerBuilder::memory_for). A caller cannot see the values of another caller. The
-    /// values are kept as JSON in the server's [store](crate::server::ServerBuilder::store); servers that share a store
-    /// share the values.
+    /// [`memory_for`](crate::server::ServerBuilder::memory_for). A caller cannot see the values of another caller.
+    ///
+    /// The values of sessions and principals are kept as JSON in the server's
+    /// [store](crate::server::ServerBuilder::store); servers that share a store share these values. The values of a
+    /// pipe stay in the memory of the process.
     ///
     /// The value is stored under the name of its type, which changes when the type is moved or renamed. Give values
     /// that outlive the program their own name with [`memory_named`](Self::memory_named).

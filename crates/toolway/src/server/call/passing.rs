@@ -140,8 +140,8 @@ impl Passing {
         (past.and_then(|past| past.left.clone()), held)
     }
 
-    /// Passes state to the next run. `held` stays in memory; if the call [stays open](Self::goes_on), it is dropped
-    /// with the call.
+    /// Passes state to the next run. `held` is kept in memory until the call ends, which requires that the call
+    /// [stays open](Self::goes_on); otherwise `held` is dropped at once.
     pub(crate) fn leave(&self, note: RawJson, held: Option<Held>) -> Result<(), AskError> {
         let mut state = self.scope().asked().0.lock();
         state.grow(note.as_bytes().len(), self.scope().arrival().asking.past.as_deref())?;

@@ -67,7 +67,7 @@ pub(super) struct State {
     pub(super) taken: BTreeMap<String, Taken>,
     pub(super) failed: BTreeMap<String, AskError>,
     pub(super) effects: BTreeMap<String, RawJson>,
-    /// The size in bytes of everything that is passed to the next run.
+    /// The size in bytes of the answers and results for the next run, with their keys; at most [`MAX_PAST`].
     pub(super) size: usize,
     /// Digests of log messages of earlier runs that this run has not repeated yet; `None` until the first message.
     pub(super) unmet: Option<Vec<u64>>,

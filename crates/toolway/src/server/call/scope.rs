@@ -45,7 +45,7 @@ pub(crate) struct Arrival {
     pub(crate) allowed: Option<Arc<Allowed>>,
     /// The remote address, if the transport knows it.
     pub(crate) remote: Option<SocketAddr>,
-    /// The record for the caller's memory, if it is not the principal's.
+    /// The record for the caller's memory, if it is not the record of the principal.
     pub(crate) memory: Option<Arc<Place>>,
     /// Permits for streams of changes; `None` where such streams are impossible.
     pub(crate) listens: Option<Arc<Semaphore>>,
@@ -119,7 +119,7 @@ pub struct Scope {
 struct Shared {
     server: Server,
     arrival: Box<Arrival>,
-    /// Created only when a handler needs it, because most do not.
+    /// Cancelled when the run ends. Created only when a handler needs the token, because most handlers do not.
     cancel: OnceLock<CancellationToken>,
     /// The last progress that was reported.
     told: Mutex<f64>,
@@ -211,8 +211,8 @@ impl Scope {
         self.with_states(None).with_output(self.output.as_ref())
     }
 
-    /// Returns the subject of the run, if it has this type: the resource to read, the arguments of a prompt, the text to
-    /// complete, and so on.
+    /// Returns the subject of the run, if it has this type: the resource to read, the arguments of a prompt, the text
+    /// to complete, and so on.
     pub(crate) fn subject<T: 'static>(&self) -> Option<&T> {
         self.subject.as_deref()?.downcast_ref()
     }

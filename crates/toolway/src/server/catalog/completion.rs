@@ -136,7 +136,7 @@ lists! {
 
 /// The source of completions for one argument.
 ///
-/// `#[arg(complete = …)]` makes one; without macros, pass it to
+/// `#[arg(complete = …)]` makes a completer; without macros, pass one to
 /// [`PromptEntry::completer`](crate::server::PromptEntry::completer) or
 /// [`ResourceEntry::completer`](crate::server::ResourceEntry::completer).
 ///

@@ -1,7 +1,7 @@
 //! What is in a cursor? A position in a list, signed by this server.
 //!
-//! A cursor travels to the client and back, so it is signed with SipHash-2-4-128, a function for authenticating short
-//! messages. A forged cursor is refused, and a cursor of one list is invalid for another.
+//! The client keeps the cursor and sends it back, so it is signed with SipHash-2-4-128, a function for authenticating
+//! short messages. A forged cursor is refused, and a cursor of one list is invalid for another.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};

@@ -1,4 +1,4 @@
-//! Does a tool block the thread that it runs on, and with it every other call there?
+//! Does a tool block the thread that it runs on, and so every other call on that thread?
 //!
 //! A function that computes for a long time, or waits without `.await`, prevents everything else on its thread from
 //! running. For example, a server on a pipe cannot read messages meanwhile. The author may not notice this, so the

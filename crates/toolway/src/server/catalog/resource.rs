@@ -203,7 +203,7 @@ impl ResourceEntry {
         T::entry()
     }
 
-    /// Makes an entry without a handler: it is listed, and
+    /// Makes an entry without a handler: the resource is listed, and a handler of
     /// [`read_resource`](crate::server::ServerBuilder::read_resource) reads it.
     pub fn described_only(definition: impl Into<ResourceDefinition>) -> Self {
         let mut definition = definition.into();

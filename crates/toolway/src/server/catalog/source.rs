@@ -153,7 +153,7 @@ impl Sources {
         self.all.iter().any(|attached| !attached.added.layers.is_empty())
     }
 
-    /// Returns the layers for a resource that is not offered: those of the source that could read it.
+    /// Returns the layers of the source that could read a resource that is not offered.
     pub(crate) fn layers_around(
         &self,
         snapshot: &Snapshot,

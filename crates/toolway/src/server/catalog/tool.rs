@@ -161,7 +161,8 @@ pub trait Run: Sized + Send {
     label = "not marked"
 )]
 pub trait Offer {
-    /// A [`ToolEntry`], a [`ResourceEntry`](crate::server::ResourceEntry) or a [`PromptEntry`](crate::server::PromptEntry).
+    /// A [`ToolEntry`], a [`ResourceEntry`](crate::server::ResourceEntry) or a
+    /// [`PromptEntry`](crate::server::PromptEntry).
     type Entry;
 
     /// Creates the entry.
@@ -375,9 +376,9 @@ impl ToolEntry {
     /// the state that it sends back is marked as used in the server's [`Store`](crate::store::Store), before the
     /// function runs. `#[tool(single_use)]` does the same.
     ///
-    /// A client that does not receive the reply to this second call cannot repeat it, because the state is already
-    /// used, and has to start over. If that is worse than an effect that happens twice, do not use this, and make the
-    /// effect idempotent: see [`Ctx::once`](crate::server::Ctx::once).
+    /// If the reply to this second call is lost, the client cannot repeat the call, because the state is already used.
+    /// The client then has to start over. If that is worse than an effect that happens twice, do not use this, and make
+    /// the effect idempotent: see [`Ctx::once`](crate::server::Ctx::once).
     pub fn single_use(mut self) -> Self {
         self.is_single_use = true;
         self
@@ -507,8 +508,7 @@ impl Entry for ToolEntry {
     }
 
     fn mistakes(&self, states: &States) -> Vec<String> {
-        // Leave out the handler's message about a wrong default if the schema reports it too: that message explains
-        // more.
+        // If the schema reports a wrong default too, leave out the handler's message, which explains less.
         let told: Vec<String> = self.wrong_defaults.iter().map(|name| misfit(name)).collect();
         let handler = self.handler.check(states).into_iter().filter(|mistake| !told.contains(mistake));
         let found = self.mistakes.iter().chain(&self.wrong_schemas).cloned();

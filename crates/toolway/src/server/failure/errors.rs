@@ -142,7 +142,7 @@ impl From<RpcError> for Failure {
     }
 }
 
-/// Hides the cause of a panic from the caller; it goes only to the log.
+/// Hides the cause of a panic from the caller: the cause goes only to the log.
 impl From<Panic> for Failure {
     fn from(panic: Panic) -> Self {
         Self::Hidden(Box::new(panic))

@@ -8,8 +8,8 @@ use super::resource::{About, IntoResource};
 use crate::server::failure::errors::ResourceError;
 
 /// The contents of a file: text if it is UTF-8 and the name does not suggest a binary type, otherwise a blob. The media
-/// type is the one that the resource lists; if it lists none, it follows from the file's name. If the file does not
-/// exist, the client gets the error for a resource that does not exist.
+/// type is the one that the resource lists; if the resource lists none, the media type follows from the file's name. If
+/// the file does not exist, the client gets the error for a resource that does not exist.
 ///
 /// ```
 /// use toolway::prelude::*;

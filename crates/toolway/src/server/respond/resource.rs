@@ -53,8 +53,8 @@ impl About {
         self.max_message as u64 + 1
     }
 
-    /// Refuses contents that are too long to be sent. This is checked before they are encoded, which makes a blob a
-    /// third larger.
+    /// Refuses contents that are too long to be sent. The size is checked before the contents are encoded, because
+    /// encoding makes a blob a third larger.
     pub(super) fn check(&self, what: &str, bytes: usize) -> Result<(), ResourceError> {
         let max = self.max_message;
         if bytes <= max {
