@@ -284,9 +284,9 @@ impl ServerBuilder {
         self
     }
 
-    /// Adds a handler that lists more resources, after the registered ones and those of earlier handlers. The
-    /// handler takes [`Cursor`](crate::server::Cursor) and returns a [`ResourcePage`](crate::server::ResourcePage), or a list if
-    /// there is only one page. The next cursor that the handler returns is signed and sent to the client. When the
+    /// Adds a handler that lists more resources, after the registered ones and those of earlier handlers. The handler
+    /// takes [`Cursor`](crate::server::Cursor) and returns a [`ResourcePage`](crate::server::ResourcePage), or a list
+    /// if there is only one page. The next cursor that the handler returns is signed and sent to the client. When the
     /// client requests the next page, the handler gets this cursor back.
     ///
     /// ```
