@@ -42,7 +42,7 @@
 //! | `admission/` | Which callers are admitted, and as which principal? |
 //! | `observe/` | What can be observed of a call, and which hooks run? |
 //! | `execute/` | Which entry answers a request, and how often does its handler run? |
-//! | `handshake/`, `stateless/` | What does each era add? |
+//! | `handshake/`, `stateless/` | What is specific to the revisions with a handshake, and to the revision without one? |
 //! | `build/` | How do the author's settings become a server? |
 //! | `pipe/`, `http/` | How do messages come in and go out? |
 
@@ -194,7 +194,7 @@ struct Inner {
     methods: HashMap<String, CustomMethod>,
     notifications: HashMap<String, CustomMethod>,
     admission: Option<Admission>,
-    /// The only era that is served; `None` if both are.
+    /// The only era that is served; `None` if both eras are served.
     era: Option<Era>,
     /// The version in every answer to `initialize`, whatever version the client requests.
     pinned: Option<ProtocolVersion>,
@@ -230,7 +230,7 @@ struct Inner {
 }
 
 impl Server {
-    /// Starts the description of a server. Finish it with the builder's `build`, `serve_stdio` or `serve_http`.
+    /// Returns a builder for a server. Finish it with `build`, `serve_stdio` or `serve_http`.
     #[expect(
         clippy::new_ret_no_self,
         reason = "`Server::new(…).tools(…).serve_stdio()` is how the story is told"
@@ -272,7 +272,7 @@ impl std::fmt::Debug for Server {
 }
 
 /// Makes a list of tools for [`ServerBuilder::tools`]. `tools![add, files::read]` names functions marked `#[tool]`;
-/// `tools![add as "sum"]` renames one.
+/// `tools![add as "sum"]` gives a tool another name.
 ///
 /// ```
 /// use toolway::prelude::*;

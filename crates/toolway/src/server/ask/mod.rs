@@ -1,8 +1,9 @@
 //! Questions to the client's user, to its model, and about its roots: one implementation for every client.
 //!
 //! A function that asks runs in rounds. A question without an answer ends the round; then the client is asked, and the
-//! function runs again from its beginning, now with the answer. Both eras work this way, so that a server behaves the
-//! same everywhere. They differ only in which side keeps the state between rounds.
+//! function runs again from its beginning, now with the answer. This is the same in all revisions, so that a server
+//! behaves the same everywhere. With a handshake, the server keeps the state between rounds; without one, the client
+//! does.
 //!
 //! | file | question |
 //! |---|---|
@@ -10,8 +11,8 @@
 //! | `once.rs` | Which effects are not repeated? |
 //! | `form/` | What can a user be asked to fill in? |
 //!
-//! `call/question_log.rs` holds the questions and answers of one run. `call/replay.rs` holds what one round passes to
-//! the next.
+//! `call/question_log.rs` holds the questions and answers of one run. `call/replay.rs` holds the state that one round
+//! passes to the next.
 
 pub(crate) mod form;
 pub(crate) mod once;

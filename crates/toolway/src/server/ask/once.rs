@@ -14,10 +14,11 @@ impl Ctx {
     /// Runs an effect and remembers its result, so that the effect is skipped when the function runs again with an
     /// answer. A failure is not remembered.
     ///
-    /// The result travels to clients of 2026-07-28 and back, sealed. Keep it small, and do not store anything in it
-    /// that must be revocable. The effect runs **at least once**, not exactly once: a client may call again with an
-    /// older state, and a server may crash between the effect and the moment when its result is stored. An effect that
-    /// must not happen twice needs an idempotency key for the other side; [`remember`](Self::remember) can keep one.
+    /// In 2026-07-28 the result is encrypted and sent to the client, which sends it back when it calls again. Keep the
+    /// result small, and do not store anything in it that must be revocable. The effect runs **at least once**, not
+    /// exactly once: a client may call again with an older state, and a server may crash between the effect and the
+    /// moment when its result is stored. An effect that must not happen twice needs an idempotency key for the other
+    /// side; [`remember`](Self::remember) can keep one.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -39,9 +40,9 @@ impl Ctx {
     ///
     /// # Errors
     ///
-    /// The error of the effect is passed on unchanged: the caller sees a [`ToolError`](crate::ToolError) as if it had
-    /// been returned. It also fails if the result is too large to remember, or if the remembered result has another
-    /// type.
+    /// The error of the effect is passed on unchanged: if it is a [`ToolError`](crate::ToolError), the caller sees it
+    /// as if the function had returned it. `once` also fails if the result is too large to remember, or if the
+    /// remembered result has another type.
     ///
     /// # Cancellation
     ///

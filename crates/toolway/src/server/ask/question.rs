@@ -15,7 +15,7 @@ use crate::server::ask::form::{Form, check};
 use crate::server::call::context::Ctx;
 use crate::server::failure::ask::{AskError, AskErrorKind};
 
-/// A question to await, or to ask [together with others](Ctx::ask_all). It does nothing until then.
+/// A question to await, or to ask [together with others](Ctx::ask_all). Creating it does not ask anything yet.
 ///
 /// Made by [`Ctx::ask`], [`Ctx::question`], [`Ctx::ask_url`], [`Ctx::sample`] and [`Ctx::roots`].
 #[must_use = "a question is asked when it is awaited"]
@@ -85,16 +85,16 @@ impl<T: Send + 'static> Ask<T> {
     }
 }
 
-/// Asks the question. This does not wait for the user: either there is an answer already, or the run of the function
-/// ends here and starts again with one.
+/// Asks the question. This does not wait for the user. If the answer is known, it is returned. Otherwise an error ends
+/// this run of the function; the client is asked, and the function runs again with the answer.
 impl<T: Send + 'static> IntoFuture for Ask<T> {
     type Output = Result<T, AskError>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            // A function may ask the same question in an endless loop. Yielding here lets other tasks run, and lets
-            // them cancel it.
+            // A function may ask the same question in an endless loop. Yielding here lets other tasks run, and allows
+            // the function to be cancelled.
             tokio::task::consume_budget().await;
             self.find()
         })
@@ -160,9 +160,10 @@ impl fmt::Debug for Question {
     }
 }
 
-/// A request to the client's model: a complete [`CreateMessage`], or a text, whose answer may have up to 1000 tokens.
+/// A request to the client's model: a complete [`CreateMessage`], or a text. The answer to a text may have up to 1000
+/// tokens.
 pub trait IntoSample {
-    /// Converts it to a request.
+    /// Converts `self` to a request.
     fn into_sample(self) -> CreateMessage;
 }
 

@@ -45,8 +45,8 @@ macro_rules! tuples {
 }
 tuples! { A; A B; A B C; A B C D; A B C D E; A B C D E F; A B C D E F G; A B C D E F G H; }
 
-/// Returns the error to report. A missing answer goes before any other failure: the function runs again, and meets the
-/// other failure then.
+/// Returns the error to report. A missing answer takes precedence over every other failure: the function runs again
+/// when the answer is known, and the other failure then occurs again.
 fn first_failure<'e>(failures: impl Iterator<Item = &'e AskError>) -> Result<(), AskError> {
     let failures: Vec<_> = failures.collect();
     let unanswered = failures.iter().find(|failure| failure.kind() == AskErrorKind::Unanswered);
@@ -57,8 +57,8 @@ fn first_failure<'e>(failures: impl Iterator<Item = &'e AskError>) -> Result<(),
 }
 
 impl Ctx {
-    /// Asks several questions of any kind in one round. Each needs its own key. A round has at most 32 questions; the
-    /// rest are asked in the next round.
+    /// Asks several questions of any kind at once. Each needs its own key. At most 32 questions are sent to the client
+    /// at once; the others are sent after these were answered.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -85,8 +85,8 @@ impl Ctx {
     ///
     /// # Errors
     ///
-    /// The error of the first question that still needs an answer, otherwise of the first that failed. [`Ask::answer`]
-    /// returns refusals as values instead.
+    /// The error of the first question that still needs an answer; if there is none, the error of the first question
+    /// that failed. [`Ask::answer`] returns refusals as values instead.
     #[expect(clippy::unused_async, reason = "that nothing is waited for is nobody's business")]
     pub async fn ask_all<Q: Questions>(&self, questions: Q) -> Result<Q::Answers, AskError> {
         questions.find_all()

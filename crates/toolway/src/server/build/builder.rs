@@ -171,7 +171,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Adds tools, usually `tools![add, subtract]`, or a [`ToolSet`](crate::agent::ToolSet). They are listed in this order.
+    /// Adds tools, usually `tools![add, subtract]`, or a [`ToolSet`](crate::agent::ToolSet). They are listed in this
+    /// order.
     pub fn tools(mut self, tools: impl IntoIterator<Item = impl IntoTool>) -> Self {
         self.elements.tools.extend(tools.into_iter().map(IntoTool::into_tool));
         self
@@ -258,9 +259,10 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets a handler that reads every resource that is listed without its own handler, and any other URI. The handler
-    /// takes [`Reading`](crate::server::Reading) and any other parameter of a handler, and returns a type that
-    /// resources return; `None` means that the resource does not exist.
+    /// Adds a handler that reads every resource without its own handler: resources that are only listed, and URIs that
+    /// are not listed at all. The handler takes [`Reading`](crate::server::Reading) and any other parameter of a
+    /// handler, and returns a type that resources return; `None` means that the resource does not exist. If several
+    /// such handlers are added, they are tried in this order until one returns the resource or fails.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -282,10 +284,10 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets a handler that lists more resources, after the registered ones. The handler takes
-    /// [`Cursor`](crate::server::Cursor) and returns a [`ResourcePage`](crate::server::ResourcePage), or a list if
-    /// there is only one page. The next cursor that it returns is signed, sent to the client, and passed to the handler
-    /// with the request for the next page.
+    /// Adds a handler that lists more resources, after the registered ones and those of earlier handlers. The handler
+    /// takes [`Cursor`](crate::server::Cursor) and returns a [`ResourcePage`](crate::server::ResourcePage), or a list
+    /// if there is only one page. The next cursor that the handler returns is signed and sent to the client. When the
+    /// client requests the next page, the handler gets this cursor back.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -420,7 +422,7 @@ impl ServerBuilder {
     }
 
     /// Sets the maximum number of entries on a page of a list. By default each list is one page, because many clients
-    /// read only the first.
+    /// read only the first page.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -455,13 +457,13 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets the keys that seal the state of a call while the client is asked a question.
+    /// Sets the keys that encrypt the state of a call while the client is asked a question.
     ///
-    /// In revisions without sessions, the client carries this state from one round of the call to the next, and can
-    /// neither read nor change it. Several machines that serve as one server need common keys, and so does a server
+    /// In 2026-07-28, which has no sessions, the client keeps this state and sends it back with the answers. The client
+    /// can neither read nor change it. Several machines that serve as one server need common keys, and so does a server
     /// that must continue calls after a restart. Each key is 32 bytes in base64, or 64 hexadecimal digits;
-    /// `openssl rand -base64 32` generates one. The first key seals, and all keys can open: to replace a key, put the
-    /// new one before it, and remove the old one when no call that used it is open any more.
+    /// `openssl rand -base64 32` generates one. The first key encrypts, and every key can decrypt: to replace a key,
+    /// put the new key first, and remove the old key when no open call uses it any more.
     ///
     /// By default the keys are read from the environment variable `TOOLWAY_SEAL_KEYS`, separated by commas; if it is
     /// not set, each server has its own random key. An invalid key is a mistake that [`build`](Self::build) reports.
@@ -526,8 +528,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets the store for data that outlives one request: sessions, the events of their streams. Servers that share a
-    /// store act as one server for their clients. The default store is in memory.
+    /// Sets the store for data that outlives one request, such as sessions and the events of their streams. Servers
+    /// that share a store act as one server for their clients. The default store is in memory.
     ///
     /// ```
     /// use std::sync::Arc;

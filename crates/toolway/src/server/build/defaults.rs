@@ -8,5 +8,5 @@ pub(crate) const QUESTION_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 pub(crate) const DEADLINE: Duration = Duration::from_secs(3600);
 /// The maximum number of requests that run at the same time.
 pub(crate) const MAX_RUNNING: usize = 4096;
-/// The maximum number of them for one pipe or session.
+/// The maximum number of requests that run at the same time for one pipe or session.
 pub(crate) const MAX_RUNNING_OF_ONE: usize = 256;

@@ -11,7 +11,7 @@ impl ServerBuilder {
     /// template. Two discovered elements with the same name, URI or template are a mistake that [`build`](Self::build)
     /// reports.
     ///
-    /// Packages are told apart by the location of their sources, so call this from the package whose functions are
+    /// Packages are distinguished by the location of their sources, so call this from the package whose functions are
     /// meant; [`discover_in`](Self::discover_in) names modules instead. Methods of a [`service`](Self::service) are not
     /// discovered, because they need a value.
     ///

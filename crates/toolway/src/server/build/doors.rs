@@ -1,7 +1,8 @@
 //! Can a transport provide the parameters of all handlers?
 //!
-//! A built-in transport cannot, if no hook or layer attaches values to calls: a handler that needs such a value would
-//! fail every call. This is reported when the transport is started.
+//! Only `on_connect` and layers attach values to a call, such as extensions. Without them, a built-in transport cannot
+//! provide such a value, and a handler that needs one would fail every call. This is reported when the transport is
+//! started.
 
 use crate::ground::error::Result;
 use crate::ground::mistakes::mistaken;
@@ -15,7 +16,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// One error that lists them all.
+    /// One error that lists all these handlers.
     pub(crate) fn check_door(&self, door: &str) -> Result<()> {
         let inner = &self.inner;
         if inner.admission.is_some() {

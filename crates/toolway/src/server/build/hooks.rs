@@ -5,13 +5,13 @@ use crate::server::build::builder::ServerBuilder;
 use crate::server::handler::function::{Handler, hook};
 
 impl ServerBuilder {
-    /// Sets a hook for every error that was not written for the client: errors that were converted by `?`, panics,
-    /// results that do not match their own schema. Errors made with [`ToolError::new`](crate::server::ToolError::new)
-    /// and the like are answers, and are not reported.
+    /// Sets a hook that runs for every error that was not written for the client: errors that were converted by `?`,
+    /// panics, and results that do not match the output schema of their tool. Errors made with
+    /// [`ToolError::new`](crate::server::ToolError::new) and similar functions are answers, and are not reported.
     ///
     /// The handler takes [`ErrorReport`](crate::server::ErrorReport) and any other parameter of a handler, from the
-    /// call that failed. The answer waits for it, for at most five seconds; a panic in it is logged. The log gets every
-    /// error, with or without this hook.
+    /// call that failed. The answer waits for the hook, for at most five seconds. A panic in the hook is logged. Every
+    /// error is logged too, with or without this hook.
     ///
     /// ```
     /// use std::sync::Mutex;
@@ -52,8 +52,8 @@ impl ServerBuilder {
     }
 
     /// Sets a hook that runs once for every call that ends: successful, failed or cancelled. [`layer`](Self::layer)
-    /// defines what a call is; requests that cannot be read or that name an unknown method count too. A call that ends
-    /// with a question to the user has not ended.
+    /// defines what a call is; requests that cannot be read or that name an unknown method count too. A call that is
+    /// answered with a question to the user has not ended yet.
     ///
     /// The handler takes [`RequestStats`](crate::server::RequestStats) and any other parameter of a handler, from the
     /// call. The answer waits only until the hook's first `.await`; the hook may run for five seconds.
@@ -103,8 +103,8 @@ impl ServerBuilder {
     /// [`State<T>`](crate::server::State), [`Headers`](crate::server::Headers),
     /// [`Extension<T>`](crate::server::Extension), [`Principal`](crate::server::Principal).
     ///
-    /// It runs after the request and does not delay anything. A panic in it is logged; after five seconds it is
-    /// stopped. If several hooks are added, all run, in that order.
+    /// The hook runs after the request and does not delay anything. A panic in the hook is logged; after five seconds
+    /// the hook is stopped. If several hooks are added, all run, in the order in which they were added.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -127,13 +127,14 @@ impl ServerBuilder {
     }
 
     /// Adds a hook that runs when a session has ended permanently: it was deleted, it timed out, its pipe ended, or the
-    /// server shuts down. It runs once for each session, on each server that has served it. Stateless requests have no
-    /// session, so it does not run for them. The handler takes [`Terminated`](crate::server::Terminated) and
-    /// [`State<T>`](crate::server::State), and [`Principal`](crate::server::Principal) if every session has one. Other
-    /// parameters are not available, because a session that has expired has no request.
+    /// server shuts down. The hook runs once for each session, on each server that has served the session. It does not
+    /// run for stateless requests, which have no session. The handler takes [`Terminated`](crate::server::Terminated)
+    /// and [`State<T>`](crate::server::State), and [`Principal`](crate::server::Principal) if every session has one.
+    /// Other parameters are not available, because a session that has expired has no request.
     ///
-    /// It runs under the same conditions as [`on_disconnect`](Self::on_disconnect). The
-    /// [memory](crate::server::Ctx::memory) of a session is deleted automatically.
+    /// For delays, panics, the time limit and the order, the same applies as for
+    /// [`on_disconnect`](Self::on_disconnect). The [memory](crate::server::Ctx::memory) of a session is deleted
+    /// automatically.
     ///
     /// ```
     /// use std::collections::HashMap;
@@ -166,9 +167,9 @@ impl ServerBuilder {
     /// [`Connecting`](crate::server::Connecting) and any other parameter of a handler, and returns
     /// [`Admit`](crate::server::Admit) or `Result<Admit, Refuse>`.
     ///
-    /// It runs once for each pipe, and over HTTP for every request: an earlier admission does not count. If it panics
-    /// or cannot be run, the client is refused and the reason is logged. Without this hook every client is admitted; it
-    /// has no principal unless the application attached one to the request.
+    /// The hook runs once for each pipe, and over HTTP for every request: an earlier admission does not count. If the
+    /// hook panics or cannot be run, the client is refused and the reason is logged. Without this hook every client is
+    /// admitted, and has no principal unless the application attached one to the request.
     ///
     /// A server has one such hook. The hook of a [merged](Self::merge) server is not taken over; [`build`](Self::build)
     /// reports this if the server would then have none.

@@ -9,7 +9,7 @@ use crate::server::call::layer::stages::Kind;
 impl ServerBuilder {
     /// Wraps every call in a layer. The first layer that is added is the outermost. Layers for one kind of call
     /// ([`layer_for`](Self::layer_for)) are in the same order; layers of single elements
-    /// ([`ToolEntry::layer`](crate::server::ToolEntry::layer)) are inside all of them.
+    /// ([`ToolEntry::layer`](crate::server::ToolEntry::layer)) are inside all layers of the server.
     ///
     /// A call is a request for a tool, a resource, a prompt, a completion, a list or a custom method. Requests that
     /// only maintain the connection are not calls: the handshake, pings, subscriptions, the log level.

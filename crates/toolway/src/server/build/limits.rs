@@ -8,7 +8,7 @@ use crate::transport::frame::message_limit;
 
 impl ServerBuilder {
     /// Sets how long the values of [`Ctx::memory`](crate::server::Ctx::memory) are kept for a principal after their
-    /// last use (30 days). Those of a session live as long as the session.
+    /// last use (default: 30 days). The values of a session are kept as long as the session.
     ///
     /// ```
     /// use std::time::Duration;
@@ -22,8 +22,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets the maximum size of a message that is sent or accepted, in bytes (16 MiB), on every transport: a line of a
-    /// pipe, the body of an HTTP request or reply, an event of a stream.
+    /// Sets the maximum size of a message that is sent or accepted, in bytes (default: 16 MiB). It applies to every
+    /// transport: to a line of a pipe, the body of an HTTP request or reply, and an event of a stream.
     ///
     /// A larger request is refused with -32600, and the error's `data.maxMessage` contains the limit. A call whose
     /// result would be larger fails, and its error names this setting. Files that are served as resources count in
@@ -42,17 +42,17 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets how many requests may run at the same time (4096), and how many of them for one pipe or session (256).
-    /// Further requests are refused with an error that asks the client to retry later; pings, cancellations and answers
-    /// are always accepted.
+    /// Sets how many requests may run at the same time (default: 4096), and how many of them may belong to one pipe or
+    /// session (default: 256). Further requests are refused with an error that asks the client to retry later; pings,
+    /// cancellations and answers are always accepted.
     pub fn max_in_flight(mut self, total: usize, of_one_peer: usize) -> Self {
         self.places = total;
         self.places_of_one = of_one_peer;
         self
     }
 
-    /// Sets how long a handler may run (1 hour); `None` means no limit. A handler that takes longer is dropped, and its
-    /// caller gets an error. The time in which a client is asked a question does not count.
+    /// Sets how long a handler may run (default: 1 hour); `None` means no limit. A handler that takes longer is
+    /// dropped, and its caller gets an error. The time during which the client is asked a question does not count.
     /// [`ToolEntry::deadline`](crate::server::ToolEntry::deadline) sets the limit of one tool.
     ///
     /// ```
@@ -67,7 +67,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets how long a question to the client may stay unanswered (10 minutes): see
+    /// Sets how long a question to the client may stay unanswered (default: 10 minutes): see
     /// [`Ctx::ask`](crate::server::Ctx::ask). In 2026-07-28 this is the time that the client has to call again.
     pub fn question_timeout(mut self, time: Duration) -> Self {
         self.question_timeout = time;

@@ -8,9 +8,10 @@ use crate::server::catalog::discover;
 use crate::server::catalog::tool::ToolEntry;
 
 impl ServerBuilder {
-    /// Adds everything that another server has, under the same names. Its handlers keep its own [`state`](Self::state)
-    /// values and fall back to those of this server; [`strict`](Self::strict) still applies to its tools, and its
-    /// [layers](Self::layer) still wrap its elements and methods, inside those of this server.
+    /// Adds everything that another server has, under the same names. The handlers of the other server use the
+    /// [`state`](Self::state) values of that server, and fall back to the values of this server. If the other server is
+    /// [`strict`](Self::strict), its tools stay strict. Its [layers](Self::layer) still wrap its elements and methods,
+    /// inside the layers of this server.
     ///
     /// Two elements with the same name are a mistake that [`build`](Self::build) reports. The other server's own
     /// description, such as its title, its policies and its limits, is not taken over, and neither are `on_error` and

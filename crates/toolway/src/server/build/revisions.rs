@@ -1,5 +1,5 @@
-//! Which part of the protocol does a server serve? Both eras, every revision and all capabilities, unless its author
-//! leaves something out.
+//! Which part of the protocol does a server serve? Every revision, with or without a handshake, and all capabilities,
+//! unless its author leaves something out.
 
 use toolway_protocol::Era;
 
@@ -9,8 +9,8 @@ use crate::server::build::pin::ProtocolPin;
 
 impl ServerBuilder {
     /// Answers `initialize` with this revision, whatever revision a client requests; a client that does not support it
-    /// disconnects. `None` removes the pin: then a client gets the revision that it requests, or else the newest one
-    /// with a handshake.
+    /// disconnects. `None` removes the pin: a client then gets the revision that it requests, or the newest revision
+    /// with a handshake if the server does not know the requested one.
     ///
     /// The newest revision has no handshake and is served as well; [`eras`](Self::eras) turns it off. A text that does
     /// not name a revision is a mistake that [`build`](Self::build) reports, and so is a revision without a handshake.
@@ -35,7 +35,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Serves only these eras. Requests of the other era get the same answers as from a server that does not know it.
+    /// Serves only these [eras](Era). Revisions up to 2025-11-25 start with a handshake; 2026-07-28 is stateless. A
+    /// request of the other era gets the answer of a server that does not support that era.
     ///
     /// Without the stateless era, clients of the newest revision treat this as an older server and use the handshake.
     /// Without the handshake era, sessions and batches are not available, and the answer to `initialize` lists the

@@ -6,7 +6,7 @@ use crate::server::build::builder::ServerBuilder;
 use crate::server::catalog::source::{Added, Source};
 
 impl ServerBuilder {
-    /// Adds the elements of a source, including those that it offers later.
+    /// Adds the elements of a source, including the elements that it offers later.
     pub(crate) fn source(mut self, source: Arc<dyn Source>) -> Self {
         self.sources.push(Added::new(source));
         self

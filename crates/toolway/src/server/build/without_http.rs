@@ -1,8 +1,8 @@
 //! What does the compiler say if a program serves over HTTP while the feature is off? The name of the feature.
 //!
-//! The functions exist but cannot be called: they require a trait that no type implements, and its message is the
-//! compiler's error. The bound has a lifetime parameter, because the compiler would reject a bound without one already
-//! at the definition.
+//! The functions exist but cannot be called: they require a trait that no type implements, and the trait's message is
+//! the compiler's error. The bound has a lifetime parameter, because the compiler would reject a bound without one
+//! already at the definition.
 
 use std::convert::Infallible;
 use std::future::Ready;
@@ -11,7 +11,7 @@ use crate::ground::error::Result;
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
 
-/// Implemented if the feature `http` is on.
+/// Never implemented. Its message names the feature `http`.
 #[diagnostic::on_unimplemented(
     message = "HTTP is not built in: switch on the feature `http` of toolway",
     label = "switch on the feature `http`",

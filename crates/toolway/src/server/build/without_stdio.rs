@@ -1,9 +1,9 @@
 //! What does the compiler say if a program serves over stdin and stdout while the feature is off? The name of the
 //! feature.
 //!
-//! The functions exist but cannot be called: they require a trait that no type implements, and its message is the
-//! compiler's error. The bound has a lifetime parameter, because the compiler would reject a bound without one already
-//! at the definition.
+//! The functions exist but cannot be called: they require a trait that no type implements, and the trait's message is
+//! the compiler's error. The bound has a lifetime parameter, because the compiler would reject a bound without one
+//! already at the definition.
 
 use std::future::Ready;
 
@@ -11,7 +11,7 @@ use crate::ground::error::Result;
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
 
-/// Implemented if the feature `stdio` is on.
+/// Never implemented. Its message names the feature `stdio`.
 #[diagnostic::on_unimplemented(
     message = "stdio is not built in: switch on the feature `stdio` of toolway",
     label = "switch on the feature `stdio`",

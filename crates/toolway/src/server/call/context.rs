@@ -42,7 +42,7 @@ impl Ctx {
 
     /// Returns the context of a handler that runs in this scope.
     pub(crate) fn of(scope: &Scope) -> Self {
-        // Create the token now: it must be cancelled when the run ends, even if the context uses it only afterwards.
+        // Create the token now: the end of the run must cancel it, even if the context uses it only afterwards.
         scope.token();
         Self(scope.handle())
     }
@@ -52,8 +52,8 @@ impl Ctx {
         self.0.peer()
     }
 
-    /// Returns the principal that [`on_connect`](crate::server::ServerBuilder::on_connect) admitted. Otherwise it is
-    /// the [`Principal`] that the application attached to the request, if any.
+    /// Returns the principal that [`on_connect`](crate::server::ServerBuilder::on_connect) admitted, or the
+    /// [`Principal`] that the application attached to the request, if any.
     pub fn principal(&self) -> Option<&Principal> {
         self.0.arrival().principal.as_ref()
     }
@@ -90,7 +90,7 @@ impl Ctx {
     }
 
     /// Waits until the call ends or is cancelled. The handler itself is dropped when its call is cancelled; this method
-    /// is for work that it has moved to other tasks.
+    /// is for work that the handler has moved to other tasks.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -118,8 +118,8 @@ impl Ctx {
 
     /// Reports the progress of the call to the caller. The notification is sent only if the caller requested progress,
     /// and only if `done` is larger than in the last report, as the protocol requires. If the total is unknown, pass
-    /// `()` or `None`. An empty message is left out; [`progress_of`](Self::progress_of) and
-    /// [`progress_at`](Self::progress_at) are shorter then.
+    /// `()` or `None`. An empty message is left out; for reports without a message, [`progress_of`](Self::progress_of)
+    /// and [`progress_at`](Self::progress_at) are shorter.
     ///
     /// ```
     /// # async fn doc(ctx: toolway::Ctx) {
@@ -166,7 +166,8 @@ impl Ctx {
         self.progress(done, (), "").await;
     }
 
-    /// Returns a logger that sends messages to the client. Only messages of a level that the client requested are sent.
+    /// Returns a logger that sends messages to the client. Messages below the level that the client requested are not
+    /// sent.
     ///
     /// ```
     /// # async fn doc(ctx: toolway::Ctx) {
@@ -178,8 +179,8 @@ impl Ctx {
     }
 
     /// Closes the client's connection while the call continues. The client reconnects after `retry` and receives the
-    /// rest. Use this for calls that take minutes, where an open connection costs more than reconnecting. It works only
-    /// for clients of 2025-11-25 that have a session over HTTP; for all others it does nothing.
+    /// remaining messages. Use this for calls that take minutes, where an open connection costs more than reconnecting.
+    /// It works only for clients of 2025-11-25 that have a session over HTTP; for all others it does nothing.
     ///
     /// ```
     /// use std::time::Duration;
@@ -248,8 +249,8 @@ impl Ctx {
         if problems.is_empty() { Ok(()) } else { Err(ToolError::new(crate::schema::output_text(&problems))) }
     }
 
-    /// Sets how long the result of this call may be cached, and by which clients. Only cacheable results carry this:
-    /// those of reading a resource and of listing, in revisions with caching.
+    /// Sets how long the result of this call may be cached, and by which clients. Only the results of lists and of
+    /// reading a resource carry this, and only in revisions with caching.
     ///
     /// ```
     /// use std::time::Duration;
@@ -264,7 +265,7 @@ impl Ctx {
     /// }
     /// ```
     pub fn cache(&self, ttl: Duration, scope: CacheScope) {
-        // A resource that is read for another answer must not change the hints of that answer.
+        // A resource that is read to produce another answer must not change the cache hints of that answer.
         if !self.0.is_answer {
             return;
         }
@@ -276,12 +277,12 @@ impl Ctx {
 /// The maximum depth of resources that read other resources.
 const MAX_DEPTH: u8 = 16;
 
-/// Converts a duration to whole milliseconds, limited to what every JSON parser can represent exactly.
+/// Converts a duration to whole milliseconds, limited to 2^53 - 1, which every JSON parser can represent exactly.
 pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).min((1 << 53) - 1)
 }
 
-/// Returns whether `done` is more than the last reported value, and stores it if so.
+/// Returns whether `done` is more than the last reported value; if so, stores `done` as the last reported value.
 pub(crate) fn is_more(told: &Mutex<f64>, done: &serde_json::Number) -> bool {
     let Some(done) = done.as_f64() else { return false };
     let mut told = told.lock();

@@ -61,7 +61,7 @@ impl<'c> Log<'c> {
     }
 
     /// Sends a message. `fields` is an object, or `null` for none; any other value goes under `data`. If the function
-    /// runs again after a question, a message that was already sent is not sent again.
+    /// runs again after a question, a message that an earlier run already sent is not sent again.
     pub async fn write(&self, level: LogLevel, message: &str, fields: Value) {
         if !self.is_wanted(level) {
             return;

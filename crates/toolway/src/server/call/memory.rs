@@ -1,7 +1,8 @@
 //! What does a handler remember about its caller from one call to the next?
 //!
 //! All values of one caller are one record of the store, so that their size is limited together, and they expire and
-//! are deleted together. The transport says which record is used ([`Place`]); otherwise it is the principal's.
+//! are deleted together. The transport may determine the record ([`Place`]), for example the record of a session;
+//! otherwise the record of the principal is used.
 
 use std::any::type_name;
 use std::fmt;
@@ -27,14 +28,17 @@ pub(crate) const KEPT_FOR: Duration = Duration::from_secs(720 * 3600);
 impl Ctx {
     /// Returns the value of this type that is stored for this caller, or its default if none is stored yet.
     ///
-    /// In a session that a client has opened, the values belong to the session, and over a pipe to the pipe; they are
-    /// deleted when it ends. Where requests are independent, they belong to the principal that
-    /// [`on_connect`](crate::server::ServerBuilder::on_connect) has admitted, for the time set with
-    /// [`memory_for`](crate::server::ServerBuilder::memory_for). No caller can see the values of another. They are kept
-    /// in the server's [store](crate::server::ServerBuilder::store) as JSON; servers that share a store share them.
+    /// In a session the values belong to the session, and over a pipe to the pipe; they are deleted when the session or
+    /// pipe ends. For independent requests, the values belong to the principal that
+    /// [`on_connect`](crate::server::ServerBuilder::on_connect) has admitted, and are kept for the time set with
+    /// [`memory_for`](crate::server::ServerBuilder::memory_for). A caller cannot see the values of another caller.
     ///
-    /// The name of a type changes when it is moved or renamed: use [`memory_named`](Self::memory_named) to give values
-    /// that outlive the program their own name.
+    /// The values of sessions and principals are kept as JSON in the server's
+    /// [store](crate::server::ServerBuilder::store); servers that share a store share these values. The values of a
+    /// pipe stay in the memory of the process.
+    ///
+    /// The value is stored under the name of its type, which changes when the type is moved or renamed. Give values
+    /// that outlive the program their own name with [`memory_named`](Self::memory_named).
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -202,8 +206,8 @@ where
     ///
     /// # Errors
     ///
-    /// The same as [`Ctx::memory`], and if the values are too large. A conflict is returned only if other servers
-    /// change the record of this caller constantly.
+    /// The same errors as [`Ctx::memory`], and [`MemoryError::TooLarge`]. [`MemoryError::Conflict`] is returned only if
+    /// other servers change the record of this caller constantly.
     pub async fn update<R>(&mut self, mut change: impl FnMut(&mut T) -> R) -> Result<R, MemoryError> {
         // Calls of this server wait for each other instead of conflicting. This is a tokio lock, because it is held
         // while the store is accessed.
@@ -263,8 +267,8 @@ async fn step_aside() {
     }
 }
 
-/// Returns the record of a principal. Servers with other names may share the store, and a name may contain any
-/// character, so the key holds the length of the name.
+/// Returns the record of a principal. Servers with other names may share the store, so the key contains the name of the
+/// server. The name may contain any character, so the key contains its length too.
 fn place_of(server: &Server, principal: &Principal) -> Place {
     let name = &server.inner.info.name;
     let key = format!("memory/principal/{}/{name}/{}", name.len(), principal.as_str());

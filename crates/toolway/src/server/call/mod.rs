@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `scope.rs` | What belongs to one run of a handler besides its arguments? |
 //! | `context.rs`, `log.rs`, `threshold.rs`, `memory.rs`, `place.rs` | What can a handler send, log and remember? |
-//! | `state.rs`, `principal.rs`, `visibility.rs` | Which state does the server have, which principal is the caller, and what can it see? |
+//! | `state.rs`, `principal.rs`, `visibility.rs` | Which state does the server have, which principal is the caller, and what can the caller see? |
 //! | `question_log.rs`, `questions.rs`, `replay.rs` | What was asked and answered in this run, and what is passed to the next one? |
 //! | `noted.rs`, `trace.rs` (`trace_id.rs`), `traceparent.rs` | What is recorded for spans, metrics and hooks, and which trace does a request belong to? |
 //! | `passing.rs` | What can a handler do that forwards its call to another server? |

@@ -16,7 +16,7 @@ pub(crate) struct Noted {
     pub(crate) seen: Option<Arc<Seen>>,
 }
 
-/// Events inside a call that is observed.
+/// Counters and flags of one observed call.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) rounds: AtomicU32,

@@ -1,7 +1,8 @@
 //! What can a handler do that forwards its call to another server?
 //!
-//! Messages and questions of the other server are passed on unchanged. This also holds what the other server must know:
-//! the `_meta` of the caller's request, the questions that the caller supports, and the messages that it requested.
+//! Messages and questions of the other server are passed on unchanged. [`Passing`] also provides what the other server
+//! must know: the `_meta` of the caller's request, the questions that the caller supports, and the messages that the
+//! caller requested.
 
 use std::time::Duration;
 
@@ -37,8 +38,8 @@ impl Passing {
         self.0.scope()
     }
 
-    /// Returns a key for the caller. Two calls have the same key only if they have the same caller, or callers that
-    /// cannot be told apart.
+    /// Returns a key for the caller. Two calls have the same key only if they come from the same caller, or from
+    /// callers that the server cannot distinguish.
     pub(crate) fn caller(&self) -> String {
         let arrival = self.scope().arrival();
         match (&arrival.principal, &arrival.memory) {
@@ -93,7 +94,8 @@ impl Passing {
         can
     }
 
-    /// Returns whether the call continues here while the caller is asked. Otherwise the caller calls again.
+    /// Returns whether the handler's call stays open on this server while the caller is asked. Otherwise the call ends,
+    /// and the caller calls again with the answers.
     pub(crate) fn goes_on(&self) -> bool {
         matches!(self.scope().arrival().asking.way, Way::Live(_))
     }
@@ -103,7 +105,7 @@ impl Passing {
         self.scope().server().inner.question_timeout
     }
 
-    /// Adds a question that is sent when the handler ends. Its answer is among the [answers](Self::answers) of the next
+    /// Adds a question that is sent when the handler ends. The answer is among the [answers](Self::answers) of the next
     /// run.
     pub(crate) fn ask(&self, key: String, question: InputRequest) -> Result<(), AskError> {
         self.check_askable(&question)?;
@@ -130,14 +132,16 @@ impl Passing {
         self.scope().arrival().asking.fresh.as_deref()
     }
 
-    /// Returns what the last run passed on: the part that travels, and the part that was kept here.
+    /// Returns the state that the last run left for this one: the part that is sent with the questions, and the part
+    /// that is kept in memory.
     pub(crate) fn left(&self) -> (Option<RawJson>, Option<Held>) {
         let past = self.scope().arrival().asking.past.as_deref();
         let held = past.and_then(|past| past.held.clone());
         (past.and_then(|past| past.left.clone()), held)
     }
 
-    /// Passes state to the next run. `held` is dropped with the call, if it [continues](Self::goes_on) here.
+    /// Passes state to the next run. `held` is kept in memory until the call ends, which requires that the call
+    /// [stays open](Self::goes_on); otherwise `held` is dropped at once.
     pub(crate) fn leave(&self, note: RawJson, held: Option<Held>) -> Result<(), AskError> {
         let mut state = self.scope().asked().0.lock();
         state.grow(note.as_bytes().len(), self.scope().arrival().asking.past.as_deref())?;

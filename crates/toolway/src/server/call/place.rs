@@ -32,8 +32,8 @@ impl Place {
         Self { store, key, ttl, is_over: AtomicBool::new(false) }
     }
 
-    /// Creates a record for a caller that only this process knows, such as the other end of a pipe. No other server
-    /// could use it, so it is not in the server's store, where it would outlive a program that is killed.
+    /// Creates a record for a caller that only this process knows, such as the other end of a pipe. The record is not
+    /// in the server's store: no other server could use it, and it would stay there if the program is killed.
     pub(crate) fn here() -> Arc<Self> {
         Arc::new(Self::new(Arc::new(store::Memory::new()), random::<8>(), Duration::MAX))
     }
@@ -83,7 +83,7 @@ impl Look {
 /// The server's settings and locks for the memory of callers.
 pub(crate) struct Memories {
     pub(super) kept_for: Duration,
-    /// Locks for changes to a record. Records share them by hash, so that no table of locks is needed.
+    /// Locks for changes to records. Records share the locks by hash, so that their number is fixed.
     turns: [Mutex<()>; 64],
     hasher: RandomState,
 }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 /// [`on_connect`](crate::server::ServerBuilder::on_connect) has [admitted](crate::server::Admit::as_principal), or that
 /// the application has attached to the request. A caller cannot send it as an argument.
 ///
-/// A call without a principal fails; if it is optional, use [`Ctx::principal`](crate::server::Ctx::principal) instead.
-/// An `Option<Principal>` is not a parameter: Rust cannot rule out that such a type will be deserialized one day, as
-/// arguments are.
+/// A call without a principal fails; if the principal is optional, use
+/// [`Ctx::principal`](crate::server::Ctx::principal) instead. `Option<Principal>` is not supported as a parameter:
+/// every type that can be deserialized is an argument, and Rust cannot rule out that `Option<Principal>` becomes
+/// deserializable in the future.
 ///
 /// ```
 /// use toolway::prelude::*;

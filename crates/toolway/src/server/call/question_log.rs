@@ -13,13 +13,13 @@ use crate::ground::outbound::Outbound;
 use crate::server::call::replay::{Held, MAX_PAST, Past, Taken, size, too_large};
 use crate::server::failure::ask::AskError;
 
-/// The era's data about the questions of a call.
+/// The data about the questions of a call. The protocol revision determines how the client is asked.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asking {
     pub(crate) way: Way,
-    /// The state from earlier rounds.
+    /// The state from earlier runs of the function.
     pub(crate) past: Option<Arc<Past>>,
-    /// The answers that came with this round, or the errors of their questions.
+    /// The new answers that this run was started with, or the errors of their questions.
     pub(crate) fresh: Option<Arc<Answers>>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Way {
     Again,
 }
 
-/// Answers by the keys of their questions, or the error of each question without one.
+/// Answers by the keys of their questions. A question that failed has an error instead of an answer.
 pub(crate) type Answers = BTreeMap<String, Result<RawJson, AskError>>;
 
 /// Asks the client while a call runs.
@@ -62,18 +62,18 @@ pub(super) struct State {
     pub(super) seen: BTreeMap<String, u64>,
     /// The questions without an answer.
     pub(super) open: Vec<(String, InputRequest)>,
-    /// The digests of their forms.
+    /// The digests of the forms of the open questions, by key.
     pub(super) forms: BTreeMap<String, u64>,
     pub(super) taken: BTreeMap<String, Taken>,
     pub(super) failed: BTreeMap<String, AskError>,
     pub(super) effects: BTreeMap<String, RawJson>,
-    /// The size of all of that in bytes.
+    /// The size in bytes of the answers and results for the next run, with their keys; at most [`MAX_PAST`].
     pub(super) size: usize,
-    /// Log messages of earlier rounds that this run has not repeated yet; `None` until the first message.
+    /// Digests of log messages of earlier runs that this run has not repeated yet; `None` until the first message.
     pub(super) unmet: Option<Vec<u64>>,
-    /// Log messages of this run, including those that were sent before.
+    /// Digests of the log messages of this run, including those that an earlier run has sent.
     pub(super) said: Vec<u64>,
-    /// Log messages of effects without a result yet, by the keys of the effects.
+    /// Digests of log messages of effects that have no result yet, by the keys of the effects.
     pub(super) said_in_vain: BTreeMap<String, Vec<u64>>,
     /// The state that is passed to the next run.
     pub(super) left: Option<RawJson>,
@@ -98,7 +98,8 @@ impl Asked {
 }
 
 impl State {
-    /// Attributes log messages from now on to an effect. Returns those of the surrounding function.
+    /// Attributes log messages from now on to an effect. Returns the messages of the surrounding function, which
+    /// [`say_again`](Self::say_again) restores.
     pub(super) fn say_apart(&mut self, key: &str) -> Vec<u64> {
         let inside = self.said_in_vain.remove(key).unwrap_or_default();
         std::mem::replace(&mut self.said, inside)

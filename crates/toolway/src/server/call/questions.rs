@@ -17,8 +17,8 @@ use crate::server::call::scope::Scope;
 use crate::server::failure::ask::{AskError, AskErrorKind};
 
 impl Scope {
-    /// Returns the answer to a question, if there is one. `read` converts it to the function's type, and refuses an
-    /// invalid answer.
+    /// Returns the answer to a question, if there is one. `read` converts the answer to the function's type, and
+    /// refuses an invalid answer.
     pub(crate) fn find<T>(
         &self,
         key: &str,
@@ -53,7 +53,7 @@ impl Scope {
         match fresh.as_ref().and_then(|fresh| fresh.get(key)).filter(|_| is_asked) {
             Some(Ok(answer)) => {
                 drop(state);
-                // A refusal or an invalid answer counts too: a function that continues with another question has
+                // A refusal or an invalid answer is stored too: a function that continues with another question has
                 // handled this one, and must find the same answer when it runs again.
                 self.asked().take(key, Taken { form, answer: answer.clone() }, past)?;
                 decode(key, question, answer).and_then(read)
@@ -64,8 +64,7 @@ impl Scope {
             }
             None => {
                 check_rounds(past)?;
-                // The other questions are asked in the next round: the number of rounds is limited, and so is the
-                // number of questions that a client gets at once.
+                // A client gets a limited number of questions at once. The remaining ones are asked in the next run.
                 if state.open.len() < MAX_OPEN && !state.forms.contains_key(key) {
                     state.grow(size(key), past)?;
                     state.forms.insert(key.to_owned(), form);
@@ -130,7 +129,7 @@ impl Scope {
         Ok(())
     }
 
-    /// Runs an effect, and keeps its log messages apart from those of the surrounding function.
+    /// Runs an effect, and records its log messages separately from those of the surrounding function.
     pub(crate) async fn attempt<F: Future>(&self, key: &str, effect: F) -> F::Output {
         let mut effect = pin!(effect);
         poll_fn(|cx| {
@@ -142,7 +141,7 @@ impl Scope {
         .await
     }
 
-    /// Returns whether a log message was not sent in an earlier round, and remembers it.
+    /// Returns `true` if no earlier run has sent this log message, and remembers the message.
     pub(crate) fn is_new(&self, message: &impl serde::Serialize) -> bool {
         let Asking { way, past, .. } = &self.arrival().asking;
         if matches!(way, Way::NotHere | Way::Nobody) {
@@ -151,7 +150,7 @@ impl Scope {
         let text = serde_json::to_vec(message).unwrap_or_default();
         let digest = digest(&text);
         let mut state = self.asked().0.lock();
-        // Only a limited number can be remembered.
+        // The number of remembered messages is limited.
         if state.said.len() < MAX_SENT {
             state.said.push(digest);
         }
@@ -161,7 +160,7 @@ impl Scope {
         met.map(|place| unmet.swap_remove(place)).is_none()
     }
 
-    /// Returns the questions of the run and the state for the next one; `None` if no question is open.
+    /// Returns the open questions of the run and the state for the next run; `None` if no question is open.
     pub(crate) fn questions(&self) -> Option<(Vec<(String, InputRequest)>, Past)> {
         let mut state = std::mem::take(&mut *self.asked().0.lock());
         if state.open.is_empty() {
@@ -221,18 +220,19 @@ fn digests(version: ProtocolVersion, question: &InputRequest) -> (u64, u64) {
     question.encode(&mut Encoder::new(&mut whole, version));
     let form = if let InputRequest::Elicit(Elicit::Form(form)) = question {
         let mut schema = Vec::new();
-        // Always encoded in the latest revision, so that the digest stays the same if the client returns with another
-        // revision.
+        // Always encoded in the latest revision, so that the digest stays the same if the client calls again with
+        // another revision.
         form.requested_schema.encode(&mut Encoder::new(&mut schema, ProtocolVersion::LATEST));
         digest(&schema)
     } else {
-        // Texts and URLs may change each time; whether an answer is valid does not depend on them.
+        // The texts and URLs of a question may change in each run; whether an answer is valid does not depend on them.
         digest(question.method().name().as_bytes())
     };
     (form, digest(&whole))
 }
 
-/// Returns a digest that is the same on every machine. It only tells forms apart; the seal protects against forgery.
+/// Returns a digest that is the same on every machine. It is only used to compare texts. It does not protect against
+/// forgery; the encryption of the state does.
 fn digest(text: &[u8]) -> u64 {
     let mut hasher = SipHasher13::new();
     hasher.write(text);
@@ -242,7 +242,7 @@ fn digest(text: &[u8]) -> u64 {
 /// The maximum length of the key of a question or an effect, in bytes.
 const MAX_KEY: usize = 256;
 
-/// The maximum number of questions in one round.
+/// The maximum number of questions that a client gets at once.
 pub(super) const MAX_OPEN: usize = 32;
 
 /// The maximum number of log messages of one run that are remembered.

@@ -1,7 +1,8 @@
-//! What do the rounds of a call pass to the next one?
+//! Which state does one run of a handler pass to the next run of the same call?
 //!
-//! In the stateless era this state travels to the client and back, sealed; in the handshake era it never leaves the
-//! server. Member names are short to save space.
+//! A call that asks questions runs in rounds: each round ends with questions, and the next one starts with the answers.
+//! In 2026-07-28 the state is encrypted, sent to the client, and sent back with the answers. In earlier revisions it
+//! never leaves the server. Member names are short to save space.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -15,12 +16,12 @@ use crate::server::failure::ask::{AskError, AskErrorKind};
 
 /// The maximum number of rounds of a call.
 pub(crate) const MAX_ROUNDS: u8 = 10;
-/// The maximum size of the answers and results of a call in bytes. Sealed and encoded with everything else, it is at
+/// The maximum size in bytes of the answers and results of a call. The whole state, encrypted and encoded, then has at
 /// most 64 KiB.
 pub(crate) const MAX_PAST: usize = 42 * 1024;
 /// The maximum number of log messages that are remembered, so that they are not sent again.
 const MAX_LOGS: usize = 256;
-/// The space around each remembered item: quotes, colons, the digest of a form.
+/// An upper bound for the bytes around each remembered item: quotes, colons, the digest of a form.
 const OVERHEAD: usize = 48;
 
 /// The state of a call after its rounds so far.
@@ -44,14 +45,15 @@ pub(crate) struct Past {
     /// The digests of log messages that were sent.
     #[serde(rename = "l", default, skip_serializing_if = "Vec::is_empty")]
     logs: Vec<u64>,
-    /// The errors of questions that will not get an answer. They do not travel: a client that calls again has answered.
+    /// The errors of questions that will not get an answer. They are not sent to the client: a client that calls again
+    /// has answered.
     #[serde(skip)]
     pub(crate) failed: BTreeMap<String, AskError>,
-    /// State from the last run, for handlers that do not start again from their beginning.
+    /// The state of a handler that continues where the last run ended instead of starting again from its beginning.
     #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
     pub(crate) left: Option<RawJson>,
     /// State that the last run keeps in memory for the next run of the same call on this server. It is dropped with the
-    /// call, and does not travel.
+    /// call, and is not sent to the client.
     #[serde(skip)]
     pub(crate) held: Option<Held>,
 }
@@ -67,10 +69,10 @@ impl fmt::Debug for Past {
     }
 }
 
-/// An answer that was accepted.
+/// An answer that a run has used. It may be a refusal or invalid.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Taken {
-    /// The digest of the form that it answers.
+    /// The digest of the form that was answered.
     #[serde(rename = "d")]
     pub(crate) form: u64,
     #[serde(rename = "v")]
@@ -82,7 +84,7 @@ impl Past {
         serde_json::from_slice(text).ok()
     }
 
-    /// Returns the text that travels.
+    /// Returns the state as JSON, to be encrypted and sent to the client.
     pub(crate) fn write(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }
@@ -119,7 +121,7 @@ impl Past {
     }
 }
 
-/// Returns the size of a key and its overhead. The key is measured with its escapes, which may make it longer.
+/// Returns the size of a key and its overhead. The key is measured as JSON, because escapes may make it longer.
 pub(crate) fn size(key: &str) -> usize {
     serde_json::to_string(key).map_or(key.len(), |text| text.len()) + OVERHEAD
 }

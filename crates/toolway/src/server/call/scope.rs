@@ -1,7 +1,7 @@
 //! What belongs to one run of a handler besides its arguments?
 //!
-//! An [`Arrival`] holds what is known about a message: its transport, admission and its era fill it in. A [`Scope`] is
-//! one run of a handler for it; parameters are made from the scope.
+//! An [`Arrival`] holds what is known about a received message: the transport, the admission and the protocol revision
+//! fill it in. A [`Scope`] is one run of a handler for this message; the parameters of the handler are made from it.
 
 use std::any::Any;
 use std::fmt;
@@ -45,7 +45,7 @@ pub(crate) struct Arrival {
     pub(crate) allowed: Option<Arc<Allowed>>,
     /// The remote address, if the transport knows it.
     pub(crate) remote: Option<SocketAddr>,
-    /// The record for the caller's memory, if it is not the principal's.
+    /// The record for the caller's memory, if it is not the record of the principal.
     pub(crate) memory: Option<Arc<Place>>,
     /// Permits for streams of changes; `None` where such streams are impossible.
     pub(crate) listens: Option<Arc<Semaphore>>,
@@ -88,7 +88,7 @@ impl Default for Arrival {
 }
 
 impl Arrival {
-    /// Returns the part that hooks get: they cannot reach the caller.
+    /// Returns the part that hooks get. It has no way to send messages to the caller.
     pub(crate) fn for_hooks(&self) -> Box<Self> {
         Box::new(Self {
             outbound: Outbound::default(),
@@ -104,21 +104,22 @@ impl Arrival {
 /// The context of one run of a handler.
 pub struct Scope {
     shared: Arc<Shared>,
-    /// The state values of a server that was merged into this one, for its entries.
+    /// The state values of the merged server that the entry comes from; `None` if the entry is the server's own.
     states: Option<Arc<States>>,
     pub(crate) output: Option<Arc<Checker>>,
     subject: Option<Box<dyn Any + Send + Sync>>,
     /// The depth of resources that read other resources.
     pub(crate) depth: u8,
-    /// `true` if this run produces the answer of the request; `false` for a resource that is read on the way.
+    /// `true` if this run produces the answer of the request; `false` for a resource that a handler reads with
+    /// `Ctx::read_resource`.
     pub(crate) is_answer: bool,
 }
 
-/// The part that all scopes of one run share.
+/// The data that all scopes of one run share.
 struct Shared {
     server: Server,
     arrival: Box<Arrival>,
-    /// Created only when a handler needs it, because most do not.
+    /// Cancelled when the run ends. Created only when a handler needs the token, because most handlers do not.
     cancel: OnceLock<CancellationToken>,
     /// The last progress that was reported.
     told: Mutex<f64>,
@@ -182,7 +183,8 @@ impl Scope {
         self.arrival().allowed.as_deref()
     }
 
-    /// Returns the same scope for the handler of an entry, with the state values of its server.
+    /// Returns the same scope for the handler of an entry, with the state values of the server that the entry comes
+    /// from.
     pub(crate) fn with_states(&self, states: Option<&Arc<States>>) -> Self {
         Self {
             shared: self.shared.clone(),
@@ -204,12 +206,13 @@ impl Scope {
         Self { depth: self.depth + 1, is_answer: false, states: None, ..self.with_states(None) }
     }
 
-    /// Returns the same scope for a [`Ctx`](crate::server::Ctx), without the input of the handler.
+    /// Returns the same scope for a [`Ctx`](crate::server::Ctx), without the subject of the handler.
     pub(crate) fn handle(&self) -> Self {
         self.with_states(None).with_output(self.output.as_ref())
     }
 
-    /// Returns the input of a handler without a macro, if it has this type.
+    /// Returns the subject of the run, if it has this type: the resource to read, the arguments of a prompt, the text
+    /// to complete, and so on.
     pub(crate) fn subject<T: 'static>(&self) -> Option<&T> {
         self.subject.as_deref()?.downcast_ref()
     }
@@ -219,7 +222,7 @@ impl Scope {
         self
     }
 
-    /// Returns whether the run is known to have ended.
+    /// Returns whether the run has ended. `false` if no token was created, because the end is then not recorded.
     pub(crate) fn is_over(&self) -> bool {
         self.shared.cancel.get().is_some_and(CancellationToken::is_cancelled)
     }
@@ -239,7 +242,7 @@ impl Scope {
         &self.shared.asked
     }
 
-    /// Returns the cache hints that a handler set.
+    /// Returns the cache hints that the handler set.
     pub(crate) fn cache_hints(&self) -> Option<CacheHints> {
         self.shared.cache.lock().clone()
     }

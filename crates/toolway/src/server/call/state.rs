@@ -23,8 +23,8 @@ use std::sync::{Arc, OnceLock};
 /// # Ok::<(), toolway::Error>(())
 /// ```
 ///
-/// In a function marked with a macro it can be destructured: with `State(greeting): State<Greeting>`, `greeting` is an
-/// `Arc<Greeting>`.
+/// In a function marked with a macro the parameter can be destructured: with `State(greeting): State<Greeting>`,
+/// `greeting` is an `Arc<Greeting>`.
 pub struct State<T>(pub(crate) Arc<T>);
 
 impl<T> State<T> {
@@ -73,7 +73,7 @@ impl<T: fmt::Debug> fmt::Debug for State<T> {
     }
 }
 
-/// The kinds of values that calls cannot have.
+/// The kinds of values that the calls of a transport do not have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Absent {
     pub(crate) principal: bool,
@@ -99,15 +99,16 @@ impl States {
         self.own.insert(TypeId::of::<T>(), Given(Arc::new(value), type_name::<T>()));
     }
 
-    /// Returns the type of a value that wraps the wanted type or is wrapped by it: `Arc<Db>` for `Db`, and `Db` for
-    /// `Arc<Db>`.
+    /// Returns the type of a stored value that wraps the wanted type or is wrapped by it: `Arc<Db>` if `Db` is wanted,
+    /// and `Db` if `Arc<Db>` is wanted.
     fn alike(&self, wanted: &str) -> Option<&'static str> {
         let names = self.own.values().map(|Given(_, name)| *name);
         let own = names.filter(|name| holds(name, wanted) || holds(wanted, name)).min();
         own.or_else(|| self.outer.get()?.alike(wanted))
     }
 
-    /// Returns why a value of this type is missing: what the server has instead, and what to do. `None` if it exists.
+    /// Returns an error text if a value of this type is missing: what the server has instead, and what to do. `None` if
+    /// the value exists.
     pub(crate) fn lacks<T: Send + Sync + 'static>(&self) -> Option<String> {
         if self.get::<T>().is_some() {
             return None;

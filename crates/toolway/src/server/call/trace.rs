@@ -1,6 +1,6 @@
 //! Which trace does a request belong to? W3C Trace Context, in `_meta` or in the headers.
 //!
-//! It is parsed strictly, because it comes from a client and goes to the operator's tracing system.
+//! The context is parsed strictly, because it comes from a client and goes to the operator's tracing system.
 
 use http::HeaderMap;
 use toolway_protocol::RawJson;
@@ -74,9 +74,9 @@ fn bounded(text: Option<String>, max: usize) -> Option<String> {
     text.filter(|text| text.len() <= max && text.is_ascii())
 }
 
-/// The maximum length of `tracestate`; W3C requires at least this much.
+/// The maximum length of `tracestate` in bytes; W3C requires support for at least this much.
 const MAX_STATE: usize = 512;
-/// The maximum length of `baggage`, as W3C defines it.
+/// The maximum length of `baggage` in bytes, as W3C defines it.
 const MAX_BAGGAGE: usize = 8192;
 
 #[cfg(test)]

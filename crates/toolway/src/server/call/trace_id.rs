@@ -1,4 +1,4 @@
-//! The version of `trace.rs` without OpenTelemetry: only the id of a trace is used.
+//! The replacement for `trace.rs` when OpenTelemetry is off: only the id of a trace is used.
 
 use http::HeaderMap;
 use toolway_protocol::RawJson;

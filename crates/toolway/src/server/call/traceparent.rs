@@ -1,6 +1,6 @@
 //! Which trace and which span does a `traceparent` name? W3C Trace Context, section 3.2.
 //!
-//! It is parsed strictly, because it comes from a client and goes to the operator's tracing system.
+//! The text is parsed strictly, because it comes from a client and goes to the operator's tracing system.
 
 /// A well-formed `traceparent`.
 #[derive(Debug, Clone, PartialEq, Eq)]

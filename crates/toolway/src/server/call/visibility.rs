@@ -1,4 +1,4 @@
-//! What may a caller see? Everything, unless its admission limits it.
+//! What may a caller see? Everything, unless the admission hook limits it.
 //!
 //! A hidden element is treated as if it did not exist: lists leave it out, and a request for it gets the same answer as
 //! for an unknown name. A URI belongs to the one element that would answer it, and only that element decides: a hidden

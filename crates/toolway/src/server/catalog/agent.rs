@@ -1,4 +1,4 @@
-//! How is a tool of an agent served? Its schema is listed, and calls are passed to it unchanged.
+//! How is a tool of an agent served? The server lists its schema, and passes calls to the tool unchanged.
 
 use std::sync::Arc;
 
@@ -55,8 +55,8 @@ impl ToolHandler for Served {
             let arguments = arguments.unwrap_or_else(|| RawJson::from(serde_json::json!({})));
             Ok(match tool.call(arguments).await {
                 Ok(output) => output.into_result(),
-                // A model reads the text of a tool that failed. For other failures it reads only what is meant for the
-                // model.
+                // If the tool itself failed, the model reads the tool's result. For other failures, it reads only the
+                // text that is written for models.
                 Err(failure) => match failure.result() {
                     Some(result) if failure.kind() == FailureKind::Failed => {
                         result.clone().with_is_error(true)

@@ -46,7 +46,7 @@ impl CachePolicy {
         &self.0[kind as usize]
     }
 
-    /// Returns the hints for an answer. Kinds that are never cached do not send them.
+    /// Returns the hints for an answer. For kinds of answers that are never cached, the hints are not sent.
     pub(crate) fn of(&self, reply: &Reply) -> &CacheHints {
         self.get(Cacheable::of(reply).unwrap_or(Cacheable::Contents))
     }

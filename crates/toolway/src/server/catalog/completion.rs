@@ -77,7 +77,7 @@ impl Parameter for Completing {
 /// let completer = Completer::function(of_many);
 /// ```
 pub trait IntoCompletion {
-    /// Converts it to the completion.
+    /// Converts the value to a completion.
     fn into_completion(self) -> Result<Completion, BoxError>;
 }
 
@@ -136,7 +136,7 @@ lists! {
 
 /// The source of completions for one argument.
 ///
-/// `#[arg(complete = …)]` makes one; without macros, pass it to
+/// `#[arg(complete = …)]` makes a completer; without macros, pass one to
 /// [`PromptEntry::completer`](crate::server::PromptEntry::completer) or
 /// [`ResourceEntry::completer`](crate::server::ResourceEntry::completer).
 ///
@@ -169,7 +169,7 @@ impl Completer {
         if T::IS_ARGUMENT { variants(T::describe).map(Self::list) } else { None }
     }
 
-    /// Completes with an async function or a closure. It takes [`Completing`] and any other parameter of a handler.
+    /// Completes with an async function or a closure, which takes [`Completing`] and any other parameter of a handler.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -211,7 +211,7 @@ impl Completer {
     }
 }
 
-/// The maximum number of values that the protocol allows.
+/// The maximum number of values that the protocol allows in a completion.
 const MAX_VALUES: usize = 100;
 
 impl fmt::Debug for Completer {
@@ -268,7 +268,7 @@ impl Completers {
         self
     }
 
-    /// Adds a completer with the variants of `P`, if it is an enum.
+    /// Adds a completer with the variants of `P`, if `P` is an enum.
     #[doc(hidden)]
     pub fn of_type<P: Parameter>(self, name: &str) -> Self {
         match Completer::variants::<P>() {

@@ -1,7 +1,7 @@
 //! What is in a cursor? A position in a list, signed by this server.
 //!
-//! A cursor travels to the client and back, so it is signed with SipHash-2-4-128, a function for authenticating short
-//! messages. A forged cursor is refused, and a cursor of one list is invalid for another.
+//! The client keeps the cursor and sends it back, so it is signed with SipHash-2-4-128, a function for authenticating
+//! short messages. A forged cursor is refused, and a cursor of one list is invalid for another.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -19,7 +19,7 @@ impl CursorKey {
         Self(random_key())
     }
 
-    /// Derives a key from a secret. It is the same on every machine with that secret.
+    /// Derives a key from a secret. The key is the same on every machine with that secret.
     pub(crate) fn from_secret(secret: &[u8]) -> Self {
         let mut hasher = SipHasher24::new_with_key(b"toolway/cursor/1");
         hasher.write(secret);

@@ -10,7 +10,8 @@ use crate::server::catalog::tool::ToolEntry;
 pub struct Marked {
     /// The path of its module.
     pub module: &'static str,
-    /// The directory of its package, in the form in which paths in panics and locations begin.
+    /// The directory of its package. Paths of source files, as [`Location::file`](std::panic::Location::file) returns
+    /// them, start with it.
     pub package: &'static str,
     /// Its name in the source.
     pub name: &'static str,

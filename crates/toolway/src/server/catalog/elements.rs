@@ -11,8 +11,8 @@ use crate::server::catalog::tool::ToolEntry;
 
 /// Tools, resources and prompts.
 ///
-/// These are the contents of a [`service`](crate::server::ServerBuilder::service). `#[service]` creates them, or a
-/// value that decides at run time what it offers.
+/// These are the contents of a [`service`](crate::server::ServerBuilder::service). `#[service]` creates them. A type
+/// that decides at run time what it offers implements [`Provide`] by hand:
 ///
 /// ```
 /// use std::sync::Arc;
@@ -72,8 +72,8 @@ impl Elements {
         self.prompts.extend(others.prompts);
     }
 
-    /// Adds those of `others` whose name, URI or template does not exist yet. Duplicates within `others` are kept, so
-    /// that they are reported to their author.
+    /// Adds the elements of `others` whose name, URI or template does not exist yet. Duplicates within `others` are
+    /// kept, so that they are reported to their author.
     pub(crate) fn extend_missing(&mut self, others: Self) {
         self.tools.extend(missing(&self.tools, others.tools));
         self.resources.extend(missing(&self.resources, others.resources));

@@ -24,7 +24,7 @@ pub(crate) trait Entry {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Origin {
     pub(crate) owner: Owner,
-    /// The state values of the server that it was added to, if that server was merged into another.
+    /// The state values of the server that the entry was added to, if that server was merged into another.
     pub(crate) states: Option<Arc<States>>,
     pub(crate) layers: Stages,
 }

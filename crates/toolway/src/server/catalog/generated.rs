@@ -76,7 +76,7 @@ pub fn bad_arguments<E: From<RpcError> + From<Lacking>>(refusal: Refusal) -> E {
     }
 }
 
-/// Runs blocking work on a thread for it. A panic continues here.
+/// Runs blocking work on a thread for blocking tasks. A panic in the work continues in the caller.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(value) => value,

@@ -23,7 +23,7 @@ macro_rules! elements {
     )*};
 }
 elements! {
-    /// Wraps the calls of this tool in a layer, inside those of the server. The first layer that is added is the
+    /// Wraps the calls of this tool in a layer, inside the layers of the server. The first layer that is added is the
     /// outermost.
     ///
     /// ```
@@ -37,10 +37,10 @@ elements! {
     /// # Ok::<(), toolway::Error>(())
     /// ```
     ToolEntry, Tool;
-    /// Wraps reads of this resource by clients in a layer, inside those of the server. The first layer that is added is
-    /// the outermost.
+    /// Wraps reads of this resource by clients in a layer, inside the layers of the server. The first layer that is
+    /// added is the outermost.
     ResourceEntry, Resource;
-    /// Wraps the calls of this prompt in a layer, inside those of the server. The first layer that is added is the
+    /// Wraps the calls of this prompt in a layer, inside the layers of the server. The first layer that is added is the
     /// outermost.
     PromptEntry, Prompt;
 }

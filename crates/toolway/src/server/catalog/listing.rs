@@ -14,10 +14,12 @@ use crate::server::failure::errors::Failure;
 use crate::server::handler::function::{Erased, Handler};
 use crate::server::handler::parameter::{Missing, Parameter};
 
-/// The position where a handler that lists resources continues, as its parameter: `None` for the first page, then the
-/// handler's own [`next`](ResourcePage::next). Clients get it signed: they cannot forge or change it, but they can read
-/// it, and every caller may use it. Do not put secrets into it, such as the name of a resource that some callers may
-/// not see, and check again what the caller may see.
+/// The position in a list of resources, as a parameter of the handler that lists them. It is `None` for the first page,
+/// and then the [`next`](ResourcePage::next) that the handler returned with the previous page.
+///
+/// Clients get the position signed: they cannot forge or change it, but they can read it, and every caller may use it.
+/// Do not put secrets into it, such as the name of a resource that some callers may not see. For each page, check again
+/// what the caller may see.
 ///
 /// See [`ServerBuilder::list_resources`](crate::server::ServerBuilder::list_resources) for an example.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,9 +62,8 @@ pub struct ResourcePage {
     pub next: Option<String>,
 }
 
-/// A type that a handler that lists resources may return.
-///
-/// This is a [`ResourcePage`], a list if there is only one page, or a `Result` of these.
+/// A type that a handler of [`list_resources`](crate::server::ServerBuilder::list_resources) may return: a
+/// [`ResourcePage`], a list if there is only one page, or a `Result` of these.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -76,7 +77,7 @@ pub struct ResourcePage {
 /// # Ok::<(), toolway::Error>(())
 /// ```
 pub trait IntoResourcePage {
-    /// Converts it to the page.
+    /// Converts the value to a page.
     fn into_page(self) -> Result<ResourcePage, BoxError>;
 }
 

@@ -33,7 +33,7 @@ use crate::server::respond::tool::Json;
     note = "wrap it in `toolway::Json(…)` if it implements `serde::Serialize`"
 )]
 pub trait IntoReply {
-    /// Converts it to the result.
+    /// Converts the value to the result.
     fn into_reply(self) -> Result<RawJson, BoxError>;
 }
 
@@ -80,7 +80,8 @@ where
     })
 }
 
-/// Converts a text that a model would read into an error of the protocol.
+/// Converts an error text, which a tool would show to the model, to a protocol error. A custom method has no result for
+/// errors.
 fn bad_params(error: ToolError) -> ToolError {
     match error.0 {
         Failure::Visible(text) => ToolError(Failure::Rpc(RpcError::invalid_params(text))),

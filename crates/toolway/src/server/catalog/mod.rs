@@ -5,7 +5,7 @@
 //! | `tool.rs`, `resource.rs`, `prompt.rs`, `completion.rs`, `method.rs` | What is an entry of each kind? |
 //! | `agent.rs`, `foreign.rs`, `generated.rs`, `named.rs`, `discover.rs` | How do other tools, generated code and marked functions become entries? |
 //! | `entry.rs`, `elements.rs`, `registry.rs` | Which entries does the server have at one moment? |
-//! | `visible.rs`, `listing.rs`, `cursor.rs`, `cache.rs` | How are they listed, page by page, and how long may a list be cached? |
+//! | `visible.rs`, `listing.rs`, `cursor.rs`, `cache.rs` | How are entries listed, page by page, and how long may a list be cached? |
 //! | `edit.rs`, `source.rs` (`without_sources.rs`) | What may change while the server runs? |
 //! | `layered.rs`, `pace.rs` | Which layers wrap an entry, and does a tool block its thread? |
 

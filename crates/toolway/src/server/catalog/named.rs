@@ -1,7 +1,8 @@
 //! Which element does a name in `tools![…]`, `resources![…]` and `prompts![…]` refer to?
 //!
-//! The macro `named` of `toolway-macros` generates code that requires these traits. A name that is not marked resolves
-//! to the type in [`unmarked`], which does not implement them, so the compiler reports it with their messages.
+//! The macro `named` of `toolway-macros` generates code that requires the traits of this file. A name that is not
+//! marked resolves to the type in [`unmarked`], which does not implement the traits, so the compiler shows their
+//! messages.
 
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::resource::ResourceEntry;
@@ -9,7 +10,7 @@ use crate::server::catalog::tool::{Offer, ToolEntry};
 
 macro_rules! kinds {
     ($($named:ident, $entry:ident, $message:literal, $label:literal;)*) => {$(
-        /// An element that a list can name; `Name` is the name as it is written there.
+        /// An element that can be named in a list. `Name` is the name as it is written in the list.
         #[diagnostic::on_unimplemented(message = $message, label = $label)]
         pub trait $named<Name> {
             /// Creates the entry.
@@ -44,7 +45,7 @@ pub mod unmarked {
     note = "one entry is `f::entry()`; that of a closure is `ToolEntry::from_fn(\"name\", …)`"
 )]
 pub trait IntoTool {
-    /// Converts it to the entry.
+    /// Converts the value to an entry.
     fn into_tool(self) -> ToolEntry;
 }
 

@@ -1,8 +1,8 @@
-//! Does a tool block the thread that it runs on, and with it every other call there?
+//! Does a tool block the thread that it runs on, and so every other call on that thread?
 //!
 //! A function that computes for a long time, or waits without `.await`, prevents everything else on its thread from
-//! running: a server on a pipe reads no messages. Its author may not notice, so it is logged. If warnings are not
-//! logged, no time is measured.
+//! running. For example, a server on a pipe cannot read messages meanwhile. The author may not notice this, so the
+//! server logs a warning. If warnings are not logged, no time is measured.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use crate::ground::mutex::Mutex;
 
-/// The time that one poll of a call may take before the log names its tool.
+/// The time that one poll of a call may take before a warning is logged.
 const LONG: Duration = Duration::from_millis(100);
 
-/// The time before the log names the same tool again.
+/// The minimum time between two warnings about the same tool.
 const AGAIN: Duration = Duration::from_secs(60);
 
 /// The time of the last warning about a tool, shared by its clones.

@@ -36,7 +36,7 @@ pub trait PromptHandler: Send + Sync + 'static {
     /// Fills in the prompt.
     fn get(&self, arguments: Values, scope: Scope) -> PromptFuture;
 
-    /// Returns what the server lacks for it, in sentences for its author. Called when the server is built.
+    /// Returns what the server lacks for this prompt, in sentences for its author. Called when the server is built.
     fn check(&self, states: &States) -> Vec<String> {
         let _ = states;
         Vec::new()
@@ -117,7 +117,7 @@ impl PromptEntry {
         T::entry()
     }
 
-    /// Makes a prompt from a function or a closure. It takes [`Filled`] and any other parameter of a handler.
+    /// Makes a prompt from a function or a closure, which takes [`Filled`] and any other parameter of a handler.
     pub fn define<P: 'static, H: Handler<P>>(definition: Prompt, handler: H) -> Self
     where
         H::Output: IntoPrompt,
@@ -130,17 +130,17 @@ impl PromptEntry {
         &self.definition
     }
 
-    /// Sets its name.
+    /// Sets the name.
     pub fn named(self, name: impl Into<String>) -> Self {
         self.edit(|prompt| prompt.name = name.into())
     }
 
-    /// Sets its title, which users see.
+    /// Sets the title, which users see.
     pub fn titled(self, title: impl Into<String>) -> Self {
         self.edit(|prompt| prompt.title = Some(title.into()))
     }
 
-    /// Sets its description.
+    /// Sets the description.
     pub fn described(self, description: impl Into<String>) -> Self {
         self.edit(|prompt| prompt.description = Some(description.into()))
     }

@@ -1,6 +1,6 @@
 //! Which tools, resources and prompts does the server have? An immutable snapshot: entries are found by name or URI,
-//! and listed as pages that are encoded once for each revision. A change creates the next snapshot; readers of the old
-//! one keep it.
+//! and listed as pages that are encoded once for each revision. A change creates the next snapshot; calls that already
+//! use the old snapshot keep it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub(crate) struct Layout {
     pub(crate) cursors: CursorKey,
     /// Capabilities that are declared whatever elements exist.
     pub(crate) declared: ServerCapabilities,
-    /// `true` if a handler lists resources, or one reads them.
+    /// `true` if the author added a handler with `list_resources` or `read_resource`.
     pub(crate) has_resource_handlers: bool,
     pub(crate) has_read_handler: bool,
     /// Capabilities that the author leaves out whatever elements exist.
@@ -85,10 +85,10 @@ impl Registry {
         let current = self.current.load_full();
         let mut elements = current.elements.clone();
         let outcome = edit(&mut elements);
-        // Keep the capabilities of the last snapshot: clients have been told about them, and a list may be empty.
+        // Keep the capabilities of the last snapshot, even if a list is now empty: clients already know them.
         let layout = Layout { declared: current.capabilities.clone(), ..self.layout.clone() };
         let next = Snapshot::new(elements, &layout, states)?;
-        // Set this before the snapshot, so that a call cannot find a new tool and skip its layers.
+        // Set this before the new snapshot is stored, so that a call cannot find a new tool and skip its layers.
         self.has_layers.fetch_or(next.elements.have_layers(), Ordering::Release);
         self.current.store(Arc::new(next));
         Ok(outcome)
@@ -302,7 +302,7 @@ impl<T: Encode> Pages<T> {
         place + 1 >= self.pages.len()
     }
 
-    /// Returns the position of a cursor; a position that is not a number counts as the end.
+    /// Returns the position of a cursor. A position that is not a number counts as the end of the list.
     pub(crate) fn place(&self, cursor: Option<&str>, cursors: &CursorKey) -> Result<usize, RpcError> {
         let Some(cursor) = cursor else { return Ok(0) };
         Ok(cursors.verify(self.list, cursor)?.parse().unwrap_or(usize::MAX))
@@ -311,8 +311,8 @@ impl<T: Encode> Pages<T> {
 
 impl<T: Encode + Clone> Pages<T> {
     /// Returns a page of the list for a caller that may not see everything, and whether more items follow. Positions
-    /// count in the filtered list: a cursor reveals nothing about hidden items, and the cursor of another caller gives
-    /// no access to them.
+    /// count in the filtered list, so a cursor reveals nothing about hidden items, and the cursor of another caller
+    /// does not give access to them.
     pub(crate) fn seen(&self, place: usize, is_seen: impl Fn(&T) -> bool) -> (Vec<T>, bool) {
         // A list of one page stays one page.
         let size = if self.pages.len() > 1 { self.pages[0].items().len() } else { usize::MAX };

@@ -26,7 +26,7 @@ use crate::server::respond::resource::{About, IntoResource};
 /// The future of a resource that is being read.
 pub type ReadFuture = BoxFuture<'static, Result<ReadResourceResult, ResourceError>>;
 
-/// The resource that is being read, as a parameter of a handler that reads.
+/// The resource that is being read, as a parameter of the handler that reads it.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -149,7 +149,7 @@ pub trait ResourceHandler: Send + Sync + 'static {
     /// Reads the resource.
     fn read(&self, reading: Reading, scope: Scope) -> ReadFuture;
 
-    /// Returns what the server lacks for it, in sentences for its author. Called when the server is built.
+    /// Returns what the server lacks for this resource, in sentences for its author. Called when the server is built.
     fn check(&self, states: &States) -> Vec<String> {
         let _ = states;
         Vec::new()
@@ -180,7 +180,7 @@ pub trait ResourceHandler: Send + Sync + 'static {
 #[derive(Clone)]
 pub struct ResourceEntry {
     pub(super) definition: Arc<ResourceDefinition>,
-    /// Without a handler, the server's `read_resource` answers.
+    /// If this is `None`, the server's `read_resource` handlers read the resource.
     pub(crate) handler: Option<Arc<dyn ResourceHandler>>,
     pub(crate) completers: Completers,
     pub(super) template: Option<Arc<UriTemplate>>,
@@ -203,7 +203,7 @@ impl ResourceEntry {
         T::entry()
     }
 
-    /// Makes an entry without a handler: it is listed, and
+    /// Makes an entry without a handler: the resource is listed, and a handler of
     /// [`read_resource`](crate::server::ServerBuilder::read_resource) reads it.
     pub fn described_only(definition: impl Into<ResourceDefinition>) -> Self {
         let mut definition = definition.into();
@@ -240,7 +240,7 @@ impl ResourceEntry {
         }
     }
 
-    /// Makes a resource from a function or a closure. It takes [`Reading`] and any other parameter of a handler.
+    /// Makes a resource from a function or a closure, which takes [`Reading`] and any other parameter of a handler.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -266,7 +266,7 @@ impl ResourceEntry {
         &self.definition
     }
 
-    /// Sets its name.
+    /// Sets the name.
     pub fn named(self, name: impl Into<String>) -> Self {
         let name = name.into();
         self.edit(|definition| match definition {
@@ -275,7 +275,7 @@ impl ResourceEntry {
         })
     }
 
-    /// Sets its description.
+    /// Sets the description.
     pub fn described(self, description: impl Into<String>) -> Self {
         let description = Some(description.into());
         self.edit(|definition| match definition {
@@ -425,7 +425,7 @@ where
     }
 }
 
-/// A handler that reads resources without a registered handler.
+/// A handler of `read_resource`. It reads resources that do not have their own handler.
 pub(crate) type Reader = Erased<Reading, ReadResourceResult>;
 
 pub(crate) fn reader<P: 'static, H: Handler<P>>(handler: H) -> Reader
@@ -438,7 +438,7 @@ where
     })
 }
 
-/// Reads with any handler.
+/// Reads a resource with any handler.
 fn read_with<P, H: Handler<P>>(handler: &H, reading: Reading, scope: Scope) -> ReadFuture
 where
     H::Output: IntoResource,

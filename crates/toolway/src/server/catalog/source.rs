@@ -1,8 +1,8 @@
 //! What adds elements to a server while it runs? Sources: values that have their own elements and know when these
 //! change, such as a client of another server.
 //!
-//! A source runs in a task that ends with the server. Its elements come after the server's own, in the order of the
-//! sources. If two elements have the same name, the first one is kept.
+//! A source runs in a task that ends with the server. The elements of sources come after the server's own, in the order
+//! of the sources. If two elements have the same name, the first one is kept.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
@@ -40,12 +40,12 @@ use crate::server::{Inner, Server};
 /// The maximum time that the first requests wait for the elements of the sources.
 const MAX_SETTLING: Duration = Duration::from_secs(10);
 
-/// The maximum time that a subscription waits for the sources to follow it.
+/// The maximum time that a subscription waits until the sources have subscribed to the resource too.
 const MAX_FOLLOWING: Duration = Duration::from_secs(10);
 
 /// A source of elements for a server.
 pub(crate) trait Source: Send + Sync + 'static {
-    /// Returns the capabilities that the server gets from it, whatever elements it has at the moment.
+    /// Returns the capabilities that the server gets from this source, whatever elements the source has at the moment.
     fn capabilities(&self) -> ServerCapabilities;
 
     /// Works for a server until the future is dropped. Called once.
@@ -103,10 +103,10 @@ pub(crate) struct Sources {
 struct Attached {
     added: Added,
     settled: watch::Sender<bool>,
-    /// The version of the listeners' interest that it has followed.
+    /// The last version of the [`Interest`] of listeners for which this source has subscribed to the wanted resources.
     followed: watch::Sender<u64>,
     task: OnceLock<AbortHandle>,
-    /// The elements that it offered last.
+    /// The elements that the source offered last.
     offered: Mutex<Elements>,
 }
 
@@ -123,8 +123,8 @@ impl Sources {
         Self { all: added.into_iter().map(attach).collect(), is_settled }
     }
 
-    /// Returns the source of a resource that is not offered, and its canonical name. If several sources claim it, there
-    /// is none.
+    /// Returns the source that could read a resource that is not offered, and the canonical name of the resource.
+    /// `None` if no source claims the resource, or more than one.
     fn claim<'s>(&'s self, uri: &str) -> Option<(&'s Attached, String)> {
         let claim = |attached: &'s Attached| Some((attached, attached.added.source.name_of(uri)?));
         let mut claims = self.all.iter().filter_map(claim);
@@ -153,7 +153,7 @@ impl Sources {
         self.all.iter().any(|attached| !attached.added.layers.is_empty())
     }
 
-    /// Returns the layers for a resource that is not offered: those of the source that could read it.
+    /// Returns the layers of the source that could read a resource that is not offered.
     pub(crate) fn layers_around(
         &self,
         snapshot: &Snapshot,
@@ -214,8 +214,8 @@ impl Server {
         !self.inner.sources.all.is_empty()
     }
 
-    /// Rewrites a request for a resource to the canonical name. Layers and visibility checks, which decide by name,
-    /// never see another name.
+    /// Replaces the URI in a request for a resource by the canonical name of the resource. Layers and visibility checks
+    /// decide by name, so they must not see another name.
     pub(crate) fn by_own_name(&self, mut request: Request) -> Request {
         if self.has_sources()
             && let Request::ReadResource(read) = &mut request
@@ -240,7 +240,7 @@ impl Server {
         match self.own_name(&snapshot, uri) {
             None => allowed.uri(&snapshot, uri),
             Some(name) if snapshot.owner(&name).is_some() => allowed.uri(&snapshot, &name),
-            // The server's own readers go before the sources.
+            // The server's own `read_resource` handlers take precedence over the sources.
             Some(name) if !self.inner.readers.is_empty() => allowed.uri(&snapshot, &name),
             Some(name) => allowed.unlisted(&name),
         }
@@ -253,7 +253,7 @@ impl Server {
         }
     }
 
-    /// Waits until the sources follow the resources that listeners want, or until the time limit.
+    /// Waits until the sources have subscribed to all resources that listeners want, or until the time limit.
     pub(crate) async fn followed(&self) {
         let Some(interest) = self.inner.changes.interest.as_ref() else { return };
         let version = interest.version();
@@ -295,7 +295,8 @@ impl Offering {
         let changed = inner.registry.change(&inner.states, |all| {
             all.keep_own();
             let mut left_out = Vec::new();
-            // Add those of all sources: an element that this source no longer offers may exist in another one.
+            // Add the elements of all sources: an element that this source no longer offers may exist in another
+            // source.
             for (place, attached) in inner.sources.all.iter().enumerate() {
                 let others = all.add_free(attached.offered.lock().clone());
                 if place == self.place {
@@ -311,7 +312,7 @@ impl Offering {
                 return Vec::new();
             }
         };
-        // Before the elements are known, clients have not seen a list that could have changed.
+        // Until all sources are settled, clients have not seen a list that could have changed.
         if inner.sources.is_settled.load(Ordering::SeqCst) {
             for list in differences(&before, &inner.registry.load()) {
                 inner.changes.list(list);
@@ -361,14 +362,14 @@ impl Wanted {
         interest.map(|interest| interest.now()).unwrap_or_default()
     }
 
-    /// Waits until they change.
+    /// Waits until the wanted resources change.
     pub(crate) async fn changed(&mut self) {
         if self.changes.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
     }
 
-    /// Reports that the source follows the resources of this version.
+    /// Reports that the source has subscribed to the resources of this version.
     pub(crate) fn followed(&self, version: u64) {
         if let Some(server) = self.offering.server() {
             let followed = &server.inner.sources.all[self.offering.place].followed;
@@ -406,7 +407,7 @@ impl Elements {
     }
 }
 
-/// Adds the entries whose key is free and that `is_free` accepts.
+/// Adds the entries whose key is free and that `is_free` accepts. The others are added to `left_out`.
 fn add_free<E: Entry>(
     known: &mut Vec<E>,
     others: Vec<E>,
@@ -439,21 +440,22 @@ fn differences(before: &Snapshot, after: &Snapshot) -> impl Iterator<Item = List
 }
 
 impl Interest {
-    /// Returns the resources, and the number of changes to them so far.
+    /// Returns the wanted resources, and how often this set has changed so far.
     fn now(&self) -> (BTreeSet<String>, u64) {
         let counts = self.counts.lock();
         (counts.keys().cloned().collect(), *self.version.borrow())
     }
 
-    /// Returns the number of changes so far.
+    /// Returns how often the set of wanted resources has changed so far.
     fn version(&self) -> u64 {
         *self.version.borrow()
     }
 }
 
 impl Allowed {
-    /// Returns whether a resource may be read that is not offered, but that a server behind this one may have. It may
-    /// match a hidden template of that server: if templates are limited, the resource must be allowed by name.
+    /// Returns whether the caller may read a resource that is not offered, but that a server behind this one may have.
+    /// The resource may match a hidden template of that server. Therefore, if templates are limited, the resource must
+    /// be allowed by name.
     fn unlisted(&self, uri: &str) -> bool {
         self.resources.lets(uri) && (self.templates.is_all() || !self.resources.is_all())
     }

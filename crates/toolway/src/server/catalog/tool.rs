@@ -73,7 +73,8 @@ pub trait ToolHandler: Send + Sync + 'static {
         false
     }
 
-    /// Returns whether the state between rounds may be used only once. Called once; see [`ToolEntry::single_use`].
+    /// Returns whether a client may call again with the same state only once. Called once; see
+    /// [`ToolEntry::single_use`].
     #[doc(hidden)]
     fn is_single_use(&self) -> bool {
         false
@@ -86,10 +87,11 @@ pub trait ToolHandler: Send + Sync + 'static {
     }
 }
 
-/// A tool whose fields are its arguments: the struct is marked `#[tool]`, and this trait implements the call. The name
-/// follows from the type (`SaveNote` is `save_note`) unless the attribute sets another one.
+/// A tool whose arguments are the fields of a struct: the struct is marked `#[tool]`, and its implementation of this
+/// trait runs the tool. The name follows from the type (`SaveNote` is `save_note`) unless the attribute sets another
+/// one.
 ///
-/// Structs that are marked `#[prompt]` or `#[resource]` implement the same trait.
+/// Structs that are marked `#[prompt]` or `#[resource]` implement this trait too.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -121,8 +123,9 @@ pub trait Run: Sized + Send {
     fn run(self, ctx: Ctx) -> impl Future<Output = Self::Output> + Send;
 }
 
-/// The entry of a marked function or struct. The macros implement it for the type of that name, and the prelude exports
-/// it, so a single entry is `add::entry()`; `tools![…]`, `resources![…]` and `prompts![…]` make lists of them.
+/// A marked function or struct, from which an entry can be made. The macros implement this trait for a type with the
+/// name of the function or struct. The prelude exports the trait, so `add::entry()` makes a single entry. `tools![…]`,
+/// `resources![…]` and `prompts![…]` make lists of entries.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -158,7 +161,8 @@ pub trait Run: Sized + Send {
     label = "not marked"
 )]
 pub trait Offer {
-    /// A [`ToolEntry`], a [`ResourceEntry`](crate::server::ResourceEntry) or a [`PromptEntry`](crate::server::PromptEntry).
+    /// A [`ToolEntry`], a [`ResourceEntry`](crate::server::ResourceEntry) or a
+    /// [`PromptEntry`](crate::server::PromptEntry).
     type Entry;
 
     /// Creates the entry.
@@ -186,27 +190,29 @@ pub struct ToolEntry {
     definition: Arc<Tool>,
     handler: Arc<dyn ToolHandler>,
     rules: Option<Arc<Rules>>,
-    /// `is_typed`: the types enforce the input schema. `coerces`: values may be coerced to fit it.
+    /// `true` if the types of the parameters enforce the input schema.
     is_typed: bool,
+    /// `true` if values may be coerced to fit the input schema.
     coerces: bool,
     output: Option<Arc<Checker>>,
     /// The arguments that are also sent in headers.
     param_headers: ParamHeaders,
-    /// `true` if the state between rounds may be used only once.
+    /// `true` if a client may call again with the same state only once.
     pub(crate) is_single_use: bool,
     /// The time limit of a call, if it differs from the server's.
     deadline: Option<Duration>,
     pub(crate) origin: Origin,
     pace: Pace,
     described: Described,
-    /// Mistakes in the generation of the input schema, and in the schemas themselves.
+    /// Mistakes that were found when the input schema was generated.
     mistakes: Vec<String>,
+    /// Mistakes in the input and output schemas, in sentences for their author.
     wrong_schemas: Vec<String>,
-    /// The arguments whose wrong defaults are reported there.
+    /// The arguments whose wrong defaults are reported in `wrong_schemas`.
     wrong_defaults: Vec<String>,
 }
 
-/// The amount of information that a model gets about a tool besides its name.
+/// The kind of description that a model gets for a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Described {
     InWords,
@@ -225,7 +231,8 @@ impl ToolEntry {
         T::entry()
     }
 
-    /// Makes a tool from a function or a closure. The schema follows from the type of its argument, if it has one.
+    /// Makes a tool from a function or a closure. The input schema follows from the type of the function's argument, if
+    /// it has one.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -312,7 +319,7 @@ impl ToolEntry {
     /// Compiles the checkers of the definition.
     fn compile(&mut self) {
         if self.origin.owner != Owner::Author {
-            // Invalid header marks are ignored here: the side that lists the tool over HTTP leaves it out.
+            // Invalid header marks are ignored here: a client that lists the tool over HTTP leaves the tool out.
             self.param_headers = ParamHeaders::of_schema(&self.definition.input_schema).unwrap_or_default();
             return;
         }
@@ -345,17 +352,17 @@ impl ToolEntry {
         &self.definition
     }
 
-    /// Sets its name.
+    /// Sets the name.
     pub fn named(self, name: impl Into<String>) -> Self {
         self.edit(|tool| tool.name = name.into())
     }
 
-    /// Sets its title, which users see.
+    /// Sets the title, which users see.
     pub fn titled(self, title: impl Into<String>) -> Self {
         self.edit(|tool| tool.title = Some(title.into()))
     }
 
-    /// Sets its description.
+    /// Sets the description.
     pub fn described(self, description: impl Into<String>) -> Self {
         self.edit(|tool| tool.description = Some(description.into()))
     }
@@ -365,11 +372,13 @@ impl ToolEntry {
         self.edit(|tool| tool.icons.get_or_insert_default().push(icon))
     }
 
-    /// Lets a client of 2026-07-28 call again with answers only once: the state that it sends back is then marked as
-    /// used in the server's [`Store`](crate::store::Store). `#[tool(single_use)]` does the same.
+    /// Lets a client of 2026-07-28 call again with answers only once for each question. When the client calls again,
+    /// the state that it sends back is marked as used in the server's [`Store`](crate::store::Store), before the
+    /// function runs. `#[tool(single_use)]` does the same.
     ///
-    /// A client whose second call was lost must then start again. If that is worse than an effect that happens twice,
-    /// do not use this, and make the effect idempotent: see [`Ctx::once`](crate::server::Ctx::once).
+    /// If the reply to this second call is lost, the client cannot repeat the call, because the state is already used.
+    /// The client then has to start over. If that is worse than an effect that happens twice, do not use this, and make
+    /// the effect idempotent: see [`Ctx::once`](crate::server::Ctx::once).
     pub fn single_use(mut self) -> Self {
         self.is_single_use = true;
         self
@@ -391,7 +400,7 @@ impl ToolEntry {
         if tool.description != description {
             self.described = Described::InWords;
         }
-        // The types do not enforce a new schema.
+        // The types of the parameters do not enforce a new schema.
         self.is_typed &= tool.input_schema == input;
         if tool.input_schema != input || tool.output_schema != output {
             self.compile();
@@ -454,8 +463,8 @@ impl ToolEntry {
         }
     }
 
-    /// Returns the problems of a result that does not match the tool's output schema. That is a mistake of the tool,
-    /// and clients refuse such a result.
+    /// Returns the problems of a result that does not match the tool's output schema. Such a result is a mistake of the
+    /// tool, and clients refuse it.
     fn wrong_output(&self, result: &CallToolResult) -> Option<String> {
         if self.output.is_none() || result.is_error() {
             return None;
@@ -499,7 +508,7 @@ impl Entry for ToolEntry {
     }
 
     fn mistakes(&self, states: &States) -> Vec<String> {
-        // The schema of an argument often explains better why a default does not fit the type.
+        // If the schema reports a wrong default too, leave out the handler's message, which explains less.
         let told: Vec<String> = self.wrong_defaults.iter().map(|name| misfit(name)).collect();
         let handler = self.handler.check(states).into_iter().filter(|mistake| !told.contains(mistake));
         let found = self.mistakes.iter().chain(&self.wrong_schemas).cloned();

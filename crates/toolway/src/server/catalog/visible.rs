@@ -1,4 +1,4 @@
-//! Which entries does a caller see? Those that its admission allows.
+//! Which entries does a caller see? Those that the admission hook allows.
 //!
 //! A URI belongs to the one entry that would answer it, and only that entry decides: a hidden resource or template
 //! cannot be read through another template that matches the same URI.
@@ -32,7 +32,7 @@ impl Allowed {
         self.resources.lets(uri) && self.uri(snapshot, uri)
     }
 
-    /// Returns whether a URI may be read, and whether its updates may be sent. Only the entry that answers for it
+    /// Returns whether a URI may be read, and whether its updates may be sent. Only the entry that answers for the URI
     /// decides.
     pub(crate) fn uri(&self, snapshot: &Snapshot, uri: &str) -> bool {
         match snapshot.owner(uri) {
@@ -100,13 +100,14 @@ impl Snapshot {
     }
 }
 
-/// Returns private cache hints for an answer to a caller that does not see everything: a shared cache must not keep it.
+/// Returns private cache hints for an answer to a caller that does not see everything: a shared cache must not keep
+/// such an answer.
 pub(crate) fn unshared(allowed: Option<&Allowed>, reply: &Reply, hints: &CacheHints) -> Option<CacheHints> {
     let is_limited = allowed.is_some_and(|allowed| allowed.limits(reply));
     is_limited.then(|| CacheHints::new(hints.ttl_ms, CacheScope::Private))
 }
 
-/// The notifications that a listener may receive.
+/// Decides which notifications a listener may receive.
 #[derive(Debug, Clone)]
 pub(crate) struct Sight {
     server: Server,
@@ -118,8 +119,8 @@ impl Sight {
         Self { server: server.clone(), allowed }
     }
 
-    /// Returns whether a notification may be sent. Changes of lists are always sent: a caller that then lists sees only
-    /// what it may see.
+    /// Returns whether a notification may be sent. Notifications that a list changed are always sent, because the list
+    /// itself contains only what the caller may see.
     pub(crate) fn shows(&self, news: &Notification) -> bool {
         let (Some(allowed), Notification::ResourceUpdated(updated)) = (&self.allowed, news) else {
             return true;

@@ -1,4 +1,4 @@
-//! The version of `source.rs` without the client feature: all elements are the server's own.
+//! The replacement for `source.rs` when the feature `client` is off: all elements are the server's own.
 #![expect(clippy::unused_self, reason = "the twin has the same functions, and they look at the server")]
 
 use toolway_protocol::Request;

@@ -1,4 +1,4 @@
-//! Which part of the server answers a request? One match, the same for every era and every transport.
+//! Which part of the server answers a request? One match, the same for every revision and every transport.
 
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::request::{CallTool, GetPrompt, Outcome, ReadResource, Reply, Request};
@@ -79,8 +79,8 @@ impl Server {
                             .await);
                     }
                 };
-                // All pages of a list must have the same cache scope: the handler sets how long they are valid, the
-                // server sets for which clients.
+                // All pages of a list must have the same cache scope. Therefore the handler sets only how long the
+                // pages are valid, and the server sets for which clients.
                 let readers = &self.inner.cache.get(Cacheable::Resources).cache_scope;
                 cache = scope.cache_hints().map(|hints| CacheHints::new(hints.ttl_ms, readers.clone()));
                 reply
@@ -95,7 +95,7 @@ impl Server {
                 Reply::Completed(CompleteResult::new(self.complete(*asked, scope).await?))
             }
             Request::Other(method, params) => self.call_method(&method, params.as_ref(), scope).await?,
-            // These change the state of a connection, so the era answers them.
+            // These change the state of a connection, so `handshake/` and `stateless/` answer them.
             request @ (Request::Subscribe(_)
             | Request::Unsubscribe(_)
             | Request::SetLogLevel(_)
@@ -169,7 +169,7 @@ impl Server {
         let Some(handler) = self.inner.notifications.get(method.name()) else { return };
         let scope = Scope::begin(self.clone(), arrival);
         if let Err(failure) = handler.attempt(arguments_of(params.text().as_ref()), &scope).await {
-            // Only the log and the hook learn of it.
+            // The failure goes only to the log and to the hook.
             let _ = self.failed(&scope, Subject::new(method, "notification", method.name()), failure).await;
         }
     }
@@ -190,7 +190,7 @@ impl Server {
         }
     }
 
-    /// Reads a resource for a handler, which may also read what its caller may not see.
+    /// Reads a resource for a handler. A handler may also read resources that its caller may not see.
     pub(crate) async fn read_in_process(
         &self,
         uri: String,
@@ -199,8 +199,8 @@ impl Server {
         self.read_any(uri, scope, None).await.map_err(ResourceError)
     }
 
-    /// Reads a resource: the one with this URI, otherwise one that matches a template, otherwise one that the server's
-    /// own readers know, otherwise one of the sources behind this server that the caller may see.
+    /// Reads a resource. Tries, in this order: the resource with this URI, a template that matches it, the server's own
+    /// `read_resource` handlers, and the sources behind this server, as far as the caller may see them.
     async fn read_any(
         &self,
         uri: String,

@@ -1,8 +1,8 @@
 //! How often does a handler run until its call is answered?
 //!
-//! Once, unless it asks. A question without an answer ends a run whatever the handler returned. If the client can be
-//! asked while the call runs, it is asked here, and the handler runs again. Otherwise the questions are the outcome,
-//! and the client calls again with the answers.
+//! Once, unless the handler asks a question. A question without an answer ends a run, whatever the handler returned. If
+//! the client can be asked while the call runs, it is asked here, and the handler runs again. Otherwise the questions
+//! are the outcome of the call, and the client calls again with the answers.
 
 use std::future::ready;
 use std::pin::{Pin, pin};
@@ -63,8 +63,8 @@ impl Server {
     }
 }
 
-/// Returns the layers that a request passes through, or `None` if there are none. An element that the caller may not
-/// see has no layers: one of them might answer, or reveal that the element exists.
+/// Returns the layers that a request passes through, or `None` if there are none. The layers of an element that the
+/// caller may not see are left out: a layer might answer, or reveal that the element exists.
 fn path_of(server: &Server, request: &Request, allowed: Option<&Allowed>) -> Option<Path> {
     let inner = &server.inner;
     let none_anywhere = inner.layers.is_empty()
@@ -122,7 +122,7 @@ fn after_layers(call: Call) -> BoxFuture<'static, Result<Answer, CallError>> {
     })
 }
 
-/// Runs the handler behind a request until it is answered.
+/// Runs the handler behind a request until the request is answered.
 async fn run(server: &Server, request: Request, mut arrival: Box<Arrival>) -> Result<Answer, Failure> {
     if request.rounds().is_none() {
         arrival.asking.way = Way::NotHere;
@@ -163,7 +163,7 @@ async fn in_time(
     if let Poll::Ready(answer) = poll_once(run.as_mut()).await {
         return answer;
     }
-    // Timers need a runtime, which a host may not have.
+    // Timers need a tokio runtime, which the application may not have.
     let Some(limit) = scope.deadline().filter(|_| Handle::try_current().is_ok()) else { return run.await };
     if let Ok(answer) = tokio::time::timeout(limit, run).await {
         return answer;
@@ -176,7 +176,7 @@ async fn in_time(
     Err(RpcError::internal(text).into())
 }
 
-/// Runs the handler until it is answered, and asks the client between runs.
+/// Runs the handler until the request is answered, and asks the client between runs.
 async fn converse(
     server: &Server,
     request: Request,

@@ -24,7 +24,7 @@ impl TooLarge {
 }
 
 impl Server {
-    /// Returns what to send instead if a reply is too large. That message is sent even if it exceeds the limit.
+    /// Returns what to send instead if a reply is too large. The replacement is sent even if it exceeds the limit too.
     pub(crate) fn too_large(&self, method: &Method, frame: &[u8]) -> Option<TooLarge> {
         let (size, max) = (frame.len(), self.max_message());
         if size <= max {

@@ -57,17 +57,18 @@ pub enum AskErrorKind {
     TimedOut,
     /// The client does not support this kind of question.
     Unsupported,
-    /// The answer does not match the question. The caller is told why.
+    /// The answer does not match the question. The caller gets the reason.
     Invalid,
     /// The client answered with an error.
     Refused,
     /// A question cannot be asked here: only tools, prompts and reads of resources can ask.
     NotHere,
-    /// Two different questions of one function have the same key.
+    /// Two different questions of one call have the same key, or a key is empty or too long.
     SameKey,
-    /// The function asked in too many rounds.
+    /// The function asked in too many runs. The limit is 10; questions that are asked together count as one.
     TooManyRounds,
-    /// The question exceeds the maximum size of a message, or the state between two rounds is too large.
+    /// The question exceeds the maximum size of a message, or the answers and results that the call has to remember are
+    /// too large.
     TooLarge,
     /// Too many questions are waiting for answers.
     Busy,

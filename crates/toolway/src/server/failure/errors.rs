@@ -66,7 +66,7 @@ pub enum ErrorPolicy {
     /// result that the model reads.
     #[default]
     Hidden,
-    /// The same text, but as a JSON-RPC error, for tools too.
+    /// The same text as with `Hidden`, but always as a JSON-RPC error, even for tools.
     Rpc,
     /// The cause with all its details. For development.
     Verbose,
@@ -83,11 +83,11 @@ pub(crate) enum Failure {
     Rpc(RpcError),
     /// The handler reports that the resource does not exist.
     NotFound,
-    /// The server has no resource with this URI. Each era has its own code for that.
+    /// The server has no resource with this URI. The error code depends on the protocol revision.
     NoSuchResource(String),
     /// The client does not support a question that the handler needs to ask.
     Lacks(Box<ClientCapabilities>, String),
-    /// A question is waiting for its answer. This takes precedence over whatever the handler returned.
+    /// A question is waiting for its answer. This takes precedence over the handler's return value.
     Unanswered,
 }
 
@@ -142,7 +142,7 @@ impl From<RpcError> for Failure {
     }
 }
 
-/// Hides the cause of a panic from the caller; it goes only to the log.
+/// Hides the cause of a panic from the caller: the cause goes only to the log.
 impl From<Panic> for Failure {
     fn from(panic: Panic) -> Self {
         Self::Hidden(Box::new(panic))
@@ -181,7 +181,7 @@ macro_rules! failures {
             }
         }
 
-        /// Converts every `std` error. This is possible because the type itself does not implement `std::error::Error`.
+        /// Converts every `std` error. This is possible because this type does not implement `std::error::Error`.
         impl<E: StdError + Send + Sync + 'static> From<E> for $name {
             fn from(error: E) -> Self {
                 Self(Failure::unbox(Box::new(error)))
@@ -204,9 +204,9 @@ macro_rules! failures {
 failures! {
     /// The failure of a tool call.
     ///
-    /// [`ToolError::new`] makes one whose text the model reads, so that it can correct itself. Any other error that is
-    /// converted by `?` is hidden: the model gets a reference, and the log gets the cause. [`ErrorPolicy`] changes
-    /// that. An [`RpcError`] is sent unchanged as a JSON-RPC error.
+    /// The text of [`ToolError::new`] is for the model, so that the model can correct itself. Any other error that is
+    /// converted by `?` is hidden: the model gets a reference, and the log gets the cause. [`ErrorPolicy`] can change
+    /// this. An [`RpcError`] is sent unchanged as a JSON-RPC error.
     ///
     /// ```
     /// use toolway::ToolError;
@@ -255,7 +255,7 @@ failures! {
 }
 
 impl ResourceError {
-    /// The resource does not exist. Each era has its own error code for this.
+    /// The resource does not exist. The error code that the client gets depends on the protocol revision.
     pub fn not_found() -> Self {
         Self(Failure::NotFound)
     }

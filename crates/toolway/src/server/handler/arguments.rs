@@ -40,10 +40,10 @@ pub(crate) struct Rules {
 
 /// The arguments of one call as they were sent, their rules, and the problems found in them.
 ///
-/// They are read strictly first. If that fails, a value is coerced, but only where the schema is unambiguous: `"5"` to
-/// 5, `"[1]"` to a list.
+/// The arguments are read strictly first. If that fails, values are coerced, but only where the schema is unambiguous:
+/// `"5"` to 5, `"[1]"` to a list.
 ///
-/// A [`ToolHandler`](crate::server::ToolHandler) gets them and decodes them into its own type:
+/// A [`ToolHandler`](crate::server::ToolHandler) gets the arguments and decodes them into its own type:
 ///
 /// ```
 /// use toolway::server::{Arguments, CallFuture};
@@ -62,7 +62,7 @@ pub struct Arguments {
     pub(super) rules: Option<Arc<Rules>>,
     /// Problems with the arguments, such as missing ones.
     pub(super) problems: Vec<String>,
-    /// Values that the server lacks. A caller cannot send them, so it is not told about them.
+    /// Parameters for which the server has no value. The caller cannot send such a value, so the caller is not told.
     pub(super) lacks: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ impl Arguments {
         self.accept().map(|Whole(value)| value)
     }
 
-    /// Reads each argument into its slot. `#[tool]` uses it.
+    /// Reads each argument into its slot. The code of `#[tool]` calls this.
     #[doc(hidden)]
     pub fn read<S: Slots>(&self) -> Result<S, ToolError> {
         self.accept()
@@ -144,8 +144,8 @@ impl Arguments {
         }
     }
 
-    /// Returns whether a null may stand for a default. Missing arguments do not matter here: slots get their defaults
-    /// later.
+    /// Returns whether the text may contain a null that stands for a default. Missing arguments do not matter here:
+    /// slots get their defaults later.
     fn may_ask_for_defaults(&self, rules: &Rules) -> bool {
         rules.checker.defaults().next().is_some()
             && self.text.as_ref().is_some_and(|text| text.as_str().contains("null"))
@@ -162,7 +162,7 @@ impl Arguments {
     }
 }
 
-/// Inserts the defaults of missing arguments. Returns whether there were any.
+/// Inserts the defaults of arguments that are missing or null. Returns whether a default was inserted.
 fn fill_in(value: &mut Value, checker: &Checker) -> bool {
     let Value::Object(members) = value else { return false };
     let mut is_changed = false;
@@ -279,7 +279,7 @@ pub(super) fn twice<E: serde::de::Error>() -> E {
     E::custom("it comes twice")
 }
 
-/// Adds the format that a type expects: the errors of types from other crates often lack it.
+/// Adds the format that a type expects to an error, because the errors of types from other crates often lack it.
 pub(super) fn with_format<E: serde::de::Error>(error: &E, expected: impl FnOnce() -> Option<String>) -> E {
     let text = error.to_string();
     let text = without_place(&text);
@@ -291,12 +291,13 @@ pub(super) fn with_format<E: serde::de::Error>(error: &E, expected: impl FnOnce(
     }
 }
 
-/// Removes line and column: they count inside one member and are useless to the sender of the whole message.
+/// Removes the line and column from an error text. They count inside one member, so they are useless to the sender of
+/// the whole message.
 fn without_place(text: &str) -> &str {
     text.rfind(" at line ").map_or(text, |end| &text[..end])
 }
 
-/// Returns the error of a decoder, with the argument that it occurred at.
+/// Returns the text of a decoder's error, with the name of the argument in which it occurred.
 fn placed(argument: Option<&str>, error: &impl fmt::Display) -> String {
     let text = error.to_string();
     let text = without_place(&text);
@@ -358,7 +359,7 @@ pub enum Refusal {
 pub struct Lacking(String);
 
 impl Lacking {
-    /// Creates it from the names of the missing parameters.
+    /// Creates the error from the names of the missing parameters.
     pub fn new(what: impl Into<String>) -> Self {
         Self(what.into())
     }

@@ -68,8 +68,8 @@ impl Parameter for Headers {
 /// }
 /// ```
 ///
-/// In a function marked with a macro it can be destructured: with `Extension(user): Extension<User>`, `user` is an
-/// `Arc<User>`.
+/// In a function marked with a macro the parameter can be destructured: with `Extension(user): Extension<User>`, `user`
+/// is an `Arc<User>`.
 pub struct Extension<T>(Arc<T>);
 
 impl<T> Extension<T> {

@@ -1,7 +1,7 @@
 //! How does a function or a closure become a handler, without a macro?
 //!
-//! The type of each parameter determines its source, as in functions that are marked `#[tool]`. At most one of them may
-//! be an argument, and it receives all arguments together: parameter names are not visible here.
+//! The type of each parameter determines its source, as in functions that are marked `#[tool]`. At most one parameter
+//! may be an argument. It receives all arguments together, because the names of parameters are not visible here.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -25,9 +25,9 @@ type Check = dyn Fn(&States) -> Vec<String> + Send + Sync;
 pub(crate) struct Erased<In, Out> {
     run: Arc<Run<In, Out>>,
     check: Arc<Check>,
-    /// The state values of the server that it was added to, if that server was merged into another.
+    /// The state values of the server that the handler was added to, if that server was merged into another.
     states: Option<Arc<States>>,
-    /// The layers of that server.
+    /// The layers of the server that the handler was added to, if that server was merged into another.
     pub(crate) layers: Stages,
 }
 
@@ -74,8 +74,8 @@ impl<In, Out> Erased<In, Out> {
         self.states.get_or_insert_with(|| states.clone());
     }
 
-    /// Adds a sentence for each value that the handler lacks, with `what` before it; `absent` are values that calls do
-    /// not have.
+    /// Adds a sentence to `mistakes` for each value that the handler needs and the server lacks. `what` is the start of
+    /// the sentence, and `absent` holds the kinds of values that calls do not have.
     pub(crate) fn check(&self, what: &str, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
         let found = (self.check)(&self.states.as_deref().unwrap_or(states).without(absent));
         mistakes.extend(found.into_iter().map(|mistake| format!("{what}: {mistake}")));
@@ -119,7 +119,7 @@ pub(crate) fn hook<In: Send + Sync + 'static, P: 'static, H: Handler<P, Output =
     Erased::about(handler, |output| Ok(output?))
 }
 
-/// A function with a definition.
+/// A handler, and the definition of the element that it implements.
 pub(crate) struct Defined<D, P, H> {
     pub(crate) definition: D,
     pub(crate) handler: H,
@@ -167,11 +167,11 @@ pub trait Handler<Parameters>: Send + Sync + 'static {
     /// Returns what the server lacks for this handler, in sentences for its author.
     fn check(&self, states: &States) -> Vec<String>;
 
-    /// Returns the schema of its argument.
+    /// Returns the schema of the handler's argument.
     #[doc(hidden)]
     fn input(&self) -> InputSchema;
 
-    /// Returns whether it has an argument.
+    /// Returns whether the handler has an argument.
     #[doc(hidden)]
     fn takes_arguments(&self) -> bool;
 }
@@ -226,8 +226,8 @@ macro_rules! handlers {
 }
 handlers! { ; A; A B; A B C; A B C D; A B C D E; A B C D E G; }
 
-/// Makes the rules of a handler's argument from its type. Returns `None` without an argument, or if its schema cannot
-/// be compiled.
+/// Makes the rules of a handler's argument from its type. Returns `None` if the handler has no argument, or if the
+/// schema cannot be compiled.
 pub(crate) fn rules_of<P, H: Handler<P>>(handler: &H) -> Option<Arc<Rules>> {
     if !handler.takes_arguments() {
         return None;

@@ -51,7 +51,8 @@ use crate::server::handler::arguments::{Arguments, Lacking};
     note = "anything else implements `toolway::server::Parameter`, as `Ctx` and `State<T>` do"
 )]
 pub trait Parameter: Sized {
-    /// Returns the value if the caller sent none under this name. Types that are not arguments always come from here.
+    /// Returns the value of a parameter that the caller did not send. Parameters that are not arguments always get
+    /// their value from here.
     fn absent(scope: &Scope) -> Result<Self, Missing>;
 
     /// Returns what the server lacks for this parameter, in a sentence for its author.
@@ -162,8 +163,8 @@ impl<T: DeserializeOwned + JsonSchema + Send> Parameter for T {
 #[derive(Debug, Default)]
 pub(crate) struct Told(AtomicBool);
 
-/// Returns the text for the caller if it can do something about a missing `P`. If the server has no `on_connect`, the
-/// first such call logs a warning that says how a call gets a `P`.
+/// Returns the text for the caller, if the caller can do something about a missing `P`. If the server has no
+/// `on_connect`, the first such call logs a warning that says how a call gets a `P`.
 pub(crate) fn needed<P: Parameter>(scope: &Scope) -> Option<&'static str> {
     let text = P::NEEDED?;
     let inner = &scope.server().inner;

@@ -1,8 +1,8 @@
 //! What is probably wrong with a type that is not a parameter? The macros guess from its name.
 //!
-//! Each trait here works like [`Parameter`] for its callers, but has a better error message for types that do not
-//! implement it. The compiler does not report errors that follow from one at the same place, so only the better message
-//! appears.
+//! The traits here have the functions of [`Parameter`] that generated code calls, but a better error message for types
+//! that do not implement them. The compiler suppresses errors that follow from another error at the same place, so only
+//! the better message appears.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ macro_rules! suspicions {
             /// The same constant as in [`Parameter`].
             const IS_ARGUMENT: bool;
 
-            /// Returns what the server lacks for it.
+            /// Returns what the server lacks for this parameter.
             fn check(states: &States) -> Option<String>;
 
             /// Reads a default.
@@ -52,7 +52,7 @@ suspicions! {
 macro_rules! foreign {
     ($($name:ident: $label:literal;)*) => {
         suspicions! {$(
-            /// A type of this crate.
+            /// A type of the crate with this name.
             $name: "`{Self}` has no schema, or cannot be read from JSON", $label,
                 "and the feature `serde` of the crate that it comes from";
         )*}

@@ -175,7 +175,7 @@ impl<'de> Deserializer<'de> for Text<'_> {
     forward_to_deserialize_any! { str string bytes byte_buf unit unit_struct identifier ignored_any }
 }
 
-/// Parses a value with inner structure: it is sent as JSON in the text.
+/// Parses a structured value, which is sent as JSON inside the text.
 fn json(text: &str) -> Result<serde_json::Value, Error> {
     serde_json::from_str(text).map_err(|_| Error::custom("expected JSON in the text"))
 }

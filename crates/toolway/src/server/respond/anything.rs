@@ -1,8 +1,9 @@
 //! How does `#[tool]` handle a type that only implements `Serialize` and `JsonSchema`? In the same way as [`Json`].
 //!
 //! Two blanket implementations of one trait would overlap, so the generated code uses method lookup on concrete types.
-//! It calls `respond` on a [`Probe`] behind as many references as there are ranks below, and method lookup takes the
-//! first rank whose bounds hold. A type that implements [`IntoToolResult`] itself always goes first.
+//! Each kind of return type has its own trait below, a *rank*. The ranks are implemented for a [`Probe`] behind
+//! different numbers of references, and method lookup takes the first rank whose bounds hold. A type that implements
+//! [`IntoToolResult`] itself always has the first rank.
 
 use std::marker::PhantomData;
 
@@ -120,7 +121,7 @@ macro_rules! lacking {
 lacking! {
     /// Sixth: the value is a result, but the error type cannot be returned by a handler.
     OwnOrOther<T: IntoToolResult, E> for &&&Probe<Result<T, E>>, Result<T, E> => E: IntoFailure<ToolError>;
-    /// Seventh: the same, for a value with a schema.
+    /// Seventh: the value has a schema, but the error type cannot be returned by a handler.
     DescribedOrOther<T: Described, E> for &&Probe<Result<T, E>>, Result<T, E> => E: IntoFailure<ToolError>;
     /// Eighth: a `Result` whose value has no schema.
     UndescribedOrOther<T: Serialize, E> for &Probe<Result<T, E>>, Result<T, E> => T: Described;

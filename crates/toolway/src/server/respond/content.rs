@@ -11,7 +11,7 @@ use toolway_protocol::types::{
     note = "text, `Text`, `Image`, `Audio`, `Embedded`, links and `Content` itself are"
 )]
 pub trait IntoContent {
-    /// Converts it to the block.
+    /// Converts the value to a block.
     fn into_content(self) -> Content;
 }
 
@@ -32,7 +32,7 @@ impl Text {
         Self(TextContent::new(text))
     }
 
-    /// Creates a block of source code, fenced for Markdown. The fence is longer than any in the source.
+    /// Creates a block of source code, fenced for Markdown. The fence is longer than any fence in the source.
     pub fn code(source: impl AsRef<str>, language: &str) -> Self {
         let source = source.as_ref();
         let mut fence = "```".to_owned();
@@ -57,7 +57,7 @@ macro_rules! media {
         pub struct $name($content);
 
         impl $name {
-            /// Creates it from bytes of any media type. They are encoded as Base64.
+            /// Creates a block from bytes of any media type. The bytes are encoded as Base64.
             pub fn new(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
                 Self($content::new(base64(bytes.as_ref()), mime_type))
             }

@@ -8,8 +8,8 @@ use super::resource::{About, IntoResource};
 use crate::server::failure::errors::ResourceError;
 
 /// The contents of a file: text if it is UTF-8 and the name does not suggest a binary type, otherwise a blob. The media
-/// type is the one that the resource lists, or follows from the file's name. If the file does not exist, neither does
-/// the resource.
+/// type is the one that the resource lists; if the resource lists none, the media type follows from the file's name. If
+/// the file does not exist, the client gets the error for a resource that does not exist.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -107,8 +107,8 @@ pub(crate) fn of_name(path: &Path) -> Option<&'static str> {
     MEDIA_TYPES.iter().find(|(known, _)| *known == extension).map(|(_, mime_type)| *mime_type)
 }
 
-/// Media types that servers commonly have. The type of a file with another extension follows from its bytes: text or
-/// not.
+/// The media types of common file extensions. For any other extension, the media type depends on whether the bytes are
+/// UTF-8.
 const MEDIA_TYPES: [(&str, &str); 72] = [
     ("7z", "application/x-7z-compressed"),
     ("avif", "image/avif"),

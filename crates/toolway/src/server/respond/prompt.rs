@@ -5,7 +5,7 @@ use toolway_protocol::types::{Content, GetPromptResult, PromptMessage, Role};
 use super::content::{Audio, Embedded, Image, IntoContent, Text};
 use crate::server::failure::errors::{IntoFailure, PromptError};
 
-/// A message of one role: one block, or several, which are sent as one message each.
+/// A message of one role, with one or several blocks. Each block is sent as a separate message of this role.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -48,7 +48,7 @@ pub fn assistant(content: impl IntoBlocks) -> Message {
 
 /// Content of a message: one block, a list of blocks, or a tuple of blocks.
 pub trait IntoBlocks {
-    /// Converts it to the blocks.
+    /// Converts the value to blocks.
     fn into_blocks(self) -> Vec<Content>;
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn check_roles(result: &GetPromptResult) -> Result<(), PromptError> {
 /// | `[("user", "…"), ("assistant", "…")]` | those messages, in this order |
 /// | [`PromptMessage`], a `Vec` of it | those messages, unchanged |
 /// | [`Prompt`] | its messages and its description |
-/// | `serde_json::Value` | messages in any of the forms above |
+/// | `serde_json::Value` | the messages in a text, `{"user": …}`, `{"role": …, "content": …}`, a list of these, or `{"description": …, "messages": …}` |
 /// | [`GetPromptResult`] | the same result |
 /// | `Result<any of these, E>` | the prompt, or an error: see [`PromptError`] |
 #[diagnostic::on_unimplemented(
@@ -164,7 +164,7 @@ pub(crate) fn check_roles(result: &GetPromptResult) -> Result<(), PromptError> {
     note = "return text, `Message`s made with `user(…)` and `assistant(…)`, or a `Prompt`"
 )]
 pub trait IntoPrompt {
-    /// Converts it to the prompt.
+    /// Converts the value to a filled-in prompt.
     fn into_prompt(self) -> Result<GetPromptResult, PromptError>;
 }
 

@@ -48,12 +48,13 @@ impl About {
         Self { uri: uri.into(), mime_type, max_message }
     }
 
-    /// The number of bytes to read from a file or stream: one more than can be sent, to detect that there are more.
+    /// Returns the number of bytes to read from a file or stream: one more than can be sent, to detect longer contents.
     pub(super) fn most(&self) -> u64 {
         self.max_message as u64 + 1
     }
 
-    /// Refuses contents that are too long to be sent before they are encoded: a blob grows by a third.
+    /// Refuses contents that are too long to be sent. The size is checked before the contents are encoded, because
+    /// encoding makes a blob a third larger.
     pub(super) fn check(&self, what: &str, bytes: usize) -> Result<(), ResourceError> {
         let max = self.max_message;
         if bytes <= max {
@@ -87,7 +88,7 @@ impl About {
 /// | text | text, with the resource's own URI and media type |
 /// | `Vec<u8>`, `Bytes` | a blob |
 /// | [`Json<T>`] | JSON text |
-/// | `serde_json::Value` | JSON text, or the contents that its key `text` or `blob` holds |
+/// | `serde_json::Value` | the contents in its member `text` or `blob`; without these members, the value as JSON text |
 /// | [`File`](super::File) | text or a blob, with a media type derived from the file's name |
 /// | [`Reader`] | a blob, read to its end |
 /// | [`ResourceContents`], a `Vec` of it | those contents, unchanged |
@@ -99,7 +100,7 @@ impl About {
     note = "wrap it in `toolway::Json(…)` if it implements `serde::Serialize`"
 )]
 pub trait IntoResource: Sized {
-    /// Converts it to the contents.
+    /// Converts the value to the contents.
     fn into_resource(
         self,
         about: About,
@@ -157,7 +158,8 @@ impl<T: IntoResource + Send, E: IntoFailure<ResourceError> + Send> IntoResource 
     }
 }
 
-/// Converts JSON that holds its contents in a member `text` or `blob`, or that is the content itself.
+/// Converts a JSON value: its member `text` or `blob` holds the contents. Without these members, the value itself is
+/// the contents.
 fn dynamic(value: Value, about: &About) -> Result<ReadResourceResult, ResourceError> {
     let text_of = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let mime_type =

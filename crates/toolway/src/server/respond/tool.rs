@@ -14,7 +14,7 @@ use crate::server::failure::errors::{IntoFailure, ToolError};
 /// | returned | the caller gets |
 /// |---|---|
 /// | text, a number, a `bool` | one block of text |
-/// | [`Json<T>`], a `serde_json::Value` | structured content, and the same as text |
+/// | [`Json<T>`], a `serde_json::Value` | structured content, and the same JSON as text |
 /// | `()` | no content |
 /// | `None` | the text `(null)` |
 /// | [`Text`], [`Image`], [`Audio`], [`Embedded`], a link | one block |
@@ -28,7 +28,7 @@ use crate::server::failure::errors::{IntoFailure, ToolError};
     note = "wrap it in `toolway::Json(…)` if it implements `serde::Serialize` and `schemars::JsonSchema`"
 )]
 pub trait IntoToolResult {
-    /// Converts it to the result.
+    /// Converts the value to a result.
     fn into_tool_result(self) -> Result<CallToolResult, ToolError>;
 
     /// Returns the schema of the structured result, if there is one.

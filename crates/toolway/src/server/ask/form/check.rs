@@ -1,6 +1,6 @@
 //! Does the content that a user filled in match the form, and is the form itself valid?
 //!
-//! A form is a small JSON Schema. The schema checker checks it and writes the error messages.
+//! A form is a small JSON Schema. The schema checker compares the content with it and writes the error messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +59,7 @@ fn plain(field: &Field) -> Value {
         }
         FieldKind::Number | FieldKind::Integer => {
             let is_whole = field.kind == FieldKind::Integer;
-            // JSON has no largest integer, but the type that the value is read into has.
+            // JSON does not limit integers. An integer field without its own bounds accepts what fits in an `i64`.
             let bound = |bound: i64| is_whole.then(|| bound.into());
             say("minimum", field.minimum.clone().or_else(|| bound(i64::MIN)).map(Value::Number));
             say("maximum", field.maximum.clone().or_else(|| bound(i64::MAX)).map(Value::Number));

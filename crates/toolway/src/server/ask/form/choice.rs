@@ -40,7 +40,7 @@ use crate::schema::{cut, shown_with_kind};
     note = "a list of texts is a `Vec<String>` with `#[form(choices = [\"a\", \"b\"])]`"
 )]
 pub trait FormChoice: Sized + Send + 'static {
-    /// The value that is sent for each choice, and its title for users if that differs; in order.
+    /// For each choice, in order: the value that is sent, and the title for users if it differs from the value.
     const CHOICES: &'static [(&'static str, Option<&'static str>)];
 
     /// Returns the choice for a received value.
@@ -64,7 +64,8 @@ pub(crate) fn several<E: FormChoice>() -> Field {
     field
 }
 
-/// Adds choices to a field. If one choice has a title, all get one, because a field cannot mix both forms.
+/// Adds choices to a field. If one choice has a title, all get one, because a field cannot mix choices with and without
+/// titles.
 pub fn offer(field: &mut Field, choices: &[(&str, Option<&str>)]) {
     let is_titled = choices.iter().any(|(_, title)| title.is_some());
     let titled = || -> Vec<Choice> {

@@ -21,13 +21,13 @@ use crate::server::ask::form::choice::FormChoice;
 /// | `u8`, `i32`, … | a whole number in the range of the type |
 /// | an enum that derives [`Form`](derive@crate::Form) | one of its variants |
 /// | `Vec`, `HashSet` or `BTreeSet` of such an enum | any of its variants |
-/// | the same of `String`, with `#[form(choices = […])]` | any of these texts |
-/// | `Option` of any of them | the same, or nothing |
+/// | `Vec`, `HashSet` or `BTreeSet` of `String`, with `#[form(choices = […])]` | any of these texts |
+/// | `Option` of any type above | the same, or nothing |
 ///
 /// Every field except an `Option` is required, unless it has a default. A whole number of 64 bits or more must fit in
 /// an `i64`, unless the field sets other bounds; JavaScript programs round numbers beyond 2^53.
 ///
-/// Implement this trait for your own type to give one of these a meaning:
+/// Implement this trait for your own type to add a meaning to one of these types:
 ///
 /// ```
 /// use serde_json::Value;
@@ -125,7 +125,7 @@ impl FormField for f32 {
     }
 }
 
-/// Implements [`FormField`] for whole numbers, each with the bounds that the client is told.
+/// Implements [`FormField`] for whole numbers, each with the bounds that are sent to the client.
 macro_rules! whole_numbers {
     ($($type:ty: $minimum:expr, $maximum:expr;)*) => {$(
         impl FormField for $type {

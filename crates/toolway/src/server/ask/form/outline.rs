@@ -16,7 +16,7 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Adds a field. It is required unless it is optional or has a default.
+    /// Adds a field. The field is required, unless its type is an `Option` or it has a default.
     pub fn add<T: FormField>(&mut self, name: &str, describe: impl FnOnce(&mut Field)) {
         let mut field = T::field();
         describe(&mut field);

@@ -45,7 +45,7 @@ pub struct Answer {
     pub(crate) outcome: Outcome,
     /// The cache hints, if the handler set them.
     pub(crate) cache: Option<CacheHints>,
-    /// The state for the next round, if the call ended with questions.
+    /// The state for the next run of the handler, if the call ended with questions.
     pub(crate) past: Option<Box<Past>>,
 }
 
@@ -122,8 +122,8 @@ answers! {
 /// The reason why a call has no answer.
 ///
 /// An [`RpcError`] converts with `?` or `into()` and is sent unchanged. Every other error converts too, but is hidden
-/// from the client: the client gets a reference; the log and [`on_error`](crate::server::ServerBuilder::on_error) get
-/// the cause.
+/// from the client: the client gets only a reference, while the log and
+/// [`on_error`](crate::server::ServerBuilder::on_error) get the cause.
 ///
 /// ```
 /// use toolway::server::CallError;
@@ -147,8 +147,8 @@ impl CallError {
         })
     }
 
-    /// Returns the error code for the client. Older revisions have another code for a resource that does not exist, and
-    /// report an unsupported question as the result of a tool.
+    /// Returns the error code that the client gets. In older revisions the code for a resource that does not exist
+    /// differs, and an unsupported question is reported as the result of a tool.
     pub fn code(&self) -> Code {
         match &self.0 {
             Failure::Rpc(error) => error.code,
@@ -169,7 +169,7 @@ impl CallError {
     }
 }
 
-/// Converts every `std` error. This is possible because the type itself does not implement `std::error::Error`.
+/// Converts every `std` error. This is possible because `CallError` does not implement `std::error::Error`.
 impl<E: StdError + Send + Sync + 'static> From<E> for CallError {
     fn from(error: E) -> Self {
         Self::hidden(error)

@@ -33,7 +33,7 @@ pub struct Call {
     pub(crate) server: Server,
     pub(crate) request: Request,
     pub(crate) arrival: Box<Arrival>,
-    /// The layers that it still has to pass through.
+    /// The layers that the call still has to pass through.
     pub(crate) path: Path,
 }
 
@@ -43,7 +43,7 @@ impl Call {
         Kind::of(&self.request)
     }
 
-    /// Returns the name of the method as the client sent it: `tools/call`.
+    /// Returns the name of the method as the client sent it, such as `tools/call`.
     pub fn method(&self) -> String {
         self.request.method().name().to_owned()
     }
@@ -72,7 +72,8 @@ impl Call {
         }
     }
 
-    /// Replaces the arguments. They are checked as if the client had sent them. Calls of other kinds stay unchanged.
+    /// Replaces the arguments of a tool or the parameters of a custom method. They are checked as if the client had
+    /// sent them. For calls of other kinds this does nothing.
     pub fn set_arguments(&mut self, arguments: impl Into<RawJson>) {
         if let Request::CallTool(CallTool { arguments: own, .. }) | Request::Other(_, own) = &mut self.request
         {
@@ -101,7 +102,7 @@ impl Call {
     }
 
     /// Attaches a value, which handlers get as [`Extension<T>`](crate::server::Extension). It replaces a value of the
-    /// same type. Outer layers and [hooks](crate::server::ServerBuilder::on_request_end) do not see it.
+    /// same type. Outer layers and [hooks](crate::server::ServerBuilder::on_request_end) do not see the value.
     pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
         self.arrival.extensions.insert(value);
     }

@@ -1,5 +1,5 @@
-//! What can wrap a handler? Layers: each gets the [`Call`](crate::server::Call), and the answer of the layers inside
-//! it.
+//! What can wrap a handler? Layers: each gets the [`Call`](crate::server::Call), passes it on, and gets the answer of
+//! the layers inside.
 //!
 //! | file | question |
 //! |---|---|

@@ -7,10 +7,10 @@ use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
 use crate::server::call::layer::stages::Kind;
 
-/// A service that answers calls. A [`Layer`](tower_layer::Layer) makes one that wraps [`Next`].
+/// A service that answers calls. A [`Layer`](tower_layer::Layer) makes a service that wraps [`Next`].
 ///
-/// Most layers are closures: see [`layer_fn`](crate::server::layer_fn). Implement this trait for layers that are types;
-/// use [`tower()`](crate::server::tower()) for those of the tower crates.
+/// Most layers are closures: see [`layer_fn`](crate::server::layer_fn). Implement this trait for layers that are types.
+/// For layers of the tower crates use [`tower()`](crate::server::tower()).
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -69,20 +69,20 @@ pub trait Service: Send + Sync + 'static {
 
 /// The next service: the inner layers, and finally the handler.
 ///
-/// It implements this crate's [`Service`] and that of tower, for which it is always ready.
+/// It implements this crate's [`Service`], and tower's `Service`, for which it is always ready.
 #[derive(Debug, Clone)]
 pub struct Next(());
 
 impl Next {
-    /// Creates the next service for any call: the call itself knows which layer is next.
+    /// Creates the next service. It is the same for all calls, because the call itself knows which layer is next.
     pub(crate) fn new() -> Self {
         Self(())
     }
 
     /// Passes a call to the next layer or to the handler.
     pub fn run(&self, mut call: Call) -> BoxFuture<'static, Result<Answer, CallError>> {
-        // The call knows its next layer. So a layer is created once, and can wrap a tool that is cloned, renamed or
-        // added to another server.
+        // The call knows its next layer, not the service. Therefore a layer is created once, and can wrap a tool that
+        // is cloned, renamed or added to another server.
         match call.path.step(Kind::of(&call.request)) {
             Some(layer) => layer.call(call),
             None => (call.path.end)(call),

@@ -15,17 +15,17 @@ use crate::server::call::layer::service::Service;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// Calls a tool.
+    /// A request to call a tool.
     Tool,
-    /// Reads a resource.
+    /// A request to read a resource.
     Resource,
-    /// Fills in a prompt.
+    /// A request to fill in a prompt.
     Prompt,
-    /// Completes an argument.
+    /// A request to complete an argument.
     Completion,
-    /// Lists tools, resources, templates or prompts.
+    /// A request for a list of tools, resources, templates or prompts.
     List,
-    /// Calls a custom method.
+    /// A request with a custom method.
     Method,
 }
 

@@ -12,7 +12,7 @@ use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
 use crate::server::call::layer::service::{Next, Service};
 
-/// Makes a layer of tower wrap calls: limits, timeouts, every layer that is generic over its request.
+/// Makes a layer of tower wrap calls: limits, timeouts, and every other layer that is generic over its request.
 ///
 /// The layer's service is created once, when the layer is added, and cloned for each call, as is usual with tower; so a
 /// limit applies to all calls together. A call waits until the service is ready. An error of the layer itself, such as
@@ -51,7 +51,7 @@ impl<L: Layer<Next>> Layer<Next> for Tower<L> {
     }
 }
 
-/// A service of tower that can be cloned, as [`tower`] does for each call.
+/// A service of tower that can be cloned, because [`tower`] clones the service for each call.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be cloned for each call",
     label = "this layer needs `.buffer(n)` first",
