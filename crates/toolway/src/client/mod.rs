@@ -15,7 +15,7 @@
 //! | `handshake/`, then `stateless/` | How does each era open a connection, write a request and answer the server's questions? |
 //! | `wire/` | What carries messages, and how is a server located? |
 //! | `answer/` | How does the application answer the server's questions? |
-//! | `notifications/` | Who receives the server's notifications? |
+//! | `notifications/` | Which receivers get the server's notifications? |
 
 pub(crate) mod answer;
 pub(crate) mod calls;

@@ -70,7 +70,7 @@ impl Reconnector {
         }
     }
 
-    /// The application's answers. The field `passes` is also set if questions were passed on since the client was
+    /// The application's answers. The field `passes` is also `true` if a mount has enabled it since the client was
     /// built.
     fn answers(&self) -> Answers {
         let answers = self.config.answers.clone();

@@ -19,8 +19,8 @@ const MAX_SERVERS: usize = 1024;
 /// A cache of the servers that require a handshake, so that clients need not probe them each time. Clones share the
 /// cache.
 ///
-/// Each server is remembered for ten minutes. Servers of the stateless era are not remembered: their first request is
-/// always `server/discover`, which is also the probe.
+/// Each server is remembered for ten minutes. Servers of the stateless era are not remembered: the probe is
+/// `server/discover`, which a client sends them first anyway.
 ///
 /// ```
 /// use toolway::client::EraCache;
