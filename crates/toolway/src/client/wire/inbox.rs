@@ -108,7 +108,7 @@ impl Inbox {
         Self { notifications, calls: Arc::default(), handler: Arc::default(), during: None, max_message }
     }
 
-    /// Sets the handler of the server's requests. Requests that arrive without a handler are ignored.
+    /// Sets the handler of the server's requests. Until a handler is set, [`answer`](Self::answer) returns `None`.
     pub(crate) fn answer_with(&self, handler: Arc<dyn RequestHandler>) {
         let _ = self.handler.set(handler);
     }
