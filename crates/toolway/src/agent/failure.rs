@@ -33,7 +33,7 @@ struct Inner {
     kind: FailureKind,
     /// The name of the tool, if it is known.
     tool: Option<String>,
-    /// The text of this failure. For most kinds, a fixed text is added around it or used if it is empty.
+    /// The part of the text for the model that is specific to this failure. May be empty.
     text: String,
     result: Option<CallToolResult>,
     rpc: Option<RpcError>,

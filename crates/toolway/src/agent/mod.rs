@@ -1,8 +1,8 @@
 //! Tools for a model: native functions and tools of servers in one list, in the format of each provider.
 //!
 //! A program that talks to a model repeats four steps: it offers tools, reads the tool calls in the model's reply,
-//! makes the calls, and sends the results back. For each step, this module has a function that makes or reads the JSON.
-//! The program itself sends the JSON to the model.
+//! makes the calls, and sends the results back. Each step is one call of a function in this module. Only the requests
+//! to the model are sent by the program itself.
 //!
 //! ```
 //! use serde::Deserialize;

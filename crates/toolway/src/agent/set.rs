@@ -149,7 +149,7 @@ impl ToolSet {
     }
 
     /// Returns the name of a tool for a provider. If the provider allows the tool's own name, returns that. Returns
-    /// `None` if there is no such tool.
+    /// `None` if the tool does not exist.
     ///
     /// ```
     /// use toolway::agent::{self, Provider, ToolSet};
@@ -189,7 +189,7 @@ impl ToolSet {
             return Err(ToolFailure::unknown(&call.name, meant));
         };
         let arguments = call.arguments().map_err(ToolFailure::invalid)?;
-        // Reverses the changes that were made to the schema for the provider. Arguments that need no change keep their
+        // Reverse the changes that were made to the schema for the provider. Arguments that need no change keep their
         // exact text, for example every digit of a number.
         let restored = self.schema_of(index).restore(arguments.as_str());
         let restored = restored.and_then(|restored| RawJson::parse(&restored).ok());

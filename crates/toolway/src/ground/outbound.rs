@@ -30,8 +30,8 @@ impl Said {
     }
 }
 
-/// The sending half of the queue of messages to the peer of one request. By default there is no queue, and messages are
-/// dropped.
+/// The sending half of the queue of messages to the peer of one request. The default value has no queue and drops all
+/// messages.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outbound {
     queue: Option<mpsc::Sender<Said>>,

@@ -48,7 +48,7 @@ impl<F: Future + Unpin> Future for Caught<F> {
     }
 }
 
-/// Ignores a panic in the destructor of a cancelled future: there is no call left to which the error could be returned.
+/// Ignores a panic in the destructor of a cancelled future: the call has ended, so the error could not be returned.
 impl<F> Drop for Caught<F> {
     fn drop(&mut self) {
         let future = self.0.take();

@@ -46,7 +46,7 @@ impl Lines {
         Self { buffer: BytesMut::new(), searched: 0, max_line, skipping: None, skipped: 0 }
     }
 
-    /// Changes the limit for the lines that follow.
+    /// Changes the limit. A line that is already being discarded is still reported as too long.
     pub fn set_max_line(&mut self, max_line: usize) {
         self.max_line = max_line;
     }

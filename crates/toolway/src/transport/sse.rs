@@ -21,7 +21,7 @@ pub struct Event {
     pub id: Option<String>,
     /// How long the client should wait before it reconnects, in milliseconds.
     pub retry: Option<u64>,
-    /// What is known about the message in the data, if the data was longer than the limit and was discarded.
+    /// The facts about the message in the data, if the data was longer than the limit and was discarded.
     pub too_long: Option<Skimmed>,
 }
 

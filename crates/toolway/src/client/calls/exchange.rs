@@ -57,7 +57,7 @@ struct Described<T> {
     shared: Arc<Shared>,
     request: Request,
     terms: Terms,
-    /// Whether the request may be repeated, if the caller has set this.
+    /// The value that the caller has set with [`Exchange::safe_to_repeat`], if any.
     safe: Option<bool>,
     read: fn(&Request, RawJson) -> Result<T>,
 }

@@ -67,7 +67,8 @@ impl Client {
         if is_told || !connection.is_usable() || connection.server.capabilities.logging.is_none() {
             return;
         }
-        // In the stateless era there is no such request: each request carries the level itself.
+        // Only the handshake era has a request for the level. In the stateless era, each request carries the level
+        // itself.
         if connection.era.log_level_request(level).is_some()
             && let Err(error) = self.set_log_level(level).await
         {
