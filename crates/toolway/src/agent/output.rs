@@ -100,14 +100,14 @@ impl From<String> for ToolOutput {
     }
 }
 
-/// Creates an output of structured content, with the same as text.
+/// Creates an output of structured content, and of a text block with the same JSON.
 impl From<serde_json::Value> for ToolOutput {
     fn from(value: serde_json::Value) -> Self {
         RawJson::from(value).into()
     }
 }
 
-/// Creates an output of structured content, with the same as text.
+/// Creates an output of structured content, and of a text block with the same JSON.
 impl From<RawJson> for ToolOutput {
     fn from(value: RawJson) -> Self {
         Self(CallToolResult::text(value.as_str()).with_structured_content(value))

@@ -87,7 +87,7 @@ impl Elicitation {
     }
 
     /// The method of the client's request that the question is about, such as `tools/call`. `None` in the handshake
-    /// era, in which the server does not say so.
+    /// era, in which a question does not name it.
     pub fn during(&self) -> Option<&str> {
         self.place.during.as_ref().map(Method::name)
     }
@@ -179,8 +179,9 @@ impl Answer {
 
 /// The reason why the application did not answer a question to its model or for its roots.
 ///
-/// `?` converts any error into an `Unanswered`. The server learns only that the question was not answered; the cause is
-/// logged.
+/// `?` converts any error into an `Unanswered`. In the handshake era, the server learns only that the question was not
+/// answered, and the cause is logged. In the stateless era, the call that the question is about fails, and its error
+/// contains the cause.
 ///
 /// ```
 /// use toolway::client::Unanswered;
@@ -224,7 +225,7 @@ pub(crate) enum Unable {
     Wrong(&'static str),
     /// The user refuses to answer.
     Refused,
-    /// The function of the application that answers failed.
+    /// The callback of the application failed.
     Failed(Cause),
 }
 

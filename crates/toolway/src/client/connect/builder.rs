@@ -75,7 +75,8 @@ impl ClientBuilder {
     }
 
     /// Sets how often a request is sent again if the server cannot be reached or has ended the session; by default six
-    /// times. Between attempts the client waits for a random time of at most five seconds. `0` disables retries.
+    /// times. Between attempts the client waits for a random time of at most five seconds, or longer if the server asks
+    /// for it. `0` disables retries.
     pub fn retries(mut self, retries: u32) -> Self {
         self.config.retries = retries;
         self
@@ -130,7 +131,8 @@ impl ClientBuilder {
     /// With this function set, the client declares to the server that it may ask. The function is called for each
     /// question, and several of its futures may run at once. A future may take as long as a person needs: other
     /// requests of the client continue in the meantime. The future is dropped if the server cancels the question. If
-    /// the function panics, only this question fails.
+    /// the function panics, the question is not answered: in the handshake era the server gets an error, and in the
+    /// stateless era the call that the question is about fails.
     ///
     /// ```
     /// use toolway::client::{Answer, Elicitation};

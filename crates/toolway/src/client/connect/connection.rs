@@ -25,7 +25,7 @@ use crate::ground::future::BoxFuture;
 /// How long it may take to send a cancel notification, and how long a close waits for cancel notifications.
 const TAKING_BACK: Duration = Duration::from_secs(5);
 
-/// The request that checks whether the server responds. [`EraLink::ping`] writes it, because each era has another
+/// The request that checks whether the server responds. [`EraLink::ping`] writes it, because each era uses a different
 /// method for this purpose.
 pub(crate) const PING: Request = Request::Other(Method::Ping, None);
 

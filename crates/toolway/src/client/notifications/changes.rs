@@ -80,8 +80,8 @@ impl Backlog {
         is_new
     }
 
-    /// The watched resource that the changed resource `uri` is, or is below. A server may report a resource whose URI
-    /// starts with a watched one.
+    /// The watched resource to which a change of `uri` belongs: the same resource, or one with a URI that `uri` starts
+    /// with. A server may also report changes of resources below a watched one.
     fn about(&self, uri: &str) -> Option<&str> {
         match self.watched.get(uri) {
             Some(watched) => Some(watched),
