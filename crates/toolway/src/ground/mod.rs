@@ -5,7 +5,7 @@
 //! | `error.rs`, `mistakes.rs`, `panic.rs` | What is an error of this library, and what happens when code of the application panics? |
 //! | `peer.rs`, `extensions.rs` | What is known about the client of a request, and which values are attached to a request? |
 //! | `mutex.rs` | How do several tasks share a value behind a lock? |
-//! | `outbound.rs` | How does a call send messages before its reply? |
+//! | `outbound.rs` | How does a running request send messages to its client before the reply? |
 //! | `future.rs`, `poll_once.rs` | Which future type do traits return, and is a future ready at its first poll? |
 //! | `random.rs`, `jitter.rs` | How are unguessable names and random waits made? |
 //! | `operator.rs` | How does an operator see an important event if no log is installed? |

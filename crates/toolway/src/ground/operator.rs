@@ -27,7 +27,8 @@ pub(crate) fn tell_without_log(line: fmt::Arguments<'_>) {
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// A text whose control characters, line breaks included, are escaped: a terminal would execute some of them.
+/// A text that is printed with its control characters escaped, including line breaks. A terminal would execute some of
+/// them.
 struct OneLine<'t>(&'t str);
 
 impl fmt::Display for OneLine<'_> {

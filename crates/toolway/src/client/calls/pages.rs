@@ -140,12 +140,14 @@ impl<T> Pages<T> {
         }
     }
 
-    /// Fetches the next page. Returns `None` after the last page or an error.
+    /// Fetches the next page. Returns `None` after the last page or an error. Items of an earlier page that the stream
+    /// has not returned yet are not part of the next page.
     pub async fn next_page(&mut self) -> Option<Result<Vec<T>>> {
         std::future::poll_fn(|cx| self.poll_page(cx)).await
     }
 
-    /// Fetches all remaining pages and returns their items.
+    /// Fetches all remaining pages and returns their items. Items of an earlier page that the stream has not returned
+    /// yet are not included.
     pub async fn all(mut self) -> Result<Vec<T>> {
         let mut all = Vec::new();
         while let Some(page) = self.next_page().await {

@@ -213,7 +213,7 @@ impl Connection {
     }
 }
 
-/// Returns whether a server may ask questions about a request with this method. It may not about lists and
+/// Returns whether a server may ask questions about a request with this method. It may not ask about lists and
 /// subscriptions.
 fn may_ask(method: &Method) -> bool {
     matches!(method, Method::CallTool | Method::GetPrompt | Method::ReadResource | Method::Other(_))

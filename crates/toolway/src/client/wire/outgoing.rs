@@ -13,7 +13,8 @@ use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Outgoing {
-    /// The frame: one JSON-RPC message, without line breaks.
+    /// The frame: one JSON-RPC message. If the caller gave JSON with line breaks between its tokens, the frame contains
+    /// them too. A transport that sends lines must replace them with spaces.
     pub frame: Bytes,
     /// The id of the request. Notifications have none and get no reply.
     pub id: Option<Id>,
