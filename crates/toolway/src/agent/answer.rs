@@ -1,7 +1,7 @@
 //! How is the model told the result of its call?
 //!
-//! Each provider has its own format, and supports other kinds of content. Content that a provider does not support is
-//! mentioned as text, so that the model knows about it.
+//! Each provider has its own format and supports different kinds of content. Content that a provider does not support
+//! is replaced by a text that mentions it, so that the model knows about it.
 
 use std::borrow::Cow;
 
@@ -37,17 +37,18 @@ pub struct ToolAnswer {
     pub name: String,
     /// The output of the tool, or the failure.
     pub result: Result<ToolOutput, ToolFailure>,
-    /// `true` if the id was generated here, because the model did not give one.
+    /// `true` if this library generated the id, because the model's call had none.
     pub(super) has_own_id: bool,
 }
 
 impl ToolAnswer {
-    /// Returns a message of OpenAI's chat completions. It can carry only text.
+    /// Returns a message for OpenAI's chat completions. Such a message can contain only text.
     pub fn to_openai(&self) -> Value {
         json!({"role": "tool", "tool_call_id": self.id, "content": self.openai_text()})
     }
 
-    /// Returns an input item of OpenAI's Responses API: text, or a list if there are images or files.
+    /// Returns an input item for OpenAI's Responses API. Its output is a text, or a list of blocks if there are images
+    /// or files.
     pub fn to_openai_responses(&self) -> Value {
         let pieces = self.pieces();
         let output = if pieces.iter().all(|piece| matches!(piece, Piece::Text(_))) {
@@ -74,7 +75,7 @@ impl ToolAnswer {
         json!({"type": "function_call_output", "call_id": self.id, "output": output})
     }
 
-    /// Returns a content block for a user message of Anthropic.
+    /// Returns a content block for a user message to Anthropic.
     pub fn to_anthropic(&self) -> Value {
         let blocks = self.pieces().into_iter().map(|piece| match piece {
             // An error may contain only text.
@@ -90,7 +91,7 @@ impl ToolAnswer {
         // Anthropic refuses a text block that is empty or only white space.
         let is_said = |block: &Value| block["text"].as_str().is_none_or(|text| !text.trim().is_empty());
         let mut blocks: Vec<_> = blocks.filter(is_said).collect();
-        // It also refuses an error without content.
+        // Anthropic also refuses an error without content.
         if self.result.is_err() && blocks.is_empty() {
             blocks.push(json!({"type": "text", "text": NO_REASON}));
         }
@@ -104,8 +105,8 @@ impl ToolAnswer {
         block
     }
 
-    /// Returns a part of a user content of Gemini. Structured content stays structured. Images become parts of the
-    /// response, which Gemini 3 and later support.
+    /// Returns a part for a user content of Gemini. Structured content stays structured. Images, PDF documents and
+    /// plain-text resources become `parts` of the response, which Gemini 3 and later support.
     pub fn to_gemini(&self) -> Value {
         let (mut texts, mut parts, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
         for piece in self.pieces() {
@@ -119,7 +120,7 @@ impl ToolAnswer {
         }
         let structured = self.result.as_ref().ok().and_then(ToolOutput::structured);
         let outcome = match structured.and_then(|value| value.decode::<Value>().ok()) {
-            // The text blocks have the same content.
+            // The text blocks are left out, because they repeat the structured content.
             Some(value) if left_out.is_empty() => value,
             Some(value) => json!({"value": value, "notes": left_out.join("\n")}),
             None => Value::String(texts.into_iter().chain(left_out).collect::<Vec<_>>().join("\n")),
@@ -137,7 +138,7 @@ impl ToolAnswer {
         json!({"functionResponse": response})
     }
 
-    /// Returns everything as text. OpenAI has no flag for failures, so the text of one begins with `error:`.
+    /// Returns all pieces as one text. OpenAI has no flag for failures, so the text of a failure begins with `error:`.
     fn openai_text(&self) -> String {
         let texts: Vec<_> = self.pieces().into_iter().map(Piece::into_text).collect();
         let text = texts.join("\n");
@@ -155,7 +156,7 @@ impl ToolAnswer {
     }
 }
 
-/// A piece of a result, as providers distinguish them.
+/// A piece of a result. Providers distinguish text and binary data.
 enum Piece<'r> {
     Text(Cow<'r, str>),
     /// Binary data in Base64.
@@ -168,7 +169,7 @@ enum Piece<'r> {
 }
 
 impl<'r> Piece<'r> {
-    /// Converts the piece to text. Binary data is only mentioned.
+    /// Converts the piece to text. Binary data is replaced by a text that mentions it.
     fn into_text(self) -> Cow<'r, str> {
         match self {
             Self::Text(text) => text,
@@ -240,7 +241,7 @@ fn is_picture(mime: &str) -> bool {
     matches!(mime, "image/png" | "image/jpeg" | "image/gif" | "image/webp")
 }
 
-/// Returns whether Gemini accepts this type in a function response.
+/// Returns whether Gemini accepts data of this type in a function response.
 fn is_taken_by_gemini(mime: &str) -> bool {
     matches!(mime, "image/png" | "image/jpeg" | "image/webp" | "application/pdf" | "text/plain")
 }

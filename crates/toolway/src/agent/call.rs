@@ -1,7 +1,8 @@
 //! Which calls does a model's reply contain?
 //!
-//! The readers are lenient: they accept a whole response, a message of it, a list or a single call, and skip no call. A
-//! call with a mistake fails when it is made, and the model reads why.
+//! The functions that read replies are lenient: they accept a whole response, one message of the response, a list of
+//! calls, or a single call. They do not skip a call with a mistake, such as invalid JSON. Such a call fails when it is
+//! made, and the model reads the reason.
 
 use serde_json::Value;
 use toolway_protocol::RawJson;
@@ -10,7 +11,7 @@ use super::answer::ToolAnswer;
 use super::failure::ToolFailure;
 use super::output::ToolOutput;
 
-/// A request of a model to call a tool.
+/// A model's request to call a tool.
 ///
 /// ```
 /// use serde_json::json;
@@ -28,30 +29,32 @@ use super::output::ToolOutput;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolCall {
-    /// The id that the answer refers to.
+    /// The id of the call. The answer repeats it.
     pub id: String,
-    /// The name of the tool: its own name, or the one for the provider.
+    /// The name of the tool: its own name, or its name for the provider (see
+    /// [`ToolSet::name_for`](super::ToolSet::name_for)).
     pub name: String,
-    /// A JSON object, or a description of what is wrong with the arguments.
+    /// The arguments, a JSON object; or a description of what is wrong with them.
     arguments: Result<RawJson, String>,
-    /// `true` if the id was generated here, because the model did not give one.
+    /// `true` if this library generated the id, because the model's call had none.
     has_own_id: bool,
 }
 
 impl ToolCall {
-    /// Creates a call. Arguments that are not a JSON object make it fail when it is called.
+    /// Creates a call. If the arguments are not a JSON object, the call fails when it is made.
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: impl Into<RawJson>) -> Self {
         let arguments = object(arguments.into());
         Self { id: id.into(), name: name.into(), arguments, has_own_id: false }
     }
 
-    /// Returns the arguments, a JSON object, or a description of what is wrong with them.
+    /// Returns the arguments, which are a JSON object, or a description of what is wrong with them.
     pub fn arguments(&self) -> Result<&RawJson, &str> {
         self.arguments.as_ref().map_err(String::as_str)
     }
 
-    /// Reads the calls in a reply of OpenAI. For chat completions the reply is a response (only its first choice is
-    /// read), a message, or its `tool_calls`; for the Responses API it is a response, or its `output`.
+    /// Reads the calls in a reply of OpenAI. For chat completions, pass a response (only its first choice is read), a
+    /// message, or the message's `tool_calls`. For the Responses API, pass a response or its `output`. A single call is
+    /// also accepted.
     ///
     /// ```
     /// use serde_json::json;
@@ -74,7 +77,8 @@ impl ToolCall {
             Some("function_call") => {
                 Some((call.get("call_id").or(call.get("id")), &call["name"], &call["arguments"]))
             }
-            // A custom tool has no schema and is never offered here, but the call needs an answer.
+            // A custom tool has no schema, and this library never offers one to the model. But a call of it needs an
+            // answer.
             Some("custom") => Some((call.get("id"), &call["custom"]["name"], &call["custom"]["input"])),
             _ => {
                 let function = call.get("function")?;
@@ -83,7 +87,7 @@ impl ToolCall {
         })
     }
 
-    /// Reads the calls in a reply of Anthropic: a message, its `content`, or one block of it.
+    /// Reads the calls in a reply of Anthropic. Pass a message, its `content`, or one block of the content.
     pub fn from_anthropic(reply: &Value) -> Vec<Self> {
         let blocks = reply["content"].as_array().map_or_else(|| one_or_many(reply), Vec::as_slice);
         numbered(blocks, |block| {
@@ -91,8 +95,8 @@ impl ToolCall {
         })
     }
 
-    /// Reads the calls in a reply of Gemini: a response (only its first candidate is read), its content, its `parts`,
-    /// or one part. Calls without an id get a generated one, which [`ToolAnswer::to_gemini`] does not send.
+    /// Reads the calls in a reply of Gemini. Pass a response (only its first candidate is read), a content, its
+    /// `parts`, or one part. Calls without an id get a generated id, which [`ToolAnswer::to_gemini`] does not send.
     pub fn from_gemini(reply: &Value) -> Vec<Self> {
         let content = match &reply["candidates"][0]["content"] {
             Value::Null => reply,
@@ -118,7 +122,8 @@ fn one_or_many(value: &Value) -> &[Value] {
     }
 }
 
-/// Reads the calls among the items of a reply. A call without an id gets `call_` and its index as id.
+/// Reads the calls among the items of a reply. A call without an id gets the id `call_` followed by the index of the
+/// call.
 fn numbered<'v>(
     items: &'v [Value],
     read: impl Fn(&'v Value) -> Option<(Option<&'v Value>, &'v Value, &'v Value)>,

@@ -1,4 +1,4 @@
-//! Why did a call fail, and what may the model read about it?
+//! Why did a call fail, and which text about it may the model read?
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -10,11 +10,11 @@ use toolway_protocol::types::{CallToolResult, Content};
 use super::output;
 use crate::ground::error::{Error, ErrorKind};
 
-/// The failure of a call. The model reads [`for_model`](ToolFailure::for_model) and continues; the program can inspect
-/// the rest.
+/// The failure of a call. The model reads the text of [`for_model`](ToolFailure::for_model) and continues. The other
+/// methods are for the program.
 ///
-/// `{}` prints the text for the model. The cause, which may contain addresses, is available as `source()` and is never
-/// part of that text.
+/// `{}` prints the text for the model. The cause is available as `source()`. It may contain addresses, so it is never
+/// part of the text for the model.
 ///
 /// ```
 /// use std::error::Error;
@@ -31,9 +31,9 @@ pub struct ToolFailure(Box<Inner>);
 #[derive(Debug)]
 struct Inner {
     kind: FailureKind,
-    /// The name of the tool, if the text needs it and it is known.
+    /// The name of the tool, if it is known.
     tool: Option<String>,
-    /// Additional text, besides the text for the kind.
+    /// The part of the text for the model that is specific to this failure. May be empty.
     text: String,
     result: Option<CallToolResult>,
     rpc: Option<RpcError>,
@@ -44,7 +44,7 @@ struct Inner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// The tool ran and reported a failure. It wrote the text for the model.
+    /// The tool ran and reported a failure. The text for the model is the tool's own text.
     Failed,
     /// The tool cannot be reached at the moment.
     Unavailable,
@@ -61,7 +61,7 @@ pub enum FailureKind {
 }
 
 impl ToolFailure {
-    /// Creates a failure that the tool reports. The model reads the text.
+    /// Creates a failure that the tool itself reports. The model reads `text`.
     pub fn failed(text: impl Into<String>) -> Self {
         Self::new(FailureKind::Failed, None, text)
     }
@@ -71,7 +71,7 @@ impl ToolFailure {
         Self::new(FailureKind::Unavailable, Some(tool.into()), "")
     }
 
-    /// Creates a failure for an unknown tool, with the name of a similar tool if there is one.
+    /// Creates a failure for an unknown tool. `meant` is the name of a similar tool, if there is one.
     ///
     /// ```
     /// use toolway::agent::ToolFailure;
@@ -84,7 +84,8 @@ impl ToolFailure {
         Self::new(FailureKind::Unknown, Some(cut(tool).to_owned()), text)
     }
 
-    /// Creates a failure from a JSON-RPC error. The model reads its message, which is meant for peers.
+    /// Creates a failure from a JSON-RPC error. The model reads the message of the error, because the server wrote it
+    /// for its clients.
     pub fn refused(error: RpcError) -> Self {
         let mut refused = Self::new(FailureKind::Refused, None, error.to_string());
         refused.0.rpc = Some(error);
@@ -101,12 +102,12 @@ impl ToolFailure {
         Self::new(FailureKind::Cancelled, Some(tool.into()), "")
     }
 
-    /// Creates a failure for invalid arguments. The text tells the model what is wrong with them.
+    /// Creates a failure for invalid arguments. `text` tells the model what is wrong with them.
     pub fn invalid(text: impl Into<String>) -> Self {
         Self::new(FailureKind::Invalid, None, text)
     }
 
-    /// Creates a failure from a result with an error. The result is kept.
+    /// Creates a failure from a result in which the tool reported an error. The failure keeps the result.
     pub(super) fn from_result(result: CallToolResult) -> Self {
         let mut failed = Self::failed(output::text(&result));
         failed.0.result = Some(result);
@@ -139,22 +140,22 @@ impl ToolFailure {
         self.0.kind
     }
 
-    /// Returns the code of the server's error, if it answered with one.
+    /// Returns the code of the JSON-RPC error, if the server answered with one.
     pub fn code(&self) -> Option<Code> {
         self.rpc().map(|error| error.code)
     }
 
-    /// Returns the server's error, if it answered with one.
+    /// Returns the JSON-RPC error, if the server answered with one.
     pub fn rpc(&self) -> Option<&RpcError> {
         self.0.rpc.as_ref()
     }
 
-    /// Returns the content blocks in which the tool reported the failure; empty if it did not.
+    /// Returns the content blocks in which the tool reported the failure; empty if the tool did not report it.
     pub fn content(&self) -> &[Content] {
         self.result().map(|result| &*result.content).unwrap_or_default()
     }
 
-    /// Returns the result in which the tool reported the failure, if it did.
+    /// Returns the result in which the tool reported the failure; `None` if the tool did not report it.
     pub fn result(&self) -> Option<&CallToolResult> {
         self.0.result.as_ref()
     }
@@ -240,7 +241,7 @@ impl From<RpcError> for ToolFailure {
     }
 }
 
-/// Converts the error of a request to a failure. The model sees only text that the peer wrote for its callers; the
+/// Converts the error of a request to a failure. The model sees only text that the server wrote for its clients. The
 /// error itself becomes the cause.
 ///
 /// ```
@@ -256,7 +257,8 @@ impl From<Error> for ToolFailure {
     fn from(error: Error) -> Self {
         let failure = match (error.kind(), error.rpc()) {
             (_, Some(rpc)) => Self::refused(rpc.clone()),
-            // The error names the limit, and perhaps a URL. A model can only send or request less.
+            // The text of the error names the limit and perhaps a URL, which do not help a model: it can only send or
+            // request less.
             (ErrorKind::TooLarge, None) => {
                 Self::failed("the arguments or the result are too long: send less, or ask for less")
             }
@@ -269,19 +271,19 @@ impl From<Error> for ToolFailure {
             _ if error.is_broken_off() => {
                 Self::new(FailureKind::Unavailable, None, "may have done its work all the same")
             }
-            // A server that violates the protocol or refuses the client is unavailable too.
+            // For a model, a server that violates the protocol or refuses the client is also unavailable.
             _ => Self::new(FailureKind::Unavailable, None, ""),
         };
         failure.caused_by(error)
     }
 }
 
-/// Cuts a name to a maximum length, because a model may write anything.
+/// Cuts a name that a model wrote to a maximum length, because the model may write any text.
 pub(super) fn cut(name: &str) -> &str {
     name.char_indices().nth(MAX_NAME).map_or(name, |(end, _)| &name[..end])
 }
 
-/// The number of characters of an unknown name that are repeated to the model.
+/// The maximum number of characters of an unknown name in a text for the model.
 const MAX_NAME: usize = 200;
 
 #[cfg(test)]
@@ -341,7 +343,7 @@ mod tests {
             assert!(!failure.for_model().contains("secret"), "{failure}");
             assert_eq!(failure.source().unwrap().to_string(), "http://secret@host");
         }
-        // A retry might repeat the work.
+        // The tool may have done its work, so the text must not suggest a retry.
         let broken = Error::new(ErrorKind::Transport, "http://secret@host").broken_off();
         let broken = ToolFailure::from(broken).of_tool("x");
         assert_eq!(broken.kind(), FailureKind::Unavailable);

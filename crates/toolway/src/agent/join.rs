@@ -1,7 +1,7 @@
 //! How do many calls run concurrently without a task for each?
 //!
-//! They are polled where they are awaited, so dropping the joined future drops them all. Each has its own waker, so a
-//! future that is woken does not cause a poll of the others.
+//! The calls are futures that one joined future polls, so dropping the joined future drops all of them. Each call has
+//! its own waker, so only the calls that were woken are polled.
 
 use std::collections::BTreeSet;
 use std::future::poll_fn;
@@ -24,7 +24,7 @@ pub(super) fn join_all<F: Future>(
     poll_fn(move |cx| {
         let ready = {
             let mut state = shared.lock();
-            // Set before anything is polled, so that no wake in the meantime is lost.
+            // Store the waker before any future is polled, so that a wake during the polls is not lost.
             state.waiting = Some(cx.waker().clone());
             std::mem::take(&mut state.ready)
         };

@@ -1,8 +1,8 @@
 //! Tools for a model: native functions and tools of servers in one list, in the format of each provider.
 //!
-//! A program that talks to a model repeats four steps: it offers tools, reads the calls in the model's reply, makes the
-//! calls, and sends the results back. Each step is one function call here. The program itself sends the request to the
-//! model.
+//! A program that talks to a model repeats four steps: it offers tools, reads the tool calls in the model's reply,
+//! makes the calls, and sends the results back. Each step is one call of a function in this module. Only the requests
+//! to the model are sent by the program itself.
 //!
 //! ```
 //! use serde::Deserialize;
@@ -37,7 +37,7 @@
 //! | `tool.rs` | What must a type implement to be a tool of a model? |
 //! | `native.rs` | How does a function of this program become a tool? |
 //! | `set.rs` | Which tools does a model have, and how are its calls made? |
-//! | `name.rs` | Which name does each tool have for providers that restrict names? |
+//! | `name.rs` | Which name does a tool get if a provider does not allow its own name? |
 //! | `call.rs` | Which calls does a model's reply contain? |
 //! | `answer.rs` | How is the model told the result? |
 //! | `render.rs`, `schema.rs` | How is a list of tools written for a provider? |

@@ -1,9 +1,9 @@
-//! Which name does each tool have for providers that restrict names?
+//! Which name does a tool get if a provider does not allow its own name?
 //!
-//! A name that a provider allows is kept. Any other name is rewritten with allowed characters, truncated, and ends in a
-//! few digits computed from the whole name, so that the result does not depend on the rest of the list. A table maps
-//! names back to tools. No two tools of a list get the same name for any provider, and no tool gets the original name
-//! of another.
+//! A name that a provider allows is kept. Any other name is rewritten with allowed characters and truncated, and a
+//! short hash of the original name is appended. So the new name does not depend on the other tools, unless two names
+//! collide. A table maps the new names back to tools. Within a list, no two tools get the same name for a provider, and
+//! no tool gets the original name of another tool.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,9 +12,10 @@ use toolway_schema::dialects::Provider;
 /// The names of the tools of a list, for all providers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Names {
-    /// The index of the tool for each name: its own, and those for providers.
+    /// The index of each tool, by its own name and by its names for providers.
     index: BTreeMap<String, usize>,
-    /// The names of tools for providers that do not allow their own name.
+    /// The new name of each tool, for each provider that does not allow the tool's own name. The tool is given by its
+    /// index.
     changed: HashMap<(Provider, usize), String>,
 }
 
@@ -36,17 +37,17 @@ impl Names {
         names
     }
 
-    /// Returns the index of the tool with this name.
+    /// Returns the index of the tool with this name, which may be its own name or its name for a provider.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         self.index.get(name).copied()
     }
 
-    /// Returns the name of a tool for a provider, if it differs from its own name.
+    /// Returns the name of a tool for a provider, if that name differs from the tool's own name.
     pub(super) fn changed(&self, provider: Provider, tool: usize) -> Option<&str> {
         self.changed.get(&(provider, tool)).map(String::as_str)
     }
 
-    /// Returns all names.
+    /// Returns all names: the tools' own names and their names for providers.
     pub(super) fn all(&self) -> impl Iterator<Item = &str> {
         self.index.keys().map(String::as_str)
     }

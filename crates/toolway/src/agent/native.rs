@@ -15,8 +15,9 @@ use crate::ground::future::BoxFuture;
 
 /// Makes a tool from a function.
 ///
-/// The function takes its arguments as any type that can be decoded from them, or as [`RawJson`] to get them unchanged.
-/// It returns text, JSON, a [`ToolOutput`], or a `Result` of one of those; see [`IntoOutput`].
+/// The function takes one parameter, into which the JSON arguments are decoded. Its type can be any type that can be
+/// deserialized, or [`RawJson`] to get the arguments unchanged. The function returns text, JSON, a [`ToolOutput`], or a
+/// `Result` of one of these types; see [`IntoOutput`].
 ///
 /// ```
 /// use serde_json::json;
@@ -74,19 +75,19 @@ pub struct NativeTool<A, F> {
 }
 
 impl<A, F> NativeTool<A, F> {
-    /// Sets the name to display.
+    /// Sets the title of the tool, a name for display.
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// Sets hints about its behaviour.
+    /// Sets hints about the behaviour of the tool.
     pub fn with_annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.annotations = Some(annotations);
         self
     }
 
-    /// Sets the JSON Schema of its structured result.
+    /// Sets the JSON Schema of the tool's structured result.
     pub fn with_output_schema(mut self, schema: impl Into<RawJson>) -> Self {
         self.output_schema = Some(schema.into());
         self
@@ -145,9 +146,9 @@ impl<A, F> fmt::Debug for NativeTool<A, F> {
 
 /// A type that a tool function may return.
 ///
-/// A string becomes text. JSON becomes structured content, with the same as text. `()` becomes the text `done`. A
-/// [`CallToolResult`] is used as it is, and may be a failure. The error of a `Result` can be any type that converts to
-/// a [`ToolFailure`].
+/// A string becomes a text block. JSON becomes structured content, and also a text block with the same JSON. `()`
+/// becomes the text `done`. A [`CallToolResult`] is used unchanged; if it is an error, the call fails. The error of a
+/// `Result` can be any type that converts to a [`ToolFailure`].
 ///
 /// ```
 /// use toolway::agent::{IntoOutput, ToolFailure};

@@ -29,17 +29,17 @@ use crate::ground::error::{Error, ErrorKind, Result};
 pub struct ToolOutput(CallToolResult);
 
 impl ToolOutput {
-    /// Returns all text, each block on a line of its own. If there is none, returns the structured content as JSON.
+    /// Returns all text blocks, joined by line breaks. Without text blocks, returns the structured content as JSON.
     pub fn text(&self) -> Cow<'_, str> {
         text(&self.0)
     }
 
-    /// Returns the structured content, for programs.
+    /// Returns the structured content, which is meant for programs.
     pub fn structured(&self) -> Option<&RawJson> {
         self.0.structured_content.as_ref()
     }
 
-    /// Returns the content blocks, for the model.
+    /// Returns the content blocks, which are meant for the model.
     pub fn content(&self) -> &[Content] {
         &self.0.content
     }
@@ -54,7 +54,8 @@ impl ToolOutput {
         self.0
     }
 
-    /// Decodes the result as a `T`: from the structured content, or without one from the text, which must be JSON.
+    /// Decodes the result as a `T`, from the structured content. Without structured content, the text is decoded as
+    /// JSON.
     ///
     /// # Errors
     ///
@@ -72,7 +73,8 @@ impl ToolOutput {
     }
 }
 
-/// Returns all text of a result. If there is none, returns the structured content as JSON.
+/// Returns all text blocks of a result, joined by line breaks. Without text blocks, returns the structured content as
+/// JSON.
 pub(super) fn text(result: &CallToolResult) -> Cow<'_, str> {
     let mut texts = result.content.iter().filter_map(Content::as_text);
     match (texts.next(), texts.next()) {
@@ -98,21 +100,21 @@ impl From<String> for ToolOutput {
     }
 }
 
-/// Creates an output of structured content, with the same as text.
+/// Creates an output of structured content, and of a text block with the same JSON.
 impl From<serde_json::Value> for ToolOutput {
     fn from(value: serde_json::Value) -> Self {
         RawJson::from(value).into()
     }
 }
 
-/// Creates an output of structured content, with the same as text.
+/// Creates an output of structured content, and of a text block with the same JSON.
 impl From<RawJson> for ToolOutput {
     fn from(value: RawJson) -> Self {
         Self(CallToolResult::text(value.as_str()).with_structured_content(value))
     }
 }
 
-/// A result with an error becomes a failure: [`FailureKind::Failed`](super::FailureKind::Failed).
+/// A result in which the tool reported an error becomes a [`FailureKind::Failed`](super::FailureKind::Failed).
 impl TryFrom<CallToolResult> for ToolOutput {
     type Error = ToolFailure;
 

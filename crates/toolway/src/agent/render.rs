@@ -10,7 +10,7 @@ use super::schema::{Converted, Loss};
 use super::set::ToolSet;
 
 /// A list of tools in the format of a provider, and a report of what was lost in the conversion. It serialises as the
-/// list.
+/// list only.
 ///
 /// ```
 /// use serde_json::json;
@@ -28,7 +28,7 @@ use super::set::ToolSet;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Rendered {
-    /// The value of `tools` in the request.
+    /// The list, which is the value of `tools` in a request to the provider.
     pub tools: Vec<Value>,
     /// The parts of the tools' definitions that the list does not contain.
     pub losses: Vec<Loss>,
@@ -40,10 +40,11 @@ impl Serialize for Rendered {
     }
 }
 
-/// Converts the list to the format of each provider. The same [`ToolSet`] accepts calls for every list: changes of
-/// names and schemas are reversed when a call is made.
+/// Methods that convert the list to the format of a provider. The conversion may change names and schemas. When the
+/// model calls a tool, the same [`ToolSet`] reverses these changes, for every provider.
 impl ToolSet {
-    /// Returns the tools for OpenAI's chat completions. The model usually follows the schemas, but is not forced to.
+    /// Returns the tools for OpenAI's chat completions, without `strict`. The model usually follows the schemas, but
+    /// OpenAI does not enforce it.
     ///
     /// ```
     /// use serde_json::json;
@@ -62,8 +63,8 @@ impl ToolSet {
     /// Returns the tools for OpenAI's chat completions, with `strict`: the model can only write arguments that the
     /// schemas allow.
     ///
-    /// Objects are closed even if their schema does not say so, and an optional argument may be null instead of
-    /// missing. A tool whose schema cannot be strict is listed without `strict`, and the losses say why.
+    /// The converted schemas forbid additional properties, and an optional argument may be null instead of missing. If
+    /// a schema cannot be converted this way, its tool is listed with `strict` off, and the losses contain the reason.
     pub fn for_openai_strict(&self) -> Rendered {
         self.render(Provider::OpenAiStrict, chat)
     }
@@ -163,7 +164,8 @@ struct Function<'t> {
     converted: Converted,
 }
 
-/// Truncates a description to the limit of the provider. The provider would refuse the whole request if it were longer.
+/// Truncates a description to the limit of the provider. With a longer description, the provider would refuse the whole
+/// request.
 fn cut(provider: Provider, description: &str) -> Cow<'_, str> {
     let is_limited = matches!(provider, Provider::OpenAi | Provider::OpenAiStrict);
     match description.char_indices().nth(MAX_DESCRIPTION - 1) {
@@ -176,7 +178,7 @@ fn cut(provider: Provider, description: &str) -> Cow<'_, str> {
 
 fn named(function: &Function<'_>) -> Map<String, Value> {
     let mut members = Map::from_iter([("name".to_owned(), function.name.into())]);
-    // Some providers refuse an empty text.
+    // Some providers refuse an empty description.
     if !function.description.is_empty() {
         members.insert("description".to_owned(), function.description.into());
     }
@@ -185,7 +187,7 @@ fn named(function: &Function<'_>) -> Map<String, Value> {
 
 fn chat(function: Function<'_>) -> Value {
     let mut members = named(&function);
-    // In chat completions a function is only strict if it says so.
+    // In chat completions `strict` is off by default.
     if function.provider == Provider::OpenAiStrict {
         members.insert("strict".to_owned(), function.converted.is_strict.into());
     }

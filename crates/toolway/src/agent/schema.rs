@@ -1,9 +1,9 @@
-//! Schemas of tools' arguments, in the dialect of each provider.
+//! Schemas of tool arguments, in the dialect of each provider.
 //!
-//! A tool's schema may be any JSON Schema. A provider supports only a part of it, and refuses the whole request for one
-//! unsupported keyword. [`convert`] keeps as much of a schema as the provider supports, describes the rest to the model
-//! in words, and [reports](Loss) everything that is lost. [`check`] verifies a schema against the rules of a provider,
-//! for tests of schemas that were written by hand.
+//! A tool's schema may be any JSON Schema. A provider supports only a part of JSON Schema, and may refuse a whole
+//! request because of one unsupported keyword. [`convert`] keeps as much of a schema as the provider supports,
+//! describes the rest to the model in words, and [reports](Loss) everything that is lost. [`check`] verifies a schema
+//! against the rules of a provider, for tests of schemas that were written by hand.
 //!
 //! ```
 //! use serde_json::json;

@@ -18,10 +18,11 @@ use super::tool::{AgentTool, Renamed};
 use crate::closest::closest;
 use crate::ground::panic;
 
-/// A list of tools for a model, native and remote. Cloning it is cheap.
+/// A list of tools for a model: functions of this program and tools of servers. Cloning it is cheap.
 ///
-/// No tool hides another. A tool whose name is already taken gets the next free name (`search_2`) and is called by
-/// that; [`renamed`](ToolSet::renamed) lists these tools. [`try_with`](ToolSet::try_with) returns an error instead.
+/// No tool hides another. A tool whose name is already taken gets a new name with a number, such as `search_2`, and is
+/// called by the new name. [`renamed`](ToolSet::renamed) lists the renamed tools. [`try_with`](ToolSet::try_with)
+/// returns an error instead of renaming the tool.
 ///
 /// ```
 /// use serde_json::json;
@@ -45,7 +46,7 @@ pub struct ToolSet(Arc<Inner>);
 #[derive(Clone, Default)]
 struct Inner {
     tools: Vec<Entry>,
-    /// The index of each tool by its name.
+    /// The index of each tool, by its own name.
     own: HashMap<String, usize>,
     renamed: Vec<Duplicate>,
     names: OnceLock<Names>,
@@ -62,9 +63,9 @@ struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Duplicate {
-    /// Its original name.
+    /// The original name of the tool.
     pub name: String,
-    /// Its name in the list.
+    /// The new name of the tool in the list. In an error of [`try_with`](ToolSet::try_with): a name that is still free.
     pub now: String,
 }
 
@@ -82,7 +83,7 @@ impl ToolSet {
         Self::default()
     }
 
-    /// Adds a tool. If its name is taken, it gets another one.
+    /// Adds a tool. If its name is taken, the tool gets a new name.
     pub fn with(mut self, tool: impl AgentTool) -> Self {
         self.push(Arc::new(tool));
         self
@@ -127,7 +128,7 @@ impl ToolSet {
         self.0.tools.iter().map(|entry| &entry.tool)
     }
 
-    /// Returns the tool with this name, which may be its own or the one for a provider.
+    /// Returns the tool with this name, which may be its own name or its name for a provider.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn AgentTool>> {
         self.find(name).map(|index| &self.0.tools[index].tool)
     }
@@ -142,12 +143,13 @@ impl ToolSet {
         self.0.tools.is_empty()
     }
 
-    /// Returns the tools that were renamed because their name was taken.
+    /// Returns the tools that were renamed because their names were taken.
     pub fn renamed(&self) -> &[Duplicate] {
         &self.0.renamed
     }
 
-    /// Returns the name of a tool for a provider: its own name if the provider allows it.
+    /// Returns the name of a tool for a provider. If the provider allows the tool's own name, returns that. Returns
+    /// `None` if the tool does not exist.
     ///
     /// ```
     /// use toolway::agent::{self, Provider, ToolSet};
@@ -170,8 +172,8 @@ impl ToolSet {
         call.answer(result)
     }
 
-    /// Makes the calls concurrently, and returns the answers in the same order. A tool that fails, does not exist or
-    /// panics affects only its own answer.
+    /// Makes the calls concurrently, and returns the answers in the order of the calls. If a tool fails, panics or does
+    /// not exist, only the answer to its own call is affected.
     ///
     /// # Cancellation
     ///
@@ -187,7 +189,8 @@ impl ToolSet {
             return Err(ToolFailure::unknown(&call.name, meant));
         };
         let arguments = call.arguments().map_err(ToolFailure::invalid)?;
-        // Arguments that need no change keep their text: every digit of a number, every member.
+        // Reverse the changes that were made to the schema for the provider. Arguments that need no change keep their
+        // exact text, for example every digit of a number.
         let restored = self.schema_of(index).restore(arguments.as_str());
         let restored = restored.and_then(|restored| RawJson::parse(&restored).ok());
         let arguments = restored.unwrap_or_else(|| arguments.clone());
@@ -232,9 +235,9 @@ impl ToolSet {
 }
 
 impl Inner {
-    /// Returns a name derived from this one that no tool has.
+    /// Returns a name that no tool has yet: `name` with a number appended.
     fn free(&self, name: &str) -> String {
-        // At most as many numbers are taken as there are tools, so one of these is free.
+        // Each tool takes at most one of these names, and there are more names than tools, so one is free.
         let mut numbered = (2..self.tools.len() + 3).map(|number| format!("{name}_{number}"));
         numbered.find(|name| !self.own.contains_key(name)).expect("there are fewer tools than numbers")
     }
@@ -430,7 +433,8 @@ mod tests {
                 r#"{"id": 12345678901234567890123, "note": null}"#.to_owned(),
                 r#"{"id":12345678901234567890123}"#,
             ),
-            // More digits than a float has, and extra spaces: the text must stay unchanged.
+            // The number has more digits than a float can hold, and there are extra spaces: the text must stay
+            // unchanged.
             (
                 r#"{"id": 12345678901234567890123, "x":  1.10}"#.to_owned(),
                 r#"{"id": 12345678901234567890123, "x":  1.10}"#,

@@ -45,7 +45,8 @@ use crate::ground::future::BoxFuture;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub trait AgentTool: Send + Sync + 'static {
-    /// Returns the name, unique in a list. It may be any text; providers get a name that they allow.
+    /// Returns the name of the tool, which should be unique in a list. It may be any text; each provider gets a name
+    /// that it allows.
     fn name(&self) -> &str;
 
     /// Returns the description, written for a model. It may be empty.
@@ -57,12 +58,12 @@ pub trait AgentTool: Send + Sync + 'static {
     /// Calls the tool. `arguments` is a JSON object.
     fn call(&self, arguments: RawJson) -> BoxFuture<'_, Result<ToolOutput, ToolFailure>>;
 
-    /// Returns the name to display.
+    /// Returns the title of the tool, a name for display.
     fn title(&self) -> Option<&str> {
         None
     }
 
-    /// Returns hints about the tool's behaviour. They are as trustworthy as their source.
+    /// Returns hints about the tool's behaviour. Trust them only as much as the server or program that they come from.
     fn annotations(&self) -> Option<&ToolAnnotations> {
         None
     }

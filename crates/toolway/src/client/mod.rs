@@ -1,19 +1,21 @@
 //! Clients of MCP servers.
 //!
-//! A [`Client`] talks to one server. When it connects, it finds out which era of the protocol the server speaks. After
-//! that, every call looks the same, and calls keep working after the server restarts.
+//! A [`Client`] talks to one server. The protocol has two [eras](crate::Era): in the *handshake* era the client opens a
+//! session with `initialize`; in the *stateless* era every request describes itself. When a client connects, it finds
+//! out which era the server speaks. After that, every call looks the same in both eras, and calls keep working after
+//! the server restarts.
 //!
-//! A folder may use those below it in this table, never those above:
+//! Each folder may use only the folders below it in this table:
 //!
 //! | folder | question |
 //! |---|---|
 //! | `calls/` | Which requests can a client make, and what do they return? |
 //! | `connect/` | What is a client, and how does it connect and reconnect? |
 //! | `http/`, `process/`, `pipe/` | How do messages travel over HTTP, to a child process and over a pipe? |
-//! | `handshake/`, then `stateless/` | How does each era open a connection and write a request, and how are the server's questions answered? |
+//! | `handshake/`, then `stateless/` | How does each era open a connection, write a request and answer the server's questions? |
 //! | `wire/` | What carries messages, and how is a server located? |
 //! | `answer/` | How does the application answer the server's questions? |
-//! | `notifications/` | Who receives the server's notifications? |
+//! | `notifications/` | Which receivers get the server's notifications? |
 
 pub(crate) mod answer;
 pub(crate) mod calls;

@@ -11,9 +11,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Any failure of a server or a client.
 ///
-/// `{}` prints the message alone, in lower case; the cause is available as `source()`. `{:?}`, which a program shows
-/// when its `main` returns the error, prints the message and then each cause on a line of its own. Use
-/// [`kind`](Error::kind) or the predicates to inspect an error, not its text.
+/// `{}` prints only the message, which starts in lower case; the cause is available as `source()`. `{:?}` prints the
+/// message and then each cause on a separate line; a program prints this if its `main` returns the error. To inspect an
+/// error, use [`kind`](Error::kind) or the methods that return `bool`, not the text.
 ///
 /// ```
 /// use toolway::{Error, ErrorKind};
@@ -25,7 +25,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert_eq!(error.kind(), ErrorKind::Transport);
 /// ```
 ///
-/// I/O errors are converted by `?`:
+/// `?` converts I/O errors:
 ///
 /// ```no_run
 /// use toolway::prelude::*;
@@ -50,7 +50,8 @@ struct Inner {
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// The part of an exchange that was lost with the error.
+/// The part of an exchange that was lost: nothing, because the request never reached the server; the reply; or the
+/// whole session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Loss {
     Nothing,
@@ -72,11 +73,11 @@ pub enum ErrorKind {
     ToolFailed,
     /// The server's `on_connect` refused the client.
     NotAdmitted,
-    /// A message is longer than the limit of one of the two sides. See `max_message`, which both sides have.
+    /// A message is longer than the limit of the client or of the server. Both have a setting `max_message`.
     TooLarge,
-    /// This program uses the library wrongly.
+    /// This program uses the library incorrectly.
     Misuse,
-    /// A function of the application failed, such as one that answers a question of the server.
+    /// A function of the application failed, such as a callback that answers a question of the server.
     Application,
     /// The connection failed.
     Transport,
@@ -87,7 +88,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// Creates an error of this kind. For implementations of transports and handlers.
+    /// Creates an error. For implementations of transports and handlers.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
@@ -106,7 +107,8 @@ impl Error {
         self
     }
 
-    /// Wraps the error in a message with more context. The kind and all other properties stay the same.
+    /// Wraps the error in a new error with this message. The kind and all other properties stay the same, and the old
+    /// error becomes the cause.
     ///
     /// ```
     /// use toolway::{Chain, Error, ErrorKind};
@@ -122,7 +124,7 @@ impl Error {
         Self(Box::new(Inner { kind, message: message.into(), rpc, status, loss, retry_after, cause }))
     }
 
-    /// Appends an explanation to the end of the chain of causes.
+    /// Appends an explanation at the end of the chain of causes.
     pub fn explained(mut self, words: impl Into<String>) -> Self {
         let words = words.into();
         self.0.cause = Some(match self.0.cause.take() {
@@ -132,8 +134,8 @@ impl Error {
         self
     }
 
-    /// Returns a copy of the error, for another task that waited for the same operation. Its causes are kept as text
-    /// only.
+    /// Returns a copy of the error, for another task that waited for the same operation. The copy keeps the causes only
+    /// as text.
     pub fn repeated(&self) -> Self {
         let Inner { kind, message, rpc, status, loss, retry_after, cause } = &*self.0;
         let cause = cause.as_ref().map(|cause| Chain(&**cause).to_string().into());
@@ -149,12 +151,12 @@ impl Error {
         }))
     }
 
-    /// Returns how long the peer asked to wait before the next attempt.
+    /// Returns how long the peer asked this side to wait before the next attempt.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// Sets how long the peer asked to wait before the next attempt. For implementations of transports.
+    /// Sets how long the peer asked this side to wait before the next attempt. For implementations of transports.
     pub fn with_retry_after(mut self, wait: Duration) -> Self {
         self.0.retry_after = Some(wait);
         self
@@ -183,19 +185,18 @@ impl Error {
         self.rpc().map(|error| error.code)
     }
 
-    /// Returns the HTTP status, if the response did not contain a message.
+    /// Returns the HTTP status of the response, if the response did not contain a JSON-RPC message.
     pub fn http_status(&self) -> Option<u16> {
         self.0.status
     }
 
-    /// Adds the HTTP status of a response that did not contain a message.
+    /// Sets the HTTP status of a response that did not contain a JSON-RPC message.
     pub fn with_http_status(mut self, status: u16) -> Self {
         self.0.status = Some(status);
         self
     }
 
-    /// Returns whether a request was sent and its reply was lost. The server may have executed the request, unlike
-    /// after a failure to connect.
+    /// Returns whether the request was sent and its reply was lost. The server may have executed the request.
     ///
     /// ```
     /// use toolway::{Error, ErrorKind};
@@ -214,8 +215,8 @@ impl Error {
         self
     }
 
-    /// Returns whether the request never reached the server. The server has not executed it, so it is safe to send
-    /// again.
+    /// Returns whether the request never reached the server. The server has not executed the request, so it is safe to
+    /// send it again.
     ///
     /// ```
     /// use toolway::{Error, ErrorKind};
@@ -234,13 +235,13 @@ impl Error {
         self
     }
 
-    /// Returns whether the session is over, because it was closed or the server no longer knows it. To continue, the
-    /// client has to connect again.
+    /// Returns whether the session has ended, because it was closed or because the server no longer knows it. To
+    /// continue, the client has to reconnect.
     pub fn is_session_ended(&self) -> bool {
         self.0.loss == Some(Loss::Conversation)
     }
 
-    /// Marks the session as over. For implementations of transports.
+    /// Marks the session as ended. For implementations of transports.
     pub fn session_ended(mut self) -> Self {
         self.0.loss = Some(Loss::Conversation);
         self
@@ -251,8 +252,8 @@ impl Error {
         self.kind() == ErrorKind::Timeout
     }
 
-    /// Returns whether a message is longer than the limit of one of the two sides. The text names the side and its
-    /// limit.
+    /// Returns whether a message is longer than the limit of the client or of the server. The message of the error
+    /// names the side and its limit.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -332,7 +333,8 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// Prints the error for people, as `main` and `unwrap` show it. `{:#?}` prints the structure of the value.
+/// Prints the message and the causes, because `main` and `unwrap` show an error this way. `{:#?}` prints the fields
+/// instead.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {

@@ -1,4 +1,4 @@
-//! Values that travel with one request: the code that receives the request inserts them, and handlers read them.
+//! Values attached to one request: the code that receives the request inserts them, and handlers read them.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// assert_eq!(extensions.get::<u32>().as_deref(), Some(&7));
 /// ```
 ///
-/// They are an argument of [`Server::handle_json`](crate::Server::handle_json), or the extensions of an
-/// `http::Request`. A handler takes one as [`Extension<T>`](crate::Extension), or calls [`Ctx::get`](crate::Ctx::get)
-/// if it may be missing.
+/// Pass the values to [`Server::handle_json`](crate::Server::handle_json), or insert them into the extensions of an
+/// `http::Request`. A handler reads a value with a parameter of type [`Extension<T>`](crate::Extension), or with
+/// [`Ctx::get`](crate::Ctx::get) if the value may be missing.
 ///
 /// ```
 /// use serde_json::json;
@@ -68,7 +68,7 @@ impl Extensions {
         }
     }
 
-    /// Returns the value of this type.
+    /// Returns the value of this type, if there is one.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.0.as_ref()?.get(&TypeId::of::<T>())?.clone().downcast().ok()
     }

@@ -1,4 +1,4 @@
-//! The type of a future that a trait method returns.
+//! The type of the futures that trait methods return.
 
 use std::pin::Pin;
 
@@ -6,5 +6,5 @@ use std::pin::Pin;
 ///
 /// The methods of [`Transport`](crate::client::Transport), [`Connector`](crate::client::Connector),
 /// [`HttpClient`](crate::client::HttpClient), [`AgentTool`](crate::agent::AgentTool) and [`Store`](crate::store::Store)
-/// return it, so that these traits can be used as trait objects. `Box::pin(async { … })` makes one.
+/// return a `BoxFuture`, so that these traits can be used as trait objects. `Box::pin(async { … })` creates one.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -3,7 +3,8 @@
 /// Returns a random number from 0 to 1.
 pub(crate) fn fraction() -> f64 {
     let mut bytes = [0; 4];
-    // Without a source of randomness the result is always 0: all clients then wait equally long, which is acceptable.
+    // Without a source of randomness the result is always 0, so the client retries without a random wait. That is
+    // acceptable.
     let _ = getrandom::fill(&mut bytes);
     f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! A boxed error type, and one error that reports several mistakes of an author.
+//! A boxed error type, and an error that reports several mistakes of the programmer at once.
 
 use std::fmt::Write as _;
 

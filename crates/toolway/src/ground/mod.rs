@@ -1,14 +1,14 @@
-//! The lowest layer, which servers and clients share. Nothing here uses a layer above it.
+//! The lowest layer, which servers and clients share. It does not use any other layer.
 //!
 //! | file | question |
 //! |---|---|
 //! | `error.rs`, `mistakes.rs`, `panic.rs` | What is an error of this library, and what happens when code of the application panics? |
-//! | `peer.rs`, `extensions.rs` | What is known about the client of a request, and which values travel with a request? |
+//! | `peer.rs`, `extensions.rs` | What is known about the client of a request, and which values are attached to a request? |
 //! | `mutex.rs` | How do several tasks share a value behind a lock? |
-//! | `outbound.rs` | How does a call send messages before its reply? |
-//! | `future.rs`, `poll_once.rs` | What is a boxed future, and is a future ready at its first poll? |
-//! | `random.rs`, `jitter.rs` | Where do names that cannot be guessed, and random waits, come from? |
-//! | `operator.rs` | What does an operator see if no log is installed? |
+//! | `outbound.rs` | How does a running request send messages to its client before the reply? |
+//! | `future.rs`, `poll_once.rs` | Which future type do traits return, and is a future ready at its first poll? |
+//! | `random.rs`, `jitter.rs` | How are unguessable names and random waits made? |
+//! | `operator.rs` | How does an operator see an important event if no log is installed? |
 
 pub(crate) mod error;
 #[cfg(feature = "server")]

@@ -5,9 +5,9 @@ use std::sync::{MutexGuard, PoisonError};
 
 /// A lock around a value. Unlike [`std::sync::Mutex`], it is not poisoned by a panic of its holder.
 ///
-/// That is sound here because every critical section leaves the value consistent, wherever it ends. Handlers, hooks and
-/// layers run outside of locks, and so do their panics. The only code of the application that runs inside a lock is
-/// `Clone` of a Tower service.
+/// Ignoring the poison is safe here, because every critical section leaves the value consistent even if it panics.
+/// Handlers, hooks and layers of the application run while no lock is held. The only application code that runs while a
+/// lock is held is `Clone` of a Tower service.
 #[derive(Default)]
 pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
 

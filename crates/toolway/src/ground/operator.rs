@@ -2,10 +2,10 @@
 //! there.
 //!
 //! The log is [`tracing`]. In a program with a subscriber, the subscriber decides what happens with events, and nothing
-//! is printed here. A program without a subscriber loses its events, which is right for nearly all of them. A few must
-//! not be lost, because a person relies on them: a caller who received an error reference asks the operator to look it
-//! up, and an operator who starts a server wants to know its address. Those events are written to stderr, one line
-//! each, with the same content as the event.
+//! is printed here. In a program without a subscriber, events are lost, which is acceptable for nearly all of them. A
+//! few events must not be lost, because a person relies on them: a caller who received an error reference asks the
+//! operator to look it up, and an operator who starts a server wants to know its address. These events are written to
+//! stderr, one line each, with the same content as the event.
 
 use std::fmt;
 use std::io::Write;
@@ -14,9 +14,10 @@ use tracing::Dispatch;
 use tracing::dispatcher::get_default;
 use tracing::subscriber::NoSubscriber;
 
-/// Writes a line to stderr if the current thread has no subscriber. Call it next to the event that says the same.
+/// Writes a line to stderr if the current thread has no subscriber. Call this function next to the `tracing` event with
+/// the same content.
 ///
-/// A subscriber may filter the event out. That is the operator's choice, so nothing is written then.
+/// If there is a subscriber that filters the event out, nothing is written either: the filter is the operator's choice.
 pub(crate) fn tell_without_log(line: fmt::Arguments<'_>) {
     if !get_default(Dispatch::is::<NoSubscriber>) {
         return;
@@ -26,7 +27,8 @@ pub(crate) fn tell_without_log(line: fmt::Arguments<'_>) {
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// A text whose control characters, line breaks included, are escaped: a terminal would execute some of them.
+/// A text that is printed with its control characters escaped, including line breaks. A terminal would execute some of
+/// them.
 struct OneLine<'t>(&'t str);
 
 impl fmt::Display for OneLine<'_> {

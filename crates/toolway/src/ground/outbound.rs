@@ -1,23 +1,24 @@
-//! Where do notifications that belong to one request go? To the client that sent it, or nowhere.
+//! How does a running request send messages to its client before the reply?
 
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use toolway_protocol::{Notification, ProtocolVersion};
 
-/// A message that a request sends while it runs.
+/// An item that the handler of a request sends to the transport before the reply.
 #[derive(Debug)]
 pub(crate) enum Said {
     /// A notification, or any other message that may be lost.
     Frame(Vec<u8>),
     /// A question to the client, which must not be lost.
     Question(Vec<u8>),
-    /// The connection may be closed. The client reconnects after this time.
+    /// The transport may close the connection. The client should reconnect after this time.
     Release(Duration),
 }
 
 impl Said {
-    /// Returns the message, if it is one. Only sessions over HTTP support `Release`; all other transports ignore it.
+    /// Returns the frame of a message; `None` for `Release`. For transports that ignore `Release`, which only sessions
+    /// over HTTP support.
     pub(crate) fn into_frame(self) -> Option<Vec<u8>> {
         match self {
             Self::Frame(frame) | Self::Question(frame) => Some(frame),
@@ -29,7 +30,8 @@ impl Said {
     }
 }
 
-/// The sending half of the queue of messages to the peer of one request.
+/// The sending half of the queue of messages to the peer of one request. The default value has no queue and drops all
+/// messages.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outbound {
     queue: Option<mpsc::Sender<Said>>,
@@ -37,8 +39,8 @@ pub(crate) struct Outbound {
 }
 
 impl Outbound {
-    /// Sends frames of at most `max_message` bytes to this queue. The queue is bounded: a handler waits while its peer
-    /// does not read.
+    /// Creates an `Outbound` that sends frames of at most `max_message` bytes to this queue. The queue is bounded: a
+    /// handler waits if its peer does not read.
     pub(crate) fn to(queue: mpsc::Sender<Said>, max_message: usize) -> Self {
         Self { queue: Some(queue), max_message }
     }
@@ -53,8 +55,8 @@ impl Outbound {
         self.max_message
     }
 
-    /// Returns whether a notification fits the limit. One that does not is dropped with a warning, because it has no
-    /// reply that could report the error.
+    /// Returns whether a notification is within the limit. If it is too long, logs a warning, because a notification
+    /// has no reply that could report an error; the caller must drop it.
     fn takes(&self, frame: &[u8]) -> bool {
         let fits = frame.len() <= self.max_message;
         if !fits {
@@ -101,7 +103,8 @@ impl Outbound {
         }
     }
 
-    /// Waits until the queue is empty. Senders that combine several changes into one notification call this first.
+    /// Waits until the queue is empty. A sender that combines several changes into one notification waits here before
+    /// it sends.
     pub(crate) async fn drained(&self) {
         if let Some(queue) = &self.queue {
             let _ = queue.reserve_many(queue.max_capacity()).await;

@@ -1,4 +1,4 @@
-//! A panic in code of the application fails one call. It never stops the server.
+//! Turns a panic in application code into an error, so that it fails one call and does not stop the server.
 
 use std::any::Any;
 use std::fmt;
@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Creates and runs a future, and turns a panic into an error. A panic is also caught while the future is created or
-/// dropped, because both may run code of the application.
+/// Creates and runs a future, and turns a panic into an error. Panics during the creation and the drop of the future
+/// are also caught, because both may run application code.
 pub(crate) async fn catch<F: Future + Unpin>(start: impl FnOnce() -> F) -> Result<F::Output, Panic> {
     Caught(Some(attempt(start)?)).await
 }
@@ -16,11 +16,12 @@ pub(crate) async fn catch<F: Future + Unpin>(start: impl FnOnce() -> F) -> Resul
 ///
 /// # Unwind safety
 ///
-/// The caller must not use anything again that a panic may have left in an inconsistent state.
+/// After a panic, the caller must not use values that `work` may have left in an inconsistent state.
 pub(crate) fn attempt<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let panic = Panic::new(&*payload);
-        // Dropping the payload runs code of the application too, and may panic again. The second payload is leaked.
+        // Dropping the payload also runs application code, and may panic again. The payload of the second panic is
+        // leaked.
         if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
             std::mem::forget(again);
         }
@@ -28,7 +29,7 @@ pub(crate) fn attempt<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
     })
 }
 
-/// A future that drops its inner future as soon as that has completed or panicked.
+/// A future that drops its inner future as soon as the inner future has completed or panicked.
 struct Caught<F>(Option<F>);
 
 impl<F: Future + Unpin> Future for Caught<F> {
@@ -47,7 +48,7 @@ impl<F: Future + Unpin> Future for Caught<F> {
     }
 }
 
-/// Ignores a panic in the destructor of a cancelled future: no call is left that could fail.
+/// Ignores a panic in the destructor of a cancelled future: the call has ended, so the error could not be returned.
 impl<F> Drop for Caught<F> {
     fn drop(&mut self) {
         let future = self.0.take();

@@ -1,4 +1,4 @@
-//! Facts about the client of a request. The code of each era fills them in.
+//! What is known about the client of a request? The code of each era fills it in.
 
 use toolway_protocol::capability::ClientCapabilities;
 use toolway_protocol::era::Envelope;
@@ -30,7 +30,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Creates a peer of which only the revision is known.
+    /// Creates a peer about which only the revision is known.
     pub(crate) fn unknown(version: ProtocolVersion) -> Self {
         Self { version, capabilities: ClientCapabilities::default(), info: None }
     }
@@ -47,7 +47,7 @@ impl Peer {
         Self { version, capabilities: envelope.capabilities, info: envelope.client_info }
     }
 
-    /// Returns whether the client can answer any kind of question.
+    /// Returns whether the client can answer at least one kind of question.
     pub(crate) fn can_be_asked(&self) -> bool {
         let ClientCapabilities { sampling, elicitation, roots, .. } = &self.capabilities;
         sampling.is_some() || elicitation.is_some() || roots.is_some()

@@ -1,4 +1,4 @@
-//! Is a future ready at its first poll? Most are, and then need no timer, task or log.
+//! Is a future ready at its first poll? Most futures of requests are, and then no timer, task or log is needed.
 
 use std::future::poll_fn;
 use std::pin::Pin;

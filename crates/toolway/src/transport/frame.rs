@@ -9,7 +9,7 @@ use toolway_protocol::jsonrpc::{Skimmed, Skimmer};
 /// The longest message that is sent and accepted by default, on every transport: 16 MiB.
 pub const MAX_MESSAGE: usize = 16 << 20;
 
-/// Returns the limit that is used when `max_message` is set to `bytes`: at least 1 byte and less than 4 GiB, because
+/// Returns the limit that applies when `max_message` is set to `bytes`: at least 1 byte, and less than 4 GiB, because
 /// offsets in a message are 32-bit numbers.
 pub fn message_limit(bytes: usize) -> usize {
     bytes.clamp(1, u32::MAX as usize)
@@ -25,9 +25,9 @@ pub struct Lines {
     /// The buffer contains no newline before this index.
     searched: usize,
     max_line: usize,
-    /// Set while a line that is too long is being discarded. It extracts what can be known about the message.
+    /// Set while a line that is too long is being discarded. The skimmer finds out the kind of the message and its id.
     skipping: Option<Box<Skimmer>>,
-    /// The number of bytes of that line discarded so far.
+    /// The number of bytes discarded so far from a line that is too long and has not ended; otherwise 0.
     skipped: u64,
 }
 
@@ -36,7 +36,7 @@ pub struct Lines {
 pub enum Line {
     /// The line without its line break. Never empty.
     Text(Bytes),
-    /// A line longer than the limit.
+    /// The line was longer than the limit. Contains what is known about its message.
     TooLong(Skimmed),
 }
 
@@ -46,12 +46,12 @@ impl Lines {
         Self { buffer: BytesMut::new(), searched: 0, max_line, skipping: None, skipped: 0 }
     }
 
-    /// Changes the limit, from the next line on.
+    /// Changes the limit. A line that is already being discarded is still reported as too long.
     pub fn set_max_line(&mut self, max_line: usize) {
         self.max_line = max_line;
     }
 
-    /// Returns the next complete line in the buffer.
+    /// Returns the next complete line in the buffer. Skips blank lines.
     pub fn next_line(&mut self) -> Option<Line> {
         loop {
             let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
@@ -86,7 +86,8 @@ impl Lines {
         }
     }
 
-    /// Returns how many bytes of the current line were discarded so far, if it is too long and has not ended.
+    /// Returns how many bytes of the current line were discarded so far; 0 unless the line is too long and has not
+    /// ended.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
@@ -106,7 +107,8 @@ impl Lines {
 }
 
 /// Appends a frame as one line. JSON text may contain line breaks between its tokens, for example in a schema written
-/// by hand. Inside strings they are always escaped, so each one is white space and can be replaced by a space.
+/// by hand. Inside JSON strings, line breaks are always escaped, so every unescaped line break can be replaced by a
+/// space.
 pub fn push_line(out: &mut Vec<u8>, frame: &[u8]) {
     let start = out.len();
     out.extend_from_slice(frame);

@@ -1,4 +1,4 @@
-//! Framing: how messages are cut out of streams of bytes.
+//! Framing: how is a stream of bytes split into messages?
 
 pub mod frame;
 #[cfg(feature = "http")]

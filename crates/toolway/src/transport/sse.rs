@@ -14,22 +14,23 @@ use toolway_protocol::jsonrpc::{Skimmed, Skimmer};
 pub struct Event {
     /// The type of the event; `None` means `message`.
     pub event: Option<String>,
-    /// The data, its lines joined by newlines. It may be empty (a primer).
+    /// The data, its lines joined by newlines. It is empty in an event that only sets the id or `retry`; such an event
+    /// is called a primer.
     pub data: Bytes,
-    /// The id of the event, to resume the stream after it.
+    /// The id of the event. A client can resume the stream after the event with this id.
     pub id: Option<String>,
-    /// How long to wait before reconnecting, in milliseconds.
+    /// How long the client should wait before it reconnects, in milliseconds.
     pub retry: Option<u64>,
-    /// The kind of message in the data, if the data is longer than the limit. The data is not kept then.
+    /// The facts about the message in the data, if the data was longer than the limit and was discarded.
     pub too_long: Option<Skimmed>,
 }
 
-/// The error for an event that is so much longer than the limit that it is treated as endless, or that has a line other
-/// than `data` longer than the limit.
+/// The error for a stream that cannot be parsed further: an event is more than four times as long as the limit, or a
+/// line other than `data` is longer than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLong;
 
-/// An event longer than this many times the limit is treated as endless.
+/// An event that is longer than this many times the limit is treated as endless: the parser returns [`TooLong`].
 const ENDLESS: usize = 4;
 
 /// Splits a stream into events.
@@ -54,7 +55,7 @@ pub struct Parser {
 struct Long {
     skimmer: Skimmer,
     skipped: usize,
-    /// `true` inside a single line of data that is longer than the limit.
+    /// `true` while the parser is inside a single `data` line that is longer than the limit.
     in_line: bool,
 }
 
@@ -142,14 +143,14 @@ impl Parser {
         if self.in_long_line() {
             return self.skip(&part);
         }
-        // Only data has a reason to be long.
+        // Only `data` lines may be long.
         let value = part.strip_prefix(b"data:").ok_or(TooLong)?;
         self.skip_data(value.strip_prefix(b" ").unwrap_or(value))?;
         self.long.get_or_insert_default().in_line = true;
         Ok(())
     }
 
-    /// Discards a line of data, or its beginning, and the data of the event so far.
+    /// Discards a `data` line or the beginning of one, and the data of the event so far.
     fn skip_data(&mut self, value: &[u8]) -> Result<(), TooLong> {
         let kept = self.data.split();
         self.skip(&kept)?;
@@ -195,8 +196,8 @@ impl Parser {
         Ok(())
     }
 
-    /// Returns the finished event, if it has any content. An event without data counts: a primer has an id, and `retry`
-    /// may come alone.
+    /// Returns the finished event, if it has any content. An event without data also has content if it has an id, a
+    /// type or `retry`.
     fn dispatch(&mut self) -> Option<Event> {
         let event = Event {
             event: self.event.take(),

@@ -16,7 +16,7 @@ use toolway_protocol::types::{
 use crate::ground::future::BoxFuture;
 use crate::ground::panic::catch;
 
-/// A question of a server to the user: to fill in a form, or to do something on a web page.
+/// A question that a server asks the user: to fill in a form, or to open a web page.
 ///
 /// ```
 /// use serde_json::json;
@@ -46,7 +46,7 @@ pub struct Elicitation {
 }
 
 impl Elicitation {
-    /// A question, for testing the code that answers it.
+    /// Creates a question, to test the code that answers it.
     pub fn new(asked: Elicit) -> Self {
         Self { asked, place: Place::default() }
     }
@@ -59,7 +59,7 @@ impl Elicitation {
         }
     }
 
-    /// The form, if the question is one.
+    /// The schema of the form; `None` if the question is about a web page.
     pub fn form(&self) -> Option<&FormSchema> {
         match &self.asked {
             Elicit::Form(form) => Some(&form.requested_schema),
@@ -67,8 +67,8 @@ impl Elicitation {
         }
     }
 
-    /// The URL of the web page, if the question is one. Show the whole URL, open it only after the user has agreed, and
-    /// neither fetch nor inspect the page.
+    /// The URL of the web page; `None` if the question is a form. Show the user the whole URL, and open it only after
+    /// the user has agreed. The program must not fetch or inspect the page itself.
     pub fn url(&self) -> Option<&str> {
         match &self.asked {
             Elicit::Url(url) => Some(&url.url),
@@ -81,19 +81,19 @@ impl Elicitation {
         &self.asked
     }
 
-    /// The server's key for the question, in the era in which questions have keys (stateless).
+    /// The server's key for the question. `None` in the handshake era, in which questions have no keys.
     pub fn key(&self) -> Option<&str> {
         self.place.key.as_deref()
     }
 
-    /// The method of the client's request that the question is about, such as `tools/call`, in the era in which the
-    /// server says so (stateless).
+    /// The method of the client's request that the question is about, such as `tools/call`. `None` in the handshake
+    /// era, in which a question does not name it.
     pub fn during(&self) -> Option<&str> {
         self.place.during.as_ref().map(Method::name)
     }
 }
 
-/// The context of a question.
+/// The context of a question: its key, and the method of the request that it is about.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Place {
     pub(crate) key: Option<String>,
@@ -120,14 +120,15 @@ pub struct Answer(Given);
 #[derive(Debug, Clone, PartialEq)]
 enum Given {
     Fields(Settings),
-    /// The reason why the application gave something other than fields.
+    /// The reason why the value that the application gave is not an object with fields.
     NoFields(String),
     Decline,
     Cancel,
 }
 
 impl Answer {
-    /// The completed form: an object with the fields. A field that is left out gets its default, if it has one.
+    /// The user completed the form. `fields` serializes to an object with the values. A field that is left out gets its
+    /// default, if it has one.
     pub fn accept(fields: impl Serialize) -> Self {
         Self(match serde_json::to_value(fields) {
             Ok(Value::Object(fields)) => Given::Fields(fields),
@@ -136,12 +137,12 @@ impl Answer {
         })
     }
 
-    /// The form with its default values.
+    /// The user accepted the default values of the form.
     pub fn defaults() -> Self {
         Self(Given::Fields(Settings::new()))
     }
 
-    /// The user agrees to open the web page. The client does not learn what happens there.
+    /// The user agrees to open the web page. The client does not learn what the user does on the page.
     pub fn consent() -> Self {
         Self(Given::Fields(Settings::new()))
     }
@@ -176,9 +177,11 @@ impl Answer {
     }
 }
 
-/// The reason why a question to the model or for the roots was not answered.
+/// The reason why the application did not answer a question to its model or for its roots.
 ///
-/// Any error converts into it with `?`. The server learns only that the question was not answered; the cause is logged.
+/// `?` converts any error into an `Unanswered`. In the handshake era, the server learns only that the question was not
+/// answered, and the cause is logged. In the stateless era, the call that the question is about fails, and its error
+/// contains the cause.
 ///
 /// ```
 /// use toolway::client::Unanswered;
@@ -213,7 +216,7 @@ impl<E: std::error::Error + Send + Sync + 'static> From<E> for Unanswered {
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// The reason why a question was not answered, whether the client or the server is at fault.
+/// The reason why a question was not answered. The fault may be with the client or with the server.
 #[derive(Debug)]
 pub(crate) enum Unable {
     /// The client did not declare that it answers questions of this kind.
@@ -222,7 +225,7 @@ pub(crate) enum Unable {
     Wrong(&'static str),
     /// The user refuses to answer.
     Refused,
-    /// The application's answerer failed.
+    /// The callback of the application failed.
     Failed(Cause),
 }
 
@@ -232,7 +235,7 @@ impl From<Unanswered> for Unable {
     }
 }
 
-/// A callback of the application that answers `Q` with `A`.
+/// A callback of the application that answers a question `Q` with an `A`.
 pub(crate) type Answerer<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<'static, A> + Send + Sync>;
 
 /// Converts a function into an [`Answerer`].
@@ -242,10 +245,11 @@ pub(crate) fn answerer<Q, A, F: Future<Output = A> + Send + 'static>(
     Arc::new(move |question| Box::pin(answer(question)))
 }
 
-/// The maximum number of questions that may wait for answers at once, and that one result may contain.
+/// The maximum number of questions that may wait for the application's answers at once. One result of the server may
+/// also contain at most this many questions.
 pub(crate) const MAX_ASKED: usize = 32;
 
-/// All answerers of the application.
+/// All callbacks with which the application answers questions.
 #[derive(Clone, Default)]
 pub(crate) struct Answers {
     pub(crate) form: Option<Answerer<Elicitation, Answer>>,
@@ -254,7 +258,7 @@ pub(crate) struct Answers {
     /// `true` if the model may be given tools.
     pub(crate) tools: bool,
     pub(crate) roots: Option<Answerer<(), Result<Vec<Root>, Unanswered>>>,
-    /// `true` if questions that the application does not answer go to the caller that the request is forwarded for.
+    /// `true` if questions that the application does not answer are passed on to the caller of a forwarded request.
     pub(crate) passes: bool,
 }
 
@@ -274,7 +278,8 @@ impl Answers {
         self.declared(self.passes)
     }
 
-    /// The capabilities to declare to a server that may also ask a caller with the capabilities `others`.
+    /// The capabilities to declare with a request that is forwarded for a caller with the capabilities `others`: the
+    /// server may ask the application or that caller.
     pub(crate) fn capabilities_with(&self, others: &ClientCapabilities) -> ClientCapabilities {
         let mut all = self.declared(false);
         let ClientCapabilities { sampling, elicitation, roots, .. } = others;
@@ -299,7 +304,7 @@ impl Answers {
         let yes = || Value::Object(Settings::new());
         let mut capabilities = ClientCapabilities::new();
         let (forms, urls) = (everything || self.form.is_some(), everything || self.url.is_some());
-        // Every revision reads the empty object as forms alone.
+        // If only forms are supported, the object stays empty: every revision reads an empty object as "forms only".
         let modes = [("form", forms && urls), ("url", urls)].into_iter().filter(|(_, is_named)| *is_named);
         capabilities.elicitation =
             (forms || urls).then(|| modes.map(|(mode, _)| (mode.to_owned(), yes())).collect());
@@ -372,13 +377,14 @@ pub(crate) fn check(question: &InputRequest, declared: &ClientCapabilities) -> R
     }
 }
 
-/// Returns whether these elicitation modes include forms: by name, or because `url` is not named either.
+/// Returns whether these elicitation modes include forms. They do if `form` is present, and also if neither `form` nor
+/// `url` is.
 pub(crate) fn takes_forms(modes: &Settings) -> bool {
     modes.contains_key("form") || !modes.contains_key("url")
 }
 
-/// Checks the tool use in the messages: each message with tool uses is followed by a message of the user that contains
-/// their results, all of them, and nothing else.
+/// Checks the tool uses in the messages. The message after one with tool uses must be a user message that contains all
+/// their results and nothing else.
 fn check_messages(asked: &CreateMessage) -> Result<(), &'static str> {
     let mut open: Vec<&str> = Vec::new();
     for message in &asked.messages {

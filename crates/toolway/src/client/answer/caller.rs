@@ -1,10 +1,11 @@
 //! For which caller is a request made, and which requests are in flight on a connection?
 //!
-//! A gateway makes requests for its callers. A server does not say which request a question or a log message belongs
-//! to, except by the stream that it arrives on. Where all messages share one stream, such as a pipe, the request is
-//! known only if exactly one is in flight. Servers of the handshake era also send messages when no request is in
-//! flight, so there, all requests of the connection so far must also be of one caller (`handshake/questions.rs`).
-//! Otherwise the message is passed to no caller, because it must not reach the wrong one.
+//! A gateway forwards requests for its callers. A question or a log message of the server does not name the request
+//! that it belongs to: only the stream on which it arrives shows that. If all messages share one stream, such as a
+//! pipe, the request is known only if exactly one is in flight. In the handshake era a server may also send messages
+//! about a request that has ended, so there, all requests of the connection so far must also be of one caller
+//! (`handshake/questions.rs`). If the caller is not certain, the message is not passed on, because it could reach the
+//! wrong caller.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,30 +17,31 @@ use toolway_protocol::{Id, RawJson, RpcError};
 
 use crate::ground::mutex::Mutex;
 
-/// A caller that a request is forwarded for.
+/// A caller for which a request is forwarded.
 pub(crate) trait Caller: Send + Sync {
-    /// The id of the caller. Two requests have the same id only if they are made for the same caller.
+    /// The id of the caller. Different callers have different ids.
     fn id(&self) -> &Arc<str>;
 
     /// The capabilities that the caller declared.
     fn capabilities(&self) -> &ClientCapabilities;
 
-    /// The log level that the caller has requested.
+    /// The log level that the caller requested, if any.
     fn log_level(&self) -> Option<LogLevel>;
 
-    /// Sends the caller a log message of the server about the request.
+    /// Sends the caller a log message that the server wrote about the caller's request.
     fn log(&self, message: &LogMessage);
 
-    /// Asks the caller. The answer is a result as JSON text; there is none if the sender is dropped.
+    /// Asks the caller a question. The answer is a result as JSON text. If the caller can no longer answer, the sender
+    /// is dropped.
     fn ask(&self, question: InputRequest) -> oneshot::Receiver<Result<RawJson, RpcError>>;
 }
 
-/// The requests in flight on one connection that a server may ask about. Requests of the application itself have no
-/// caller.
+/// The requests in flight on one connection about which the server may ask. The caller is `None` for a request of the
+/// application itself.
 #[derive(Default)]
 pub(crate) struct OpenCalls(Mutex<HashMap<Id, Option<Arc<dyn Caller>>>>);
 
-/// The number of requests in flight, and the caller if there is exactly one.
+/// The number of requests in flight. If there is exactly one, its caller.
 pub(crate) enum Open {
     None,
     One(Option<Arc<dyn Caller>>),
@@ -47,13 +49,14 @@ pub(crate) enum Open {
 }
 
 impl OpenCalls {
-    /// Records a request until the guard is dropped.
+    /// Records a request as in flight until the returned guard is dropped.
     pub(crate) fn note(&self, id: &Id, caller: Option<&Arc<dyn Caller>>) -> OpenCall<'_> {
         self.0.lock().insert(id.clone(), caller.cloned());
         OpenCall { calls: self, id: id.clone() }
     }
 
-    /// The requests in flight that a message may be about: the one on whose stream it arrived, or else all.
+    /// Returns the requests in flight that a message may be about. `during` is the request on whose stream the message
+    /// arrived; if it is `None`, the message may be about any of them.
     pub(crate) fn open(&self, during: Option<&Id>) -> Open {
         let calls = self.0.lock();
         if let Some(id) = during {
@@ -67,7 +70,8 @@ impl OpenCalls {
         }
     }
 
-    /// The caller that a message is for, in an era in which server messages are always about a request in flight.
+    /// The caller that a message is for. Only valid in the stateless era, in which messages of the server are always
+    /// about a request in flight.
     pub(crate) fn caller(&self, during: Option<&Id>) -> Option<Arc<dyn Caller>> {
         match self.open(during) {
             Open::One(caller) => caller,
@@ -76,7 +80,7 @@ impl OpenCalls {
     }
 }
 
-/// Guard of a request in flight.
+/// Guard of a request in flight. Dropping it removes the request from [`OpenCalls`].
 pub(crate) struct OpenCall<'c> {
     calls: &'c OpenCalls,
     id: Id,

@@ -1,4 +1,4 @@
-//! What does a request return that was forwarded for another caller?
+//! What does a forwarded request return?
 
 use toolway_protocol::RawJson;
 use toolway_protocol::types::InputRequest;
@@ -9,17 +9,17 @@ use crate::client::answer::answers::Answers;
 pub(crate) enum Passed {
     /// The result, unchanged.
     Complete(RawJson),
-    /// The server needs answers, and the request must be sent again with them.
+    /// The server asks questions. The request must be sent again with the answers.
     Asks(Questions),
 }
 
-/// The questions of a server, which must be answered before it sends the result.
+/// The questions that a server asks before it sends the result of a request.
 pub(crate) struct Questions {
-    /// Questions for the caller, by key.
+    /// The questions for the caller, by key.
     pub(crate) open: Vec<(String, InputRequest)>,
-    /// Answers that the application has given itself, by key.
+    /// The answers that the application gave itself, by key.
     pub(crate) given: Vec<(String, RawJson)>,
-    /// The request state, which must be sent back unchanged.
+    /// The server's request state, which must be sent back unchanged with the answers.
     pub(crate) state: Option<String>,
 }
 

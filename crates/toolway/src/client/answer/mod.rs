@@ -3,8 +3,8 @@
 //! | file | question |
 //! |---|---|
 //! | `answers.rs` | How does the application answer when a server asks its user, its model, or for its roots? |
-//! | `caller.rs` | For which caller is a request made, and which requests are in flight? |
-//! | `forwarded.rs` | What does a request return that was forwarded for another caller? Only with the feature `server`. |
+//! | `caller.rs` | For which caller is a request made, and which requests are in flight on a connection? |
+//! | `forwarded.rs` | What does a forwarded request return? Only with the feature `server`. |
 
 pub(crate) mod answers;
 pub(crate) mod caller;

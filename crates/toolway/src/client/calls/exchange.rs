@@ -1,4 +1,4 @@
-//! Which settings does one request have, and what does it return?
+//! Which settings does a single request have, and what does it return?
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -24,9 +24,9 @@ use crate::ground::mutex::Mutex;
 /// The maximum number of unread progress notifications; the oldest are dropped first.
 const MAX_UNREAD: usize = 256;
 
-/// A request to a server. Add settings to it, then await it. Nothing is sent before that.
+/// A request to a server. Add settings to it, then await it. The request is sent when it is first awaited.
 ///
-/// Dropping it while it runs cancels the request.
+/// Dropping an `Exchange` that is being awaited cancels the request.
 ///
 /// ```
 /// # use toolway::prelude::*;
@@ -57,7 +57,7 @@ struct Described<T> {
     shared: Arc<Shared>,
     request: Request,
     terms: Terms,
-    /// The caller's setting of whether it is safe to repeat the request.
+    /// The value that the caller has set with [`Exchange::safe_to_repeat`], if any.
     safe: Option<bool>,
     read: fn(&Request, RawJson) -> Result<T>,
 }
@@ -79,10 +79,11 @@ impl<T> Exchange<T> {
         self
     }
 
-    /// How long the server may be silent about the request. Each progress notification restarts the time, and it does
-    /// not run out while a question of the server is being answered. `None` waits forever.
+    /// Sets how long the server may be silent about the request before the request times out. Each progress
+    /// notification restarts the time. The request does not time out while a question of the server about it is being
+    /// answered. `None` waits forever.
     ///
-    /// For a limit that nothing extends, wrap the request in `tokio::time::timeout`.
+    /// To limit the total time, wrap the request in `tokio::time::timeout`.
     pub fn timeout(self, limit: impl Into<Option<Duration>>) -> Self {
         let limit = limit.into();
         self.with(|described| described.terms.timeout = limit)
@@ -94,7 +95,7 @@ impl<T> Exchange<T> {
         self.with(|described| described.terms.headers.push(header))
     }
 
-    /// Sends a bearer token with this request alone.
+    /// Sends a bearer token with this request only, on transports that have headers (HTTP).
     pub fn bearer(self, token: impl AsRef<str>) -> Self {
         self.header("authorization", format!("Bearer {}", token.as_ref()))
     }
@@ -112,17 +113,17 @@ impl<T> Exchange<T> {
         self.with(|described| described.terms.progress = Progressing::Wanted(Some(Arc::new(hook))))
     }
 
-    /// Sets whether the server may execute the request twice: if so, the request is sent again when the reply is lost.
-    /// By default this applies to requests that only read, and to tools that declare themselves read-only or
-    /// idempotent.
+    /// Sets whether it is safe if the server executes the request twice. If it is safe, the client sends the request
+    /// again when the reply is lost. By default, requests that only read are safe, and calls of tools that declare
+    /// themselves read-only or idempotent.
     pub fn safe_to_repeat(self, safe: bool) -> Self {
         self.with(|described| described.safe = Some(safe))
     }
 }
 
 impl<T: Send + 'static> Exchange<T> {
-    /// Returns a handle that receives the request's progress. The request is sent when the handle or its progress is
-    /// first awaited.
+    /// Returns a handle that receives the request's progress. The request is sent when the handle, or
+    /// [`progress`](Running::progress), is first awaited.
     ///
     /// ```
     /// # use toolway::prelude::*;
@@ -160,7 +161,7 @@ impl<T: Send + 'static> Exchange<T> {
 }
 
 impl Exchange<()> {
-    /// A request without a meaningful result.
+    /// A request whose result is ignored.
     pub(crate) fn of_nothing(shared: Arc<Shared>, request: Request) -> Self {
         Self::new(shared, request, |_, _| Ok(()))
     }
@@ -180,7 +181,7 @@ impl<T> Exchange<T> {
     }
 }
 
-/// Decodes a result.
+/// Decodes the result of a request as an `R`.
 pub(crate) fn decode<R: DeserializeOwned>(request: &Request, result: &RawJson) -> Result<R> {
     let malformed = || malformed_reply(&request.method());
     // Derived decoders also accept an array in place of an object; the protocol does not.
@@ -214,7 +215,8 @@ impl<T> Described<T> {
         if request == PING {
             terms.progress = Progressing::Unwanted;
         } else if !terms.wants_progress()
-            // Ask for progress even if the caller does not: it keeps a slow tool call from timing out.
+            // Request progress for tool calls even if the caller does not want it: progress keeps a slow call from
+            // timing out.
             && (shared.notifications.want_progress() || matches!(request, Request::CallTool(_)))
         {
             terms.progress = Progressing::Wanted(None);
@@ -235,9 +237,9 @@ impl<T> fmt::Debug for Exchange<T> {
     }
 }
 
-/// A request that receives progress. Made by [`Exchange::start`]. Awaiting it returns the result.
+/// A request that receives progress. Made by [`Exchange::start`]. Awaiting it returns the result of the request.
 ///
-/// It is also a stream of progress notifications, which ends when the result has arrived.
+/// It is also a stream of the progress notifications. The stream ends when the result has arrived.
 #[must_use = "nothing is asked until it is awaited"]
 pub struct Running<T> {
     exchange: Exchange<T>,
@@ -256,7 +258,8 @@ impl<T: Send + Unpin + 'static> Stream for Running<T> {
     type Item = Progress;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Progress>> {
-        // Poll the exchange first: on some transports it is what reads the connection and so receives the progress.
+        // Poll the exchange first: on some transports, polling the exchange reads the connection and so receives the
+        // progress.
         if self.outcome.is_none()
             && let Poll::Ready(outcome) = Pin::new(&mut self.exchange).poll(cx)
         {
@@ -286,7 +289,7 @@ impl<T> fmt::Debug for Running<T> {
     }
 }
 
-/// The progress notifications that were not read yet, and the waker of the reader.
+/// The progress notifications that were not read yet, and the waker of the task that waits for the next.
 #[derive(Default)]
 struct Seen(Mutex<(VecDeque<Progress>, Option<std::task::Waker>)>);
 

@@ -1,4 +1,5 @@
-//! How is a request forwarded for another caller? Its log messages, progress and questions go to that caller.
+//! How is a request forwarded for another caller? The server's log messages, progress notifications and questions about
+//! the request go to that caller.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,8 +16,9 @@ use crate::client::wire::terms::{Progressing, Reply, Terms};
 use crate::ground::error::Result;
 
 impl Client {
-    /// Forwards a request for another caller, in one round. Questions of the server go to that caller, except those
-    /// that the application of this client answers itself. Dropping the future cancels the request.
+    /// Sends a request for another caller once. If the server asks questions, they are returned for that caller, and
+    /// the request must be sent again with the answers. Questions that this client's application answers itself are
+    /// already answered. Dropping the future cancels the request.
     pub(crate) async fn pass(
         &self,
         request: &Request,
@@ -41,7 +43,7 @@ impl Client {
         }
     }
 
-    /// Returns whether the server completes arguments.
+    /// Returns whether the server supports completion of arguments.
     pub(crate) fn completes(&self) -> bool {
         self.shared.current().server.capabilities.completions.is_some()
     }
@@ -51,19 +53,22 @@ impl Client {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// Returns whether each resource is subscribed to with a request of its own, which the server remembers.
+    /// Returns whether the client subscribes to each resource with a separate request, and the server remembers the
+    /// subscriptions.
     pub(crate) fn is_subscribed_to(&self) -> bool {
         self.shared.current().era.has_subscriptions()
     }
 
-    /// Lowers the server's log level to the one that a caller needs. Continues if the server refuses.
+    /// Lowers the server's log level if a caller needs more messages than the server sends now. A refusal of the server
+    /// is logged and ignored.
     async fn hear_log(&self, level: LogLevel) {
         let connection = self.shared.current();
         let is_told = self.shared.log_level.lock().is_some_and(|known| known <= level);
         if is_told || !connection.is_usable() || connection.server.capabilities.logging.is_none() {
             return;
         }
-        // In the other era, the request itself carries the level.
+        // Only the handshake era has a request for the level. In the stateless era, each request carries the level
+        // itself.
         if connection.era.log_level_request(level).is_some()
             && let Err(error) = self.set_log_level(level).await
         {
@@ -71,8 +76,8 @@ impl Client {
         }
     }
 
-    /// Declares to the server that it may ask the callers of forwarded requests. A server of the handshake era was told
-    /// otherwise when the connection was opened, so the client reconnects, if the target allows it.
+    /// Declares to the server that it may ask the callers of forwarded requests. In the handshake era the client
+    /// declares its capabilities only when it opens a connection, so it reconnects, if the target allows that.
     pub(crate) fn pass_questions(&self) {
         let shared = &self.shared;
         let was_so = shared.reconnector.passes.swap(true, Ordering::AcqRel);

@@ -3,7 +3,7 @@
 //! | file | question |
 //! |---|---|
 //! | `requests.rs` | Which requests can a client make? |
-//! | `exchange.rs` | Which settings does one request have, and what does it return? |
+//! | `exchange.rs` | Which settings does a single request have, and what does it return? |
 //! | `pages.rs` | How is a long list read? |
 //! | `retry.rs` | When is a request sent again? |
 //! | `result.rs` | What did a tool return? |

@@ -19,10 +19,12 @@ use crate::client::connect::shared::Shared;
 use crate::client::wire::transport::malformed_reply;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// The maximum number of cursors that are followed in one list. It stops a server whose list never ends.
+/// The maximum number of cursors that are followed in one list. The limit protects the client from a list that never
+/// ends.
 const MAX_PAGES: usize = 1000;
 
-/// A list of the server, which is fetched as needed: a stream of its items, or of whole pages.
+/// A list of the server that is fetched page by page, as it is read. Read it as a stream of items, or in whole pages
+/// with [`next_page`](Pages::next_page).
 ///
 /// ```
 /// # use toolway::prelude::*;
@@ -48,7 +50,7 @@ pub struct Pages<T> {
     list: List<T>,
     state: State,
     seen: HashSet<String>,
-    /// How long the pages read so far are valid: the shortest time of them all. `None` if no page was read.
+    /// How long the pages read so far are valid: the shortest validity of all of them. `None` if no page was read.
     pub(crate) keep: Option<Duration>,
     /// The remaining items of the current page.
     items: std::vec::IntoIter<T>,
@@ -56,15 +58,15 @@ pub struct Pages<T> {
 }
 
 enum State {
-    /// There is a page after this cursor; `None` stands for the first page.
+    /// There is another page, at this cursor. `None` is the cursor of the first page.
     More(Option<String>),
     Over,
 }
 
-/// A kind of list.
+/// A kind of list: how to request and decode it.
 pub(crate) struct List<T> {
     request: fn(Page) -> Request,
-    /// The name of the items.
+    /// The name of the member that contains the items, such as `tools`.
     name: &'static str,
     read: fn(&RawJson) -> Result<Listed<T>, serde_json::Error>,
 }
@@ -107,16 +109,17 @@ lists! {
     of_prompts -> Prompt, ListPrompts, "prompts";
 }
 
-/// The maximum time that a list is valid, whatever the server says.
+/// The maximum time that a list is valid, even if the server states a longer time.
 const MAX_KEEP: Duration = Duration::from_secs(24 * 3600);
 
-/// How long a list is valid. A missing or invalid time counts as zero.
+/// Returns how long a page is valid, from its `ttlMs`. A missing or invalid value counts as zero.
 fn kept(ttl: Option<&serde_json::Value>) -> Duration {
     let millis = ttl.and_then(serde_json::Value::as_f64).filter(|millis| *millis > 0.0).unwrap_or_default();
     Duration::try_from_secs_f64(millis / 1000.0).unwrap_or(MAX_KEEP).min(MAX_KEEP)
 }
 
-/// Derived decoders also accept an array in place of an object; the protocol does not.
+/// Decodes an object. Rejects arrays first, because derived decoders also accept an array in place of an object and the
+/// protocol does not.
 fn object<R: DeserializeOwned>(text: &RawJson) -> Result<R, serde_json::Error> {
     if !text.is_object() {
         return Err(serde::de::Error::custom("expected an object"));
@@ -137,12 +140,14 @@ impl<T> Pages<T> {
         }
     }
 
-    /// Returns the next page, or `None` after the last page or an error.
+    /// Fetches the next page. Returns `None` after the last page or an error. Items of an earlier page that the stream
+    /// has not returned yet are not part of the next page.
     pub async fn next_page(&mut self) -> Option<Result<Vec<T>>> {
         std::future::poll_fn(|cx| self.poll_page(cx)).await
     }
 
-    /// Reads the rest of the list.
+    /// Fetches all remaining pages and returns their items. Items of an earlier page that the stream has not returned
+    /// yet are not included.
     pub async fn all(mut self) -> Result<Vec<T>> {
         let mut all = Vec::new();
         while let Some(page) = self.next_page().await {

@@ -1,4 +1,4 @@
-//! How does a model use a server's tools, and how does code that manages many clients inspect one?
+//! How does a model use a server's tools, and how does code that manages many clients inspect a client?
 
 use std::fmt;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use crate::ground::future::BoxFuture;
 
 /// A tool of a server, for a model. Made by [`Client::as_tools`].
 ///
-/// Each failure of a call is a [`ToolFailure`] with a text for the model: an unavailable server, a protocol error, and
-/// a tool that reports an error.
+/// If a call fails, the [`ToolFailure`] has a text for the model. This includes an unavailable server, a protocol
+/// error, and a tool that reports an error.
 #[derive(Clone)]
 pub struct RemoteTool {
     client: Client,
@@ -25,10 +25,11 @@ pub struct RemoteTool {
 }
 
 impl Client {
-    /// Returns the tools of the server, for a model. They can be combined with tools of this program and of other
+    /// Returns the tools of the server, for a model. The set can be combined with tools of this program and of other
     /// servers.
     ///
-    /// The list does not follow later changes. A [`Hub`](crate::Hub) keeps it up to date.
+    /// The set does not follow later changes of the server's tool list. A [`Hub`](crate::Hub) keeps its tools up to
+    /// date.
     ///
     /// ```
     /// # use toolway::prelude::*;
@@ -100,25 +101,26 @@ impl fmt::Debug for RemoteTool {
     }
 }
 
-/// The outcome of a call, for a model that knows the tool by this name.
+/// Converts the outcome of a call for a model that knows the tool by the name `tool`.
 pub(crate) fn outcome(called: Result<ToolResult>, tool: &str) -> Result<ToolOutput, ToolFailure> {
     let outcome = match called {
         Ok(result) => ToolOutput::try_from(result.into_inner()),
-        // This includes a client that was closed: its tools are unavailable, and the call itself was not cancelled.
+        // A closed client also returns this error. The model should read that the tool is unavailable, not that the
+        // call was cancelled.
         Err(error) if error.is_session_ended() => Err(ToolFailure::unavailable(tool).caused_by(error)),
         Err(error) => Err(error.into()),
     };
     outcome.map_err(|failure| failure.of_tool(tool))
 }
 
-/// For code that manages many clients.
+/// Methods for code that manages many clients.
 impl Client {
     /// Checks once whether the server responds.
     pub(crate) async fn probe(&self, limit: Duration) -> Result<()> {
         self.shared.connection().await?.probe(limit).await
     }
 
-    /// Waits until the current connection is lost. Some transports never detect it.
+    /// Waits until the current connection is lost. Waits forever on transports that do not detect a lost connection.
     pub(crate) async fn lost(&self) {
         let connection = self.shared.current();
         if connection.is_usable() {

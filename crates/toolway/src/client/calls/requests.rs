@@ -1,4 +1,4 @@
-//! Which requests can a client make? There is one method for each.
+//! Which requests can a client make? Each request is a method of [`Client`].
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,18 +19,19 @@ use crate::client::connect::tool_cache::Tools;
 use crate::ground::error::Result;
 
 impl Client {
-    /// Checks whether the server responds. The stateless era has no `ping`, so there it sends `server/discover`.
+    /// Checks whether the server responds. The stateless era has no `ping`, so there the client sends
+    /// `server/discover`.
     pub fn ping(&self) -> Exchange<()> {
         Exchange::of_nothing(self.shared.clone(), PING).safe_to_repeat(true)
     }
 
     /// Returns all tools of the server.
     ///
-    /// The list is cached. It is fetched again after the server has reported a change, or after the time has passed for
-    /// which the server declared it valid. [`list_tools`](Client::list_tools) always sends a request.
+    /// The list is cached. The client fetches it again when the server has reported a change, or when the validity that
+    /// the server stated has expired. [`list_tools`](Client::list_tools) always sends a request.
     ///
-    /// On transports with headers, the list leaves out a tool that requires arguments in headers that cannot be sent
-    /// that way.
+    /// In the stateless era, on transports with headers, a tool can require that arguments are also sent in headers. A
+    /// tool whose declaration of these headers is invalid is left out.
     pub async fn tools(&self) -> Result<Tools> {
         self.shared.tools().await
     }
@@ -70,7 +71,7 @@ impl Client {
         Pages::of_prompts(self.shared.clone())
     }
 
-    /// Calls a tool. `arguments` is a JSON object: `json!({"a": 2, "b": 3})`.
+    /// Calls a tool. `arguments` is a JSON object, such as `json!({"a": 2, "b": 3})`.
     ///
     /// If the tool fails, this does not return an error: see [`ToolResult`].
     pub fn call(&self, tool: impl Into<String>, arguments: impl Into<RawJson>) -> Exchange<ToolResult> {
@@ -134,7 +135,8 @@ impl Client {
         })
     }
 
-    /// Sets the log level. A server of the handshake era remembers it; in the stateless era, later requests carry it.
+    /// Sets the level of the log messages that the server sends. A server of the handshake era remembers the level; in
+    /// the stateless era, each later request carries it.
     pub async fn set_log_level(&self, level: LogLevel) -> Result<()> {
         let connection = self.shared.connection().await?;
         *self.shared.log_level.lock() = Some(level);
@@ -149,7 +151,7 @@ impl Client {
         Exchange::of_nothing(self.shared.clone(), Request::Subscribe(ResourceUri::new(uri)))
     }
 
-    /// Ends a subscription.
+    /// Ends a subscription made with [`subscribe`](Client::subscribe).
     pub fn unsubscribe(&self, uri: impl Into<String>) -> Exchange<()> {
         Exchange::of_nothing(self.shared.clone(), Request::Unsubscribe(ResourceUri::new(uri)))
     }
@@ -179,7 +181,7 @@ impl Client {
     }
 }
 
-/// Arguments of a prompt, or variables of a template: names and texts. `()` means none.
+/// Arguments of a prompt or variables of a resource template, as pairs of name and text. `()` is an empty list.
 ///
 /// ```
 /// use toolway::client::PromptArguments;
@@ -192,7 +194,7 @@ impl Client {
 /// assert_eq!(count(vec![("style".to_owned(), "formal")]), 1);
 /// ```
 pub trait PromptArguments {
-    /// Returns the names and texts.
+    /// Converts the arguments into a map from name to text.
     fn into_texts(self) -> BTreeMap<String, String>;
 }
 

@@ -10,8 +10,8 @@ use crate::ground::error::{Error, ErrorKind, Result};
 
 /// The result of a tool call. Dereferences to [`CallToolResult`].
 ///
-/// A tool that failed is not an error of the call, because models should read its text. [`text`](ToolResult::text) and
-/// [`decode`](ToolResult::decode) turn it into an error.
+/// If a tool fails, the call itself still succeeds, because a model should read the text of the failure.
+/// [`text`](ToolResult::text) and [`decode`](ToolResult::decode) turn the failure into an error.
 ///
 /// ```
 /// # use toolway::prelude::*;
@@ -44,7 +44,7 @@ impl ToolResult {
     ///
     /// # Errors
     ///
-    /// When the tool failed, with its text ([`ErrorKind::ToolFailed`]).
+    /// When the tool failed. The error contains the tool's text ([`ErrorKind::ToolFailed`]).
     pub fn text(&self) -> Result<String> {
         let text = self.texts();
         if self.is_error() {
@@ -53,11 +53,12 @@ impl ToolResult {
         Ok(text)
     }
 
-    /// Decodes the result as a `T`: its structured content, or else its text as JSON.
+    /// Decodes the result as a `T`, from the structured content. Without structured content, the text is decoded as
+    /// JSON.
     ///
     /// # Errors
     ///
-    /// When the tool failed, with its text, and when the result cannot be decoded as `T`.
+    /// When the tool failed (the error contains the tool's text), or when the result cannot be decoded as `T`.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T> {
         let (what, decoded) = match &self.0.structured_content {
             Some(content) if !self.is_error() => ("structured content", content.decode()),
@@ -69,7 +70,7 @@ impl ToolResult {
         })
     }
 
-    /// The structured content, unchanged.
+    /// The structured content as the server sent it.
     pub fn structured(&self) -> Option<&RawJson> {
         self.0.structured_content.as_ref()
     }

@@ -1,4 +1,4 @@
-//! When is a request sent again? When the server has not begun it, or when it is safe to repeat.
+//! When is a request sent again? When the server has not begun to execute it, or when it is safe to repeat.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::client::wire::backoff::backoff;
 use crate::client::wire::terms::{Course, Terms};
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// How long a request may be retried if it has no time limit of its own.
+/// How long a request without a timeout may be retried.
 const MAX_TRYING: Duration = Duration::from_secs(60);
 
 impl Shared {
@@ -59,7 +59,7 @@ impl Shared {
         })
     }
 
-    /// Adds the headers for the arguments that are also sent in headers.
+    /// Adds a header for each tool argument that must also be sent in a header.
     fn mirror(&self, connection: &Connection, request: &Request, headers: &mut Vec<(String, String)>) {
         if let Request::CallTool(call) = request
             && connection.mirrors_arguments()
@@ -69,7 +69,7 @@ impl Shared {
     }
 
     /// Fetches the tool list again if a call was refused because its headers did not match the tool. Returns whether
-    /// the call should be sent again. Does so only once for each request.
+    /// the call should be sent again. The list is fetched at most once for each request.
     async fn knows_better(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
@@ -88,7 +88,7 @@ impl Shared {
         Box::pin(self.tools()).await.is_ok()
     }
 
-    /// Returns whether the server may execute a request twice.
+    /// Returns whether it is safe if the server executes a request twice.
     fn is_safe(&self, request: &Request) -> bool {
         if let Request::CallTool(call) = request {
             return self.tools.is_safe(&call.name);
@@ -102,7 +102,7 @@ struct Trying {
     attempt: u32,
     retries: u32,
     until: Instant,
-    /// `true` once the tool list was fetched again because of this request.
+    /// `true` once the tool list was fetched again for this request.
     looked: bool,
     /// `true` once the server has broken the protocol.
     misbehaved: bool,
@@ -111,24 +111,24 @@ struct Trying {
 impl Trying {
     fn new(retries: u32, timeout: Option<Duration>) -> Self {
         let now = Instant::now();
-        // The clock cannot represent every time limit.
+        // A very long timeout may exceed what the clock can represent.
         let until = now.checked_add(timeout.unwrap_or(MAX_TRYING)).unwrap_or(now + MAX_TRYING);
         Self { attempt: 0, retries, until, looked: false, misbehaved: false }
     }
 
-    /// Waits before the next attempt. Returns the error if no further attempt is made.
+    /// Waits until the next attempt may start. Returns `error` if no further attempt should be made.
     async fn again(&mut self, error: Error, safe: bool) -> Result<()> {
         let harmless = error.is_unsent() || error.is_session_ended() || (safe && error.is_broken_off());
         if !harmless || error.is_timeout() || self.attempt == self.retries {
             return Err(error);
         }
-        // A server that broke the protocol would probably do so again, and each attempt may start a new process. One
-        // more attempt is made, because the malformed reply may have belonged to another call.
+        // A server that broke the protocol would probably do so again, and each attempt may start a new process. But
+        // one more attempt is made, because the malformed reply may have belonged to another call.
         if error.kind() == ErrorKind::PeerMisbehaved && std::mem::replace(&mut self.misbehaved, true) {
             return Err(error);
         }
-        // If only the session has ended, the server is running, so the first retry is immediate. Otherwise it may be
-        // starting.
+        // If only the session has ended, the server is running, so the first retry is immediate. Otherwise the server
+        // may still be starting.
         let wait = match (error.is_session_ended(), self.attempt) {
             (true, 0) => Duration::ZERO,
             _ => backoff(self.attempt, error.retry_after()),

@@ -13,7 +13,7 @@ use crate::client::connect::tool_cache::{Facts, Listed, Tools};
 use crate::ground::error::Result;
 
 impl Shared {
-    /// Returns the tools; fetches the list if the cached one may be out of date.
+    /// Returns the tools of the server. Fetches the tool list if the cached list may be out of date.
     pub(crate) async fn tools(self: &Arc<Self>) -> Result<Tools> {
         if let Some(tools) = self.tools.fresh(self.notifications.tools_changes()) {
             return Ok(tools);
@@ -43,7 +43,7 @@ impl Shared {
             }
         });
         let tools = Tools(tools.into());
-        // In an era in which lists do not expire, a list is valid until the server reports a change.
+        // In the handshake era lists do not expire: a list is valid until the server reports a change.
         let until = connection.era.lists_expire().then(|| asked + pages.keep.unwrap_or_default());
         self.tools.put(Listed { tools: tools.clone(), facts, changes, until });
         Ok(tools)

@@ -1,4 +1,4 @@
-//! What has changed on the server?
+//! How does a client learn what has changed on the server?
 
 use std::collections::HashSet;
 use std::fmt;
@@ -27,7 +27,7 @@ pub struct Watch {
     again: mpsc::Receiver<Result<()>>,
     lost: Arc<Notify>,
     wanted: Arc<Wanted>,
-    /// Maintains the subscription, and ends with this value.
+    /// The task that maintains the subscription. Dropping the watch aborts it.
     _keeping: JoinSet<()>,
     _watched: WatchGuard,
 }
@@ -38,7 +38,7 @@ pub(crate) enum Heard {
     Changed(Change),
     /// Changes may be missed for a while: the connection is lost, or the server has ended the subscription.
     Lost,
-    /// The client is gone.
+    /// The client is gone, or the subscription cannot be maintained any more.
     Over,
 }
 
@@ -48,9 +48,10 @@ struct Wanted {
 }
 
 impl Client {
-    /// Watches for changes: of all lists for which the server reports changes, and of the contents of these resources.
+    /// Watches for changes of the contents of `resources`, and of all lists for which the server reports changes.
     ///
-    /// Once this returns, no change is missed. After a lost connection was restored, everything is reported as changed.
+    /// The watch reports every change from the moment this method returns. After the client has reconnected, everything
+    /// that is watched is reported as changed, because changes may have been missed in between.
     ///
     /// ```
     /// # use toolway::prelude::*;
@@ -110,7 +111,8 @@ impl Client {
 }
 
 impl Watch {
-    /// Waits for the next change. Returns `None` once the client is gone or the server no longer reports changes.
+    /// Waits for the next change. Returns `None` once the client is gone, or once a retry of the subscription would be
+    /// useless because the server does not support it any more.
     pub async fn next(&mut self) -> Option<Change> {
         loop {
             match self.next_or_lost().await {
@@ -121,7 +123,7 @@ impl Watch {
         }
     }
 
-    /// Like `next`, but also reports when changes may be missed from now on.
+    /// Like `next`, but also returns [`Heard::Lost`] when changes may be missed from now on.
     pub(crate) async fn next_or_lost(&mut self) -> Heard {
         loop {
             if let Some(change) = self.missed.pop() {
@@ -133,7 +135,7 @@ impl Watch {
                 () = self.lost.notified() => return Heard::Lost,
                 again = self.again.recv() => match again {
                     Some(_) => self.missed = self.wanted.everything(),
-                    // The subscription is no longer maintained.
+                    // The task that maintains the subscription has ended.
                     None => return Heard::Over,
                 },
             }
@@ -169,7 +171,7 @@ impl Wanted {
     }
 }
 
-/// The filter for the changes that the server can report.
+/// Returns the filter for the changes that the server can report: of these resources, and of its lists.
 fn told(capabilities: &ServerCapabilities, resources: &HashSet<String>) -> SubscriptionFilter {
     let says = |settings: &Option<Settings>, what: &str| {
         settings.as_ref().and_then(|settings| settings.get(what)).and_then(serde_json::Value::as_bool)
@@ -183,12 +185,12 @@ fn told(capabilities: &ServerCapabilities, resources: &HashSet<String>) -> Subsc
     filter
 }
 
-/// Maintains a subscription, over as many connections as needed.
+/// The task that maintains a subscription, over as many connections as needed.
 struct Keeping {
     /// Weak, so that a watch does not keep the client alive.
     shared: Weak<Shared>,
     wanted: Arc<Wanted>,
-    /// Receives `Ok` each time the subscription has begun, or the error if the first attempt fails.
+    /// Sends `Ok` each time the subscription has begun, or the error if the first attempt fails.
     again: mpsc::Sender<Result<()>>,
     lost: Arc<Notify>,
 }
@@ -229,7 +231,7 @@ impl Keeping {
         }
     }
 
-    /// Has the server report changes until the connection ends.
+    /// Subscribes to changes on one connection. Returns when the connection or the subscription ends.
     async fn tell(
         &self,
         shared: Arc<Shared>,
@@ -242,7 +244,8 @@ impl Keeping {
             return Ok(());
         }
         drop(shared);
-        // The connection may be lost, or a call may find that the session has ended and reconnect.
+        // The connection is over when it is lost, when a call found that the session has ended and the client
+        // reconnected, or when the client is gone.
         let over = async {
             tokio::select! {
                 () = connection.transport.lost() => {}
@@ -255,7 +258,8 @@ impl Keeping {
     }
 }
 
-/// Returns whether a retry is useless: the client is closed, or the server does not support the subscription.
+/// Returns whether a retry would be useless, because the client is closed or the server does not support the
+/// subscription.
 fn is_final(error: &Error) -> bool {
     let is_passing = error.is_unsent() || error.is_broken_off() || error.http_status().is_some();
     error.is_cancelled()

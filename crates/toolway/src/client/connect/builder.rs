@@ -32,59 +32,62 @@ impl ClientBuilder {
         self
     }
 
-    /// Uses this revision instead of negotiating one. A server of the handshake era may still answer with an older one.
+    /// Uses this protocol revision instead of negotiating one. A server of the handshake era may still answer with an
+    /// older revision.
     pub fn protocol(mut self, version: ProtocolVersion) -> Self {
         self.config.pinned = Some(version);
         self
     }
 
-    /// Adds a header to every request, on transports that have headers (HTTP). It is sent to this server only: the
-    /// client does not follow redirects to another origin.
+    /// Adds a header to every request, on transports that have headers (HTTP). The header is sent to this server only:
+    /// the client does not follow redirects to another origin.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.config.headers.push((name.into(), value.into()));
         self
     }
 
-    /// Sends this bearer token with every request.
+    /// Sends this bearer token with every request, on transports that have headers (HTTP).
     pub fn bearer(self, token: impl AsRef<str>) -> Self {
         self.header("authorization", format!("Bearer {}", token.as_ref()))
     }
 
-    /// How long the server may be silent about a request before the request times out; by default one minute. Each
+    /// Sets how long the server may be silent about a request before the request times out; by default one minute. Each
     /// progress notification restarts the time. `None` waits forever.
-    /// [`Exchange::timeout`](crate::client::Exchange::timeout) sets it for one request.
+    /// [`Exchange::timeout`](crate::client::Exchange::timeout) sets the timeout of one request.
     pub fn timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.config.timeout = limit.into();
         self
     }
 
-    /// How long it may take to connect to a server; by default 30 seconds. `npx`, for example, may have to download the
-    /// server first.
+    /// Sets how long it may take to connect to a server; by default 30 seconds. A command such as `npx` may have to
+    /// download the server first.
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
         self.config.connect_timeout = limit;
         self
     }
 
-    /// How long a server on a pipe may take to answer the first request, which servers of the handshake era do not know
-    /// and may ignore; by default five seconds. After that, the client continues with a handshake.
+    /// Sets how long a server on a pipe may take to answer the first request, `server/discover`; by default five
+    /// seconds. Servers of the handshake era do not know this request and may ignore it, so after this time the client
+    /// sends `initialize`.
     pub fn probe_timeout(mut self, limit: Duration) -> Self {
         self.config.probe_timeout = limit;
         self
     }
 
-    /// How often a request is sent again if the server cannot be reached or has ended the session; by default six
-    /// times. The waits in between are random and grow to five seconds. `0` disables retries.
+    /// Sets how often a request is sent again if the server cannot be reached or has ended the session; by default six
+    /// times. Between attempts the client waits for a random time of at most five seconds, or longer if the server asks
+    /// for it. `0` disables retries.
     pub fn retries(mut self, retries: u32) -> Self {
         self.config.retries = retries;
         self
     }
 
-    /// The maximum length in bytes of a message that is sent or accepted, on every transport; by default 16 MiB. A
-    /// longer request is not sent, and a call whose reply is longer fails:
-    /// [`Error::is_too_large`](crate::Error::is_too_large).
+    /// Sets the maximum length, in bytes, of a message that is sent or accepted, on every transport; by default 16 MiB.
+    /// If a request or its reply is longer, the call fails with an error for which
+    /// [`Error::is_too_large`](crate::Error::is_too_large) is `true`. The longer request is not sent.
     ///
-    /// A server has a limit of its own, and some state it when they refuse a request (`data.maxMessage` of the error).
-    /// After that, longer requests on this connection fail at once, without being sent.
+    /// Servers have limits too, and some servers state their limit when they refuse a request (`data.maxMessage` of the
+    /// error). After that, longer requests on this connection fail at once, without being sent.
     /// [`Command::max_message`](crate::client::Command::max_message) and `Http::max_message` set the limit for one
     /// server.
     ///
@@ -98,13 +101,14 @@ impl ClientBuilder {
         self
     }
 
-    /// Shares a cache of server eras with other clients.
+    /// Uses this cache of server eras, which several clients can share.
     pub fn era_cache(mut self, eras: &EraCache) -> Self {
         self.config.eras = eras.clone();
         self
     }
 
-    /// Calls a function with each log message. The function must return quickly: the connection waits for it.
+    /// Calls a function with each log message of the server. The function must return quickly: the connection waits for
+    /// it.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -124,10 +128,11 @@ impl ClientBuilder {
 
     /// Sets the function that answers when a server asks the user to fill in a form.
     ///
-    /// The client declares to the server that it may ask. The function is called for each question, and several calls
-    /// may run at once. It may take as long as a person needs: other calls continue in the meantime. Its future is
-    /// dropped if the server cancels the question. If it panics, the server gets an error as the answer, and nothing
-    /// else is affected.
+    /// With this function set, the client declares to the server that it may ask. The function is called for each
+    /// question, and several of its futures may run at once. A future may take as long as a person needs: other
+    /// requests of the client continue in the meantime. The future is dropped if the server cancels the question. If
+    /// the function panics, the question is not answered: in the handshake era the server gets an error, and in the
+    /// stateless era the call that the question is about fails.
     ///
     /// ```
     /// use toolway::client::{Answer, Elicitation};
@@ -157,10 +162,10 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the function that answers when a server asks the user to open a web page. Servers use it for data that must
-    /// not pass through the client, such as a password or a payment.
+    /// Sets the function that answers when a server asks the user to open a web page. Servers use web pages for data
+    /// that must not pass through the client, such as a password or a payment.
     ///
-    /// Show the whole [URL](Elicitation::url), open it only after the user has agreed, and then answer
+    /// Show the user the whole [URL](Elicitation::url). If the user agrees, open the page and answer
     /// [`Answer::consent`]. This answer does not mean that the user has done anything on the page.
     ///
     /// ```
@@ -181,8 +186,8 @@ impl ClientBuilder {
     }
 
     /// Sets the function that answers when a server asks the client's model (sampling, which the newest revision
-    /// deprecates). A user should see both the question and the answer before they are passed on, and can refuse with
-    /// [`Unanswered::refused`].
+    /// deprecates). Show the user the question before the model gets it, and the answer before the server gets it. If
+    /// the user refuses, return [`Unanswered::refused`].
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -201,7 +206,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Declares that the server may give tools to the model. Without it, such questions are refused.
+    /// Declares that the server may include tools in its questions to the model. Without this declaration, questions
+    /// with tools are refused.
     ///
     /// ```
     /// use toolway::client::Unanswered;
@@ -247,13 +253,12 @@ impl ClientBuilder {
         self
     }
 
-    /// Lets a server ask the callers of forwarded calls, if another server mounts this client
-    /// ([`ServerBuilder::mount`](crate::server::ServerBuilder::mount)). Questions that the functions above answer are
-    /// not forwarded.
+    /// Lets the server ask the callers of forwarded requests. Requests are forwarded if another server mounts this
+    /// client ([`ServerBuilder::mount`](crate::server::ServerBuilder::mount)). Questions that the application answers
+    /// itself (`on_elicit`, `on_elicit_url`, `on_sample`, `on_list_roots`) are not passed on.
     ///
-    /// A mount enables this automatically, but has to reconnect to a server of the handshake era for it. Calling this
-    /// method avoids the reconnect. It also enables forwarding for a client made from a transport, which cannot
-    /// reconnect.
+    /// A mount enables this automatically, but in the handshake era the client has to reconnect for it. Calling this
+    /// method avoids the reconnect. A client that was made from a transport cannot reconnect, so it needs this method.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -275,7 +280,7 @@ impl ClientBuilder {
         Shared::open(target, self.config).await.map(Client::new)
     }
 
-    /// Connects over a pair of streams, such as the stdin and stdout of a server process. Each line is one message.
+    /// Connects over a pair of streams, such as the stdout and stdin of a server process. Each line is one message.
     pub async fn connect_io(
         self,
         reader: impl AsyncRead + Unpin + Send + 'static,
@@ -317,7 +322,7 @@ impl Client {
     }
 }
 
-/// Leaves out values that may be secret.
+/// Leaves out header values, because they may be secret.
 impl std::fmt::Debug for ClientBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let headers: Vec<_> = self.config.headers.iter().map(|(name, _)| name).collect();

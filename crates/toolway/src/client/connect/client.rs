@@ -28,8 +28,9 @@ use crate::ground::error::Result;
 /// # Ok::<(), toolway::Error>(()) }).unwrap();
 /// ```
 ///
-/// When the server restarts, the client reconnects, in the next call or in one that is in flight. A call is sent again
-/// only if the server has not begun it, or if it is [safe to repeat](crate::client::Exchange::safe_to_repeat).
+/// When the server restarts, the client reconnects as soon as a call needs the connection. A call that was in flight is
+/// sent again only if the server has not begun to execute it, or if it is [safe to
+/// repeat](crate::client::Exchange::safe_to_repeat).
 #[derive(Clone)]
 pub struct Client {
     pub(crate) shared: Arc<Shared>,
@@ -45,7 +46,7 @@ impl Client {
         self.shared.current().era.version()
     }
 
-    /// The name and version that the server claims, for display. Do not base decisions on it.
+    /// The name and version that the server claims. They are for display only; do not base decisions on them.
     pub fn server_info(&self) -> Option<Implementation> {
         self.shared.current().server.info.clone()
     }
@@ -55,30 +56,32 @@ impl Client {
         self.shared.current().server.capabilities.clone()
     }
 
-    /// The server's instructions for a model on how to use it.
+    /// The instructions that tell a model how to use the server.
     pub fn instructions(&self) -> Option<String> {
         self.shared.current().server.instructions.clone()
     }
 
-    /// The name of the server for people: a URL or a command line.
+    /// The location of the server, for display: a URL or a command line.
     pub fn target(&self) -> String {
         self.shared.reconnector.name()
     }
 
-    /// Returns whether there is a connection, as far as the client knows. If not, the next call reconnects.
+    /// Returns whether the client is connected, as far as it knows. If it is not, the next call reconnects, unless the
+    /// client was closed.
     pub fn is_connected(&self) -> bool {
         !self.shared.closed.load(Ordering::Acquire) && self.shared.current().is_usable()
     }
 
-    /// Subscribes to the server's notifications: progress, log messages, changes. It starts with the next one.
+    /// Subscribes to the server's notifications, such as progress, log messages and changes. The first notification
+    /// returned is the first one that arrives after this call.
     pub fn news(&self) -> News {
         self.shared.notifications.listen()
     }
 
-    /// Ends the connection for all clones and waits until the server knows. Cancel notifications that are still to be
-    /// sent are sent first. A server that this client has started is stopped.
+    /// Ends the connection for all clones, and waits until the server was told. Pending cancel notifications are sent
+    /// first. If this client has started the server process, the process is stopped.
     ///
-    /// Dropping the last clone also ends the connection, but does not tell whether the server knows. After `close`,
+    /// Dropping the last clone also ends the connection, but cannot report whether the server was told. After `close`,
     /// calls of the remaining clones fail.
     ///
     /// ```
@@ -93,7 +96,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When the server could not be told in time. The connection is ended all the same.
+    /// When the server could not be told in time. The connection is ended nevertheless.
     pub async fn close(self) -> Result<()> {
         self.shared.closed.store(true, Ordering::Release);
         self.shared.reconnector.stop();

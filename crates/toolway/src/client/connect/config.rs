@@ -10,16 +10,17 @@ use crate::client::handshake::era_cache::EraCache;
 use crate::client::notifications::listeners::Hooks;
 use crate::transport::frame::MAX_MESSAGE;
 
-/// How long the server may be silent about a request, by default.
+/// The default of [`timeout`](Config::timeout): how long the server may be silent about a request.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long it may take to connect, by default.
+/// The default of [`connect_timeout`](Config::connect_timeout): how long it may take to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a server may take to answer the probe, by default. After that, the client continues with a handshake.
+/// The default of [`probe_timeout`](Config::probe_timeout): how long a server on a pipe may take to answer the probe
+/// (`server/discover`). After that, the client continues with a handshake.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often a request is sent again, by default.
+/// The default of [`retries`](Config::retries): how often a request is sent again.
 const RETRIES: u32 = 6;
 
 /// The settings of a client.

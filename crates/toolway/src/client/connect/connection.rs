@@ -22,13 +22,14 @@ use crate::client::wire::transport::{Transport, exchange};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
-/// How long it may take to send a cancel notification.
+/// How long it may take to send a cancel notification, and how long a close waits for cancel notifications.
 const TAKING_BACK: Duration = Duration::from_secs(5);
 
-/// Checks whether the server responds, with the request that its era has for this purpose.
+/// The request that checks whether the server responds. [`EraLink::ping`] writes it, because each era uses a different
+/// method for this purpose.
 pub(crate) const PING: Request = Request::Other(Method::Ping, None);
 
-/// A connection that was opened.
+/// An open connection to a server.
 pub(crate) struct Connection {
     pub(crate) transport: Box<dyn Transport>,
     pub(crate) era: Box<dyn EraLink>,
@@ -38,15 +39,15 @@ pub(crate) struct Connection {
     pub(crate) size: Sizes,
     /// `true` once the server has ended the session.
     pub(crate) lost: AtomicBool,
-    /// The number of cancelled calls that the server has not been told of yet.
+    /// The number of cancel notifications that are still being sent.
     taking_back: watch::Sender<usize>,
 }
 
 /// The maximum length of messages sent over one connection.
 pub(crate) struct Sizes {
     max_message: usize,
-    /// The lowest limit that the server has reported. It is dropped with the connection, because the next server may
-    /// accept more.
+    /// The lowest limit that the server has reported on this connection. A new connection starts without it, because
+    /// the server may have been replaced by one that accepts more.
     reported: AtomicUsize,
 }
 
@@ -55,7 +56,7 @@ impl Sizes {
         Self { max_message, reported: AtomicUsize::new(usize::MAX) }
     }
 
-    /// Rejects a message that is known to be too long, before any of it is sent.
+    /// Returns an error if a message is longer than the client's limit or the limit that the server has reported.
     pub(crate) fn check(&self, outgoing: &Outgoing) -> Result<()> {
         let size = outgoing.frame.len();
         let reported = self.reported.load(Ordering::Relaxed);
@@ -76,7 +77,8 @@ impl Sizes {
         Err(Error::new(ErrorKind::TooLarge, text))
     }
 
-    /// Takes the server's limit from an error. A limit that is not below the size of the message was not the reason.
+    /// Records the limit that the server reported in an error. `size` is the size of the refused message: a limit that
+    /// the message did not exceed is ignored, because it cannot be the reason for the error.
     fn learn(&self, size: usize, error: &Error) {
         let refused = error.rpc().filter(|error| error.code == Code::INVALID_REQUEST);
         if let Some(max) = refused.and_then(RpcError::max_message).filter(|max| *max < size) {
@@ -93,8 +95,8 @@ impl Connection {
         Self { transport, era, server, inbox, next_id, size, lost, taking_back }
     }
 
-    /// Waits until the server has been told of all cancelled calls, for a limited time. Some servers let a call run on
-    /// when its connection or session ends.
+    /// Waits until all cancel notifications are sent, for a limited time. Closing the connection is not enough: some
+    /// servers let a call run on when its connection or session ends.
     pub(crate) async fn taken_back(&self) {
         let mut left = self.taking_back.subscribe();
         // This cannot fail: `self` holds the sender.
@@ -110,19 +112,19 @@ impl Connection {
         Id::Number(self.next_id.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Sets the log level of later requests. Returns the request that tells the server, if the era needs one.
+    /// Sets the log level of later requests. Returns the request that sets the level on the server, if the era has one.
     pub(crate) fn set_log_level(&self, level: LogLevel) -> Option<Request> {
         self.era.set_log_level(level);
         self.era.log_level_request(level)
     }
 
-    /// Checks whether the server responds, for the client itself.
+    /// Checks once whether the server responds within `limit`, without retries.
     pub(crate) async fn probe(self: &Arc<Self>, limit: Duration) -> Result<()> {
         self.ask(&mut Course::new(&PING), &Terms::new(Some(limit))).await.map(drop)
     }
 
-    /// Sends a request and returns the result unchanged, after as many rounds as needed. Continues in the round that an
-    /// earlier connection has reached.
+    /// Sends a request and returns the result unchanged. If the server asks questions, answers them and sends the
+    /// request again, as often as needed. `course` may have begun on an earlier connection and is continued.
     pub(crate) async fn ask(self: &Arc<Self>, course: &mut Course<'_>, terms: &Terms) -> Result<RawJson> {
         self.ask_as(self.next_id(), course, terms).await
     }
@@ -135,7 +137,7 @@ impl Connection {
                 _ => self.era.request(id, course, terms)?,
             };
             let result = self.send(outgoing, terms).await?;
-            // The code that forwards a request asks the caller and sends the request again.
+            // If the result of a forwarded request contains questions, the code that forwards requests handles them.
             if terms.caller.is_some() {
                 return Ok(result);
             }
@@ -176,11 +178,11 @@ impl Connection {
             let sent = Instant::now();
             let mut since = sent;
             loop {
-                // The clock cannot represent this time, so the request does not time out.
+                // If the clock cannot represent the deadline, the request does not time out.
                 let Some(until) = since.checked_add(limit) else { break Some(work.await) };
                 match timeout_at(until, &mut work).await {
                     Ok(outcome) => break Some(outcome),
-                    // The user may be thinking about a question of the server.
+                    // A question of the server is being answered, perhaps by the user: start the time again.
                     Err(_) if self.era.is_asked_about(&id, sent) => since = Instant::now(),
                     Err(_) => match &hearing {
                         Some(hearing) if hearing.last() > since => since = hearing.last(),
@@ -195,7 +197,8 @@ impl Connection {
         }
     }
 
-    /// Records a request that the server may ask about, until the guard is dropped.
+    /// Records a request as in flight until the guard is dropped. Returns `None` if the server cannot ask about
+    /// requests of this method.
     fn note(&self, id: &Id, method: &Method, caller: Option<&Arc<dyn Caller>>) -> Option<OpenCall<'_>> {
         if !may_ask(method) {
             return None;
@@ -204,19 +207,19 @@ impl Connection {
         Some(self.inbox.calls.note(id, caller))
     }
 
-    /// Returns whether tool arguments are also sent in headers.
+    /// Returns whether tools of this server can require that arguments are also sent in headers.
     pub(crate) fn mirrors_arguments(&self) -> bool {
         self.transport.has_headers() && self.era.mirrors_arguments()
     }
 }
 
-/// Returns whether a server may have questions about a request with this method. It has none about lists and
+/// Returns whether a server may ask questions about a request with this method. It may not ask about lists and
 /// subscriptions.
 fn may_ask(method: &Method) -> bool {
     matches!(method, Method::CallTool | Method::GetPrompt | Method::ReadResource | Method::Other(_))
 }
 
-/// Sends the requests that an era makes itself.
+/// Lets the code of an era send requests of its own.
 impl Requester for Arc<Connection> {
     fn next_id(&self) -> Id {
         Connection::next_id(self)
@@ -239,8 +242,8 @@ impl Requester for Arc<Connection> {
 struct GivenUp(Option<(Arc<Connection>, Id, Method)>);
 
 impl GivenUp {
-    /// Takes the outcome of a request, after which no cancel notification is needed. Learns from errors about the
-    /// connection.
+    /// Disarms the guard, because a request with an outcome needs no cancel notification, and returns the outcome.
+    /// Records what an error says about the connection: the server's message limit, or that the session has ended.
     fn unless_dropped(
         &mut self,
         outcome: Result<RawJson>,
@@ -283,8 +286,8 @@ impl Drop for GivenUp {
     }
 }
 
-/// Guard of a cancel notification that is being sent. Dropping it ends the wait for the notification, whether it was
-/// sent or not.
+/// Guard of a cancel notification that is being sent. Dropping it decrements `taking_back`, whether the notification
+/// was sent or not.
 struct TakingBack(Arc<Connection>);
 
 impl Drop for TakingBack {

@@ -8,8 +8,8 @@
 //! | `reconnect.rs` | How is a connection opened, the first time and again? |
 //! | `connection.rs` | How is one request sent over one connection, timed out and cancelled? |
 //! | `tool_cache.rs` | Which tools is the server known to have? |
-//! | `text_target.rs` | Which server does a line of text name? |
-//! | `over_http.rs`, `without_http.rs` | How is a server reached that has a URL? |
+//! | `text_target.rs` | How is a server described as text? |
+//! | `over_http.rs`, `without_http.rs` | How does a client connect to a URL, with and without the feature `http`? |
 
 pub(crate) mod builder;
 pub(crate) mod client;

@@ -1,4 +1,4 @@
-//! How is a server reached that has a URL?
+//! How does a client connect to a URL?
 
 use crate::client::connect::builder::ClientBuilder;
 use crate::client::connect::client::Client;

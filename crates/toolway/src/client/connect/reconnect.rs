@@ -1,4 +1,4 @@
-//! How is a connection opened, the first time and again?
+//! How does a client open its first connection, and how does it reconnect?
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -24,7 +24,7 @@ pub(crate) struct Reconnector {
     config: Config,
     notifications: Arc<Notifications>,
     pub(crate) attempts: Mutex<Attempts>,
-    /// `true` if questions that the application does not answer go to the callers of forwarded requests.
+    /// `true` if questions that the application does not answer are passed on to the callers of forwarded requests.
     pub(crate) passes: AtomicBool,
 }
 
@@ -36,7 +36,8 @@ pub(crate) struct Attempts {
     pub(crate) failed: Option<(Error, Instant)>,
 }
 
-/// The outcome of an attempt, shared by all calls that wait for it. The attempt continues even if none waits any more.
+/// The outcome of an attempt, shared by all calls that wait for it. The attempt continues even if no call waits any
+/// more.
 pub(crate) type Outcome = watch::Receiver<Option<Result<Arc<Connection>>>>;
 
 impl Reconnector {
@@ -57,7 +58,7 @@ impl Reconnector {
         self.config.timeout
     }
 
-    /// How often a request is sent again; never if the transport cannot be opened again.
+    /// How often a request is sent again; `0` if the client cannot reconnect.
     pub(crate) fn retries(&self) -> u32 {
         if self.is_lasting() { self.config.retries } else { 0 }
     }
@@ -69,7 +70,8 @@ impl Reconnector {
         }
     }
 
-    /// The application's answers, and whether other questions go to the callers of forwarded requests.
+    /// The application's answers. The field `passes` is also `true` if a mount has enabled it since the client was
+    /// built.
     fn answers(&self) -> Answers {
         let answers = self.config.answers.clone();
         Answers { passes: answers.passes || self.passes.load(Ordering::Acquire), ..answers }
@@ -95,8 +97,8 @@ impl Reconnector {
             answers,
             probe_timeout: config.probe_timeout,
         };
-        // The steps inside have the same deadline and time out first, with an error that contains the diagnosis of the
-        // transport. Boxed, because the future is large and connections are rarely opened.
+        // The steps inside `open` have the same deadline. They time out first, with an error that contains the
+        // diagnosis of the transport. The future is boxed because it is large and connections are rarely opened.
         let outcome = opening.in_time(Box::pin(negotiation.open(config.pinned))).await;
         let opened = outcome.map_err(|error| failed(error, &self.name()))?;
         Ok(Connection::new(opened, next_id.clone()))

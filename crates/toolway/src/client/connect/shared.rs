@@ -1,6 +1,6 @@
-//! What do all clones of a client share? The current connection. The first call that needs a new one starts to open it;
-//! all other calls wait for the outcome of that attempt. If a call times out while it waits, the attempt continues,
-//! because the next call needs the connection too.
+//! What do all clones of a client share? The current connection. If the connection is lost, the first call that needs
+//! it starts an attempt to reconnect. All other calls wait for the outcome of this attempt. If a call times out while
+//! it waits, the attempt continues, because the next call needs the connection too.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -20,10 +20,11 @@ use crate::client::wire::target::Target;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 
-/// How long no new attempt is made after one has failed, because many calls may wait for one server.
+/// How long no new attempt to reconnect starts after a failed one. Calls in this time get the error of the failed
+/// attempt. Without the pause, many calls to an unavailable server would each start an attempt.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The state that all clones share. It outlives connections.
+/// The state that all clones of a client share. It outlives connections.
 pub(crate) struct Shared {
     pub(crate) reconnector: Arc<Reconnector>,
     current: Mutex<Arc<Connection>>,
@@ -55,7 +56,7 @@ impl Shared {
         })
     }
 
-    /// The current connection, in whatever state it is.
+    /// The current connection, which may have ended.
     pub(crate) fn current(&self) -> Arc<Connection> {
         self.current.lock().clone()
     }
@@ -64,14 +65,15 @@ impl Shared {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Returns a usable connection: the current one, or a new one.
+    /// Returns the current connection if it is usable; otherwise reconnects.
     pub(crate) async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>> {
         let mut outcome = {
             let current = self.current();
             if self.is_closed() {
                 return Err(closed());
             }
-            // A connection that cannot be reopened is used anyway: its own error explains best why it has ended.
+            // If the client cannot reconnect, return the ended connection: its own error explains best why it has
+            // ended.
             if current.is_usable() || !self.reconnector.is_lasting() {
                 return Ok(current);
             }
@@ -89,10 +91,10 @@ impl Shared {
         }
     }
 
-    /// Joins the current attempt, or starts one.
+    /// Returns the outcome of the attempt that is running, or starts a new attempt.
     fn attempt(self: &Arc<Self>) -> Result<Outcome> {
         let mut attempts = self.reconnector.attempts.lock();
-        // `close` stops the attempt that is running, so none may start after it.
+        // `close` stops the running attempt, so no attempt may start after `close`.
         if self.is_closed() {
             return Err(closed());
         }
@@ -102,12 +104,12 @@ impl Shared {
         {
             return Ok(running.clone());
         }
-        // Another call may have opened it since the caller checked.
+        // Another call may have reconnected since the caller checked.
         let current = self.current();
         if current.is_usable() {
             return Ok(watch::Sender::new(Some(Ok(current))).subscribe());
         }
-        // Another call has just tried.
+        // Another call has just failed to reconnect.
         if let Some((error, when)) = &attempts.failed
             && when.elapsed() < PAUSE
         {
@@ -119,10 +121,11 @@ impl Shared {
             (self.reconnector.clone(), self.next_id.clone(), Arc::downgrade(self));
         let task = tokio::spawn(async move {
             let opened = reconnector.open(&next_id).await.map(Arc::new);
-            // It was the opening that broke off. The server has not seen the requests that wait for it.
+            // What broke off was the opening of the connection. The server has not seen the requests that wait for the
+            // connection, so for them the error means "unsent".
             let opened = opened.map_err(|error| if error.is_broken_off() { error.unsent() } else { error });
             if let Ok(connection) = &opened {
-                // The client is gone, and with it the calls that waited.
+                // Without the client, no call waits for the connection any more.
                 let Some(shared) = shared.upgrade() else { return };
                 let (log_level, subscriptions) = (*shared.log_level.lock(), shared.subscriptions.clone());
                 drop(shared);
@@ -137,13 +140,13 @@ impl Shared {
         Ok(outcome)
     }
 
-    /// Makes the outcome of an attempt the current one for all clones.
+    /// Makes a new connection the current one for all clones, or records the error of a failed attempt.
     fn take_over(&self, opened: &Result<Arc<Connection>>) {
         match opened {
             Ok(opened) => {
                 {
                     let mut current = self.current.lock();
-                    // `close` closes the current connection only. The new one ends when it is dropped.
+                    // `close` has closed only the old connection. The new connection ends when it is dropped.
                     if self.is_closed() {
                         return;
                     }

@@ -1,12 +1,12 @@
-//! Which server does a line of text name? A URL, or else a command line.
+//! How is a server described as text? As a URL or as a command line.
 
 use crate::client::connect::over_http::web;
 use crate::client::process::command::Command;
 use crate::client::wire::target::{IntoTarget, Target};
 use crate::ground::error::Result;
 
-/// A URL (`https://example.com/mcp`), or a command line (`npx -y server-filesystem "/my data"`). A command line is
-/// split into words as a shell would do it, but no shell is used.
+/// A URL (`https://example.com/mcp`) or a command line (`npx -y server-filesystem "/my data"`). The command line is
+/// split into words by the rules of a shell, but is run without a shell.
 impl IntoTarget for &str {
     fn into_target(self) -> Result<Target> {
         match self.trim_start() {

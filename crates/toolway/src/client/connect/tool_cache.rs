@@ -85,13 +85,14 @@ pub(crate) struct ToolCache {
 pub(crate) struct Listed {
     pub(crate) tools: Tools,
     pub(crate) facts: HashMap<String, Facts>,
-    /// The number of changes of the tool list at the time it was fetched.
+    /// The value of [`tools_changes`](crate::client::notifications::listeners::Notifications::tools_changes) when the
+    /// list was fetched. If the value is different now, the list may be out of date.
     pub(crate) changes: u64,
     /// The time when the list expires, if the server stated one.
     pub(crate) until: Option<Instant>,
 }
 
-/// The facts about a tool that a call needs.
+/// The facts about a tool that a call of the tool needs.
 pub(crate) struct Facts {
     pub(crate) headers: ParamHeaders,
     pub(crate) safe: bool,
@@ -114,13 +115,13 @@ impl ToolCache {
         self.listed.lock().as_ref().and_then(|listed| listed.until)
     }
 
-    /// Returns whether a tool declares that calling it twice does no harm.
+    /// Returns whether a tool declares itself read-only or idempotent, so that it is safe to call it twice.
     pub(crate) fn is_safe(&self, name: &str) -> bool {
         let listed = self.listed.lock();
         listed.as_ref().and_then(|listed| listed.facts.get(name)).is_some_and(|facts| facts.safe)
     }
 
-    /// Adds the headers for the arguments that are also sent in headers.
+    /// Adds a header for each argument that the tool requires in a header.
     pub(crate) fn mirror(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! What happens with a URL in a build without HTTP?
+//! Replaces `over_http.rs` in a build without the feature `http`: connecting to a URL is an error.
 
 use crate::client::wire::target::Target;
 use crate::ground::error::{Error, ErrorKind, Result};

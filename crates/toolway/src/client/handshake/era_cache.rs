@@ -1,5 +1,4 @@
-//! What is known about servers that clients have connected to before? Which of them require a handshake, for a limited
-//! time.
+//! Which servers are known to require a handshake? Those that clients connected to in the last minutes.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,17 +9,18 @@ use tokio::time::Instant;
 
 use crate::ground::mutex::Mutex;
 
-/// How long a server is remembered as one of the handshake era. The limit is needed because a newer server may replace
-/// it unnoticed.
+/// How long a server is remembered. The time is limited because the server may be replaced by a newer one, and the
+/// client does not notice that.
 const KEPT: Duration = Duration::from_secs(10 * 60);
 
-/// The maximum number of servers that are remembered.
+/// The maximum number of servers that are remembered. Further servers are not remembered until entries expire.
 const MAX_SERVERS: usize = 1024;
 
-/// Remembers which era servers speak, so that clients need not probe them each time. Clones share the cache.
+/// A cache of the servers that require a handshake, so that clients need not probe them each time. Clones share the
+/// cache.
 ///
-/// Only servers of the handshake era are remembered, each for ten minutes. For the newer era the cache is not needed:
-/// there the probe is the first request anyway.
+/// Each server is remembered for ten minutes. Servers of the stateless era are not remembered: the probe is
+/// `server/discover`, which a client sends them first anyway.
 ///
 /// ```
 /// use toolway::client::EraCache;

@@ -4,7 +4,7 @@ use crate::client::handshake::link::HandshakeLink;
 use crate::client::wire::forward_link::ForwardLink;
 
 impl ForwardLink for HandshakeLink {
-    /// The capabilities were declared when the session was opened.
+    /// The server knows the capabilities that were declared when the session was opened.
     fn asks_callers(&self) -> bool {
         let answers = &self.questions.answers;
         answers.passes || answers.has_all()

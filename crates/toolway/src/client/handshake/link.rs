@@ -23,13 +23,13 @@ use crate::client::wire::transport::{Transport, exchange, malformed_reply};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
-/// A session that was opened.
+/// An open session.
 pub(crate) struct HandshakeLink {
     version: ProtocolVersion,
     pub(super) questions: Arc<Questions>,
 }
 
-/// Opens a session and proposes `version`.
+/// Opens a session. Proposes `version`; the server may choose another revision.
 pub(super) async fn shake_hands(
     transport: &dyn Transport,
     inbox: &Inbox,
@@ -54,7 +54,7 @@ pub(super) async fn shake_hands(
         }
     };
     let link = HandshakeLink { version, questions };
-    // The server may ask as soon as it receives the next message.
+    // The server may ask questions as soon as it has received the next message.
     link.questions.open(version, declared(answers, version));
     transport.carry(link.notification(Method::Initialized, None)).await?;
     let facts = ServerFacts {
@@ -86,7 +86,8 @@ impl EraLink for HandshakeLink {
         let (request, meta) = (course.request(), terms.meta.as_ref());
         let mut frame = Vec::new();
         let token = terms.wants_progress().then_some(&id);
-        // Parameters given as JSON may have a `_meta` of their own, and an object may have it only once.
+        // Parameters that the caller gave as JSON may already contain `_meta`. An object may have only one `_meta`, so
+        // the two are merged.
         if let Request::Other(method, params) = request
             && (token.is_some() || meta.is_some())
         {

@@ -1,7 +1,8 @@
-//! In which era is a connection opened, if both are allowed?
+//! How does a client find out which era a server speaks?
 //!
-//! Unless a revision is pinned, the client probes the server. It sends `server/discover` first. It sends `initialize`
-//! if the reply shows that the server does not know `server/discover`, or if no reply comes on a pipe.
+//! Unless a revision is pinned or the server is in the cache, the client probes the server: it first sends
+//! `server/discover`. If the reply shows that the server does not know this request, or if no reply arrives on a pipe,
+//! the client sends `initialize`.
 
 use std::time::Duration;
 
@@ -19,9 +20,10 @@ use crate::ground::error::{Error, ErrorKind, Result};
 pub(crate) struct Negotiation<'n> {
     pub(crate) opening: &'n Opening<'n>,
     pub(crate) eras: &'n EraCache,
-    /// The application's answers in a session, and whether other questions go to the callers of forwarded requests.
+    /// The application's answers in the handshake era. The field `passes` tells whether other questions are passed on
+    /// to the callers of forwarded requests.
     pub(crate) answers: Answers,
-    /// How long a server on a pipe may take to answer the probe, which older servers may ignore.
+    /// How long a server on a pipe may take to answer the probe. Servers of the handshake era may ignore the probe.
     pub(crate) probe_timeout: Duration,
 }
 
@@ -52,7 +54,7 @@ impl Negotiation<'_> {
                 reached
             }
             Ok(ProbeOutcome::Older(refusal)) => self.once_more(refusal).await?,
-            // Some older servers exit when they receive an unknown request.
+            // Some servers of the handshake era exit when they receive an unknown request.
             Err(error) if !transport.is_connected() => self.once_more(Some(error)).await?,
             Err(error) => return Err(error),
         };
@@ -65,7 +67,8 @@ impl Negotiation<'_> {
             }
             Err(error) => error,
         };
-        // A server that starts slowly may have read the probe after all, and speak the new era.
+        // A server that starts slowly may have answered the probe too late, and speak the stateless era. Probe it
+        // again.
         let may_be_newer = match verdict(&error) {
             Some(Verdict::Stateless(_)) => true,
             Some(_) => is_silent,
@@ -94,14 +97,15 @@ impl Negotiation<'_> {
         }
     }
 
-    /// Opens a session of the handshake era, without a fallback to the other.
+    /// Opens a session of the handshake era, without a fallback to the stateless era.
     async fn begin(&self, version: ProtocolVersion) -> Result<OpenConnection> {
         let reached = self.opening.reach().await?;
         let (link, server) = self.shake(&reached, version).await?;
         Ok(opened(reached, link, server))
     }
 
-    /// Opens a second transport after the first has ended. If that fails, returns the error of the first.
+    /// Opens a second transport after the first one has ended. If the second cannot be opened, returns the error of the
+    /// first.
     async fn once_more(&self, first: Option<Error>) -> Result<FreshTransport> {
         match (self.opening.reach().await, first) {
             (Err(_), Some(first)) => Err(first),

@@ -1,8 +1,8 @@
-//! Which requests of the server are being answered, and which caller are they for?
+//! How are the server's questions answered, and which caller does each question belong to?
 //!
-//! A server of this era may ask at any time, even about a call that has ended. So a question that does not arrive on
-//! the stream of a call belongs to a caller only if exactly one request is in flight and all requests of the connection
-//! so far were of that caller.
+//! A server of the handshake era may ask at any time, even about a call that has ended. If a question arrives on the
+//! stream of a call, it belongs to the caller of that call. Otherwise it belongs to a caller only if exactly one
+//! request is in flight and all requests of the connection so far were of that caller.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -27,7 +27,7 @@ use crate::ground::mutex::Mutex;
 /// The server's questions in one session.
 pub(crate) struct Questions {
     pub(crate) answers: Answers,
-    /// The client's own requests that the server may ask about.
+    /// The client's requests in flight about which the server may ask.
     calls: Arc<OpenCalls>,
     /// The callers whose requests the connection has carried so far.
     callers: Mutex<Callers>,
@@ -38,17 +38,17 @@ pub(crate) struct Questions {
 enum Callers {
     #[default]
     None,
-    /// One caller, or the application itself.
+    /// All requests so far were of this caller, or of the application itself (`None`).
     One(Option<Arc<str>>),
     Several,
 }
 
-/// The owner of a message or question of the server.
+/// The caller that a message or question of the server belongs to.
 enum Whose {
     Theirs(Arc<dyn Caller>),
     /// The application itself.
     Ours,
-    /// The owner cannot be determined.
+    /// The caller cannot be determined.
     Unknown,
 }
 
@@ -65,7 +65,7 @@ struct State {
 struct Pending {
     /// Dropping the sender cancels the question.
     taken_back: Option<oneshot::Sender<Infallible>>,
-    /// The client's request that the question is about, if that is known.
+    /// The client's request on whose stream the question arrived, if it has one.
     during: Option<Id>,
     since: Instant,
 }
@@ -84,12 +84,13 @@ impl Questions {
         Self { answers, calls, callers: Mutex::default(), state: Arc::default() }
     }
 
-    /// Allows the server to ask everything that was declared.
+    /// Opens the session: from now on the server may ask questions for which the client declared a capability.
     pub(crate) fn open(&self, version: ProtocolVersion, declared: ClientCapabilities) {
         self.state.lock().stage = Stage::Open(version, Arc::new(declared));
     }
 
-    /// Records the caller of a request that the connection is about to send and that the server may ask about.
+    /// Records the caller of a request before the request is sent. Called only for requests about which the server may
+    /// ask.
     pub(crate) fn note_caller(&self, caller: Option<&Arc<dyn Caller>>) {
         let caller = caller.map(|caller| caller.id().clone());
         let mut callers = self.callers.lock();
@@ -100,10 +101,11 @@ impl Questions {
         };
     }
 
-    /// Decides which caller a message of the server belongs to; `during` is the request on whose stream it arrived.
+    /// Decides which caller a message of the server belongs to; `during` is the request on whose stream the message
+    /// arrived.
     fn whose(&self, during: Option<&Id>) -> Whose {
-        // Read the open calls first. A caller is recorded before its call, so every call found here has its caller in
-        // `callers`.
+        // Read the open calls before `callers`. A caller is recorded before its call, so the caller of every call found
+        // here is in `callers`.
         let open = self.calls.open(during);
         let is_alone = during.is_some() || !matches!(*self.callers.lock(), Callers::Several);
         match open {
@@ -113,7 +115,9 @@ impl Questions {
         }
     }
 
-    /// Returns whether a question is being answered that may hold up this request, which was sent at `sent`.
+    /// Returns whether the server may be waiting for an answer before it replies to this request. Counts questions
+    /// about the request, and questions about an unknown request that arrived after `sent`, the time when the request
+    /// was sent.
     pub(crate) fn is_asked_about(&self, request: &Id, sent: Instant) -> bool {
         self.state.lock().running.values().any(|open| match &open.during {
             Some(during) => during == request,
@@ -209,7 +213,7 @@ impl RequestHandler for Questions {
         Some(begun.unwrap_or_else(|refused| Answering::Now(error_frame(id, &refused))))
     }
 
-    /// Ignores an unknown id: that question was answered in the meantime.
+    /// Ignores an unknown id: its question was answered in the meantime.
     fn cancel(&self, cancelled: &Cancelled) {
         if let Some(id) = &cancelled.request_id
             && let Some(running) = self.state.lock().running.get_mut(id)
@@ -226,7 +230,7 @@ impl RequestHandler for Questions {
     }
 }
 
-/// Guard of a question that is being answered.
+/// Guard of a question that is being answered. Dropping it removes the question from the state.
 struct Turn {
     state: Arc<Mutex<State>>,
     id: Id,
@@ -247,7 +251,8 @@ fn read(method: &Method, params: &Params, declared: &ClientCapabilities) -> Resu
 }
 
 impl Unable {
-    /// The error that the server gets. The cause of a failure in the application is only logged.
+    /// The error that the server gets. If the application failed, the server does not get the cause, which is logged
+    /// instead.
     fn to_rpc(&self, method: &Method) -> RpcError {
         match self {
             Self::Undeclared => RpcError::method_not_found(method.name()),
@@ -261,10 +266,10 @@ impl Unable {
     }
 }
 
-/// The refusal of a question when no forwarded request is in flight.
+/// The error message for a question when no forwarded request is in flight.
 const NOBODY: &str = "nobody has called anything that this could belong to";
 
-/// The refusal of a question that could belong to several callers.
+/// The error message for a question that could belong to several callers.
 const UNKNOWN: &str = "several callers share this connection, and nothing says which of them is to be asked";
 
 /// The error code that the specification gives for a refusal by the user.
@@ -276,7 +281,7 @@ fn pong(version: ProtocolVersion, id: &Id) -> Bytes {
     frame.into()
 }
 
-/// Writes the reply to a question; the members of the answer become those of the result.
+/// Writes the reply to a question; the members of the answer become the members of the result.
 fn told(version: ProtocolVersion, id: &Id, answer: &RawJson) -> Bytes {
     let mut frame = Vec::new();
     write_result(&mut frame, version, id, |members| put_params(members, Some(answer)));

@@ -1,8 +1,8 @@
-//! Which resources does a server report on, and how are subscriptions restored on a new connection?
+//! How does a client subscribe to resources, and how are subscriptions restored on a new connection?
 //!
-//! A client of this era subscribes to each resource with a request of its own, and the server forgets the subscriptions
-//! when the connection ends. The client keeps what the application has subscribed to and what is watched, because both
-//! outlive the connection.
+//! In the handshake era a client subscribes to each resource with a separate request, and the server forgets the
+//! subscriptions when the connection ends. The client records the resources that the application has subscribed to and
+//! the resources that are watched, because both outlive the connection.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -18,16 +18,17 @@ use crate::client::wire::era_link::{Requester, WatchRequest};
 use crate::ground::error::{Error, Result};
 use crate::ground::mutex::Mutex;
 
-/// How long it may take to restore the state on a new connection.
+/// How long it may take to restore the log level and the subscriptions on a new connection.
 const MAX_RESTORING: Duration = Duration::from_secs(10);
 
-/// The maximum number of requests that are in flight at once while the state is restored.
+/// The maximum number of requests in flight at once while the log level and the subscriptions are restored.
 const RESTORED_AT_ONCE: usize = 32;
 
-/// How long the server may take to answer an unsubscribe.
+/// How long it may take to unsubscribe from the resources of a watch that was dropped.
 const UNSUBSCRIBING: Duration = Duration::from_secs(5);
 
-/// Has the server report changes until the connection ends. List changes are reported without a subscription.
+/// Subscribes to the resources of a watch, then waits until the connection ends. Changes of lists are reported without
+/// a subscription.
 pub(super) async fn subscribe(watch: WatchRequest<'_>) -> Result<()> {
     let WatchRequest { requester, filter, timeout, begun, over } = watch;
     requester.transport().listening().await;
@@ -40,15 +41,17 @@ pub(super) async fn subscribe(watch: WatchRequest<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The resources that a server is to report on.
+/// The resources whose changes the server should report.
 #[derive(Default)]
 pub(crate) struct Subscriptions(Mutex<Resources>);
 
 #[derive(Default)]
 struct Resources {
-    /// The resources that the application has subscribed to. They are subscribed to again on a new connection.
+    /// The resources that the application has subscribed to. [`restore`](Subscriptions::restore) subscribes to them
+    /// again on a new connection.
     asked: BTreeSet<String>,
-    /// The watched resources, with the number of their watchers. Each watcher subscribes again itself.
+    /// The watched resources, with the number of their watchers. Each watcher itself subscribes again on a new
+    /// connection.
     watched: HashMap<String, usize>,
 }
 
@@ -62,8 +65,9 @@ impl Subscriptions {
         }
     }
 
-    /// Restores the state of the old connection on a new one: sends `first`, then the subscriptions. If the server
-    /// refuses or does not answer, the connection is used without them.
+    /// Restores the state of the old connection on a new one: sends `first`, which sets the log level, and the
+    /// subscriptions. The requests run concurrently. If the server refuses one or does not answer in time, this is only
+    /// logged.
     pub(crate) async fn restore(&self, requester: impl Requester + Clone + 'static, first: Option<Request>) {
         let asked: Vec<_> =
             self.0.lock().asked.iter().map(|uri| Request::Subscribe(ResourceUri::new(uri))).collect();
@@ -90,15 +94,15 @@ impl Subscriptions {
     }
 }
 
-/// Guard of the resources that one watcher watches. When it is dropped, the client unsubscribes from those that are not
-/// needed otherwise.
+/// Guard of the resources that one watcher watches. When it is dropped, the client unsubscribes from the resources that
+/// neither the application nor another watcher needs.
 pub(crate) struct WatchGuard {
     subscriptions: Arc<Subscriptions>,
     resources: HashSet<String>,
     connection: Box<CurrentConnection>,
 }
 
-/// Returns the current connection, if it is of this era and can be used.
+/// Returns the current connection, if it is usable and of the handshake era.
 type CurrentConnection = dyn Fn() -> Option<Box<dyn Requester>> + Send + Sync;
 
 impl WatchGuard {

@@ -1,4 +1,5 @@
-//! Which changes has a watcher not seen yet? Each change is kept once, however often the server reported it.
+//! Which changes has a watcher not seen yet? Each unseen change is kept once, even if the server reports it several
+//! times.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -7,7 +8,7 @@ use toolway_protocol::Notification;
 use crate::client::notifications::subscribers::{Subscribers, Subscription, Unread};
 
 /// The maximum number of unread changes that are kept individually. A server may report many resources below a watched
-/// one; beyond this limit, the watched resource is reported in their place.
+/// one. Beyond this limit, a change of such a resource is recorded as a change of the watched resource.
 const MAX_UNREAD: usize = 1024;
 
 /// A change that the server has reported.
@@ -52,7 +53,8 @@ impl Unread for Backlog {
 }
 
 impl Backlog {
-    /// Records a change. Returns `false` if it is recorded already, or is not about anything that is watched.
+    /// Records the change that a notification reports. Returns `false` if the change is already recorded, or if the
+    /// notification is not about anything that is watched.
     fn put(&mut self, news: &Notification) -> bool {
         let change = match news {
             Notification::ToolsChanged(_) => Change::Tools,
@@ -78,7 +80,8 @@ impl Backlog {
         is_new
     }
 
-    /// The watched resource that a change is about. A server may also report resources below a watched one.
+    /// The watched resource to which a change of `uri` belongs: the same resource, or one with a URI that `uri` starts
+    /// with. A server may also report changes of resources below a watched one.
     fn about(&self, uri: &str) -> Option<&str> {
         match self.watched.get(uri) {
             Some(watched) => Some(watched),

@@ -1,6 +1,7 @@
-//! Who receives the server's notifications? Readers of the news, callbacks, and calls in flight.
+//! Which receivers get the server's notifications? Readers ([`News`]), watchers ([`Changes`]), callbacks, and calls in
+//! flight.
 //!
-//! The receivers outlive connections: they stay registered when the client reconnects.
+//! The receivers stay registered when the client reconnects.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -27,9 +28,10 @@ pub(crate) struct Notifications {
     closed: SetOnce<()>,
     calls: Mutex<HashMap<Id, Arc<Heard>>>,
     hooks: Hooks,
-    /// How often the tool list changed, or the client reconnected.
+    /// How often the tool list may have changed: after a notification, after a reconnect, or because a call was
+    /// refused.
     tools_changes: AtomicU64,
-    /// How often the client reconnected.
+    /// How often the client has reconnected.
     openings: watch::Sender<u64>,
 }
 
@@ -59,12 +61,12 @@ impl Notifications {
         self.closed.wait().await;
     }
 
-    /// Returns whether a hook or a reader wants the progress of calls that do not request it themselves.
+    /// Returns whether there is a hook or a reader for progress, so that every call should request it.
     pub(crate) fn want_progress(&self) -> bool {
         self.hooks.progress.is_some() || !self.readers.is_empty()
     }
 
-    /// Takes a notification; `bytes` is the length of its parameters on the wire.
+    /// Passes a notification to its receivers; `bytes` is the length of its parameters as they were received.
     pub(crate) fn take(&self, news: &Notification, bytes: usize) {
         match news {
             Notification::Progress(progress) => {
@@ -77,7 +79,7 @@ impl Notifications {
             }
             Notification::LogMessage(message) => call(self.hooks.log.as_ref(), message),
             Notification::ToolsChanged(_) => self.tools_changed(),
-            // The others go to readers and watchers only.
+            // All other notifications go to readers and watchers only.
             Notification::Initialized(_)
             | Notification::Cancelled(_)
             | Notification::PromptsChanged(_)
@@ -92,12 +94,12 @@ impl Notifications {
         self.readers.tell(news, bytes);
     }
 
-    /// Records that a tool list from before may be out of date.
+    /// Records that every tool list fetched so far may be out of date.
     pub(crate) fn tools_changed(&self) {
         self.tools_changes.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Records that the client has reconnected; the new connection knows nothing about the old one.
+    /// Records that the client has reconnected, and notifies the receivers of [`openings`](Self::openings).
     pub(crate) fn opened_again(&self) {
         self.openings.send_modify(|openings| *openings += 1);
     }
@@ -111,7 +113,7 @@ impl Notifications {
         self.tools_changes.load(Ordering::Acquire)
     }
 
-    /// Records the progress of one request until the guard is dropped.
+    /// Registers a request for progress notifications until the guard is dropped. `hook` is called with each of them.
     pub(crate) fn hear(self: &Arc<Self>, id: Id, hook: Option<Hook<Progress>>) -> Hearing {
         let heard = Arc::new(Heard { last: Mutex::new(Instant::now()), hook });
         self.calls.lock().insert(id.clone(), heard.clone());
@@ -125,13 +127,13 @@ impl Notifications {
     }
 }
 
-/// The time of the last progress of a request, and its hook.
+/// A request that receives progress: the time of the last notification, and the hook to call.
 pub(crate) struct Heard {
     last: Mutex<Instant>,
     hook: Option<Hook<Progress>>,
 }
 
-/// Guard of a request whose progress is recorded.
+/// Guard of a request that receives progress. Dropping it unregisters the request.
 pub(crate) struct Hearing {
     notifications: Arc<Notifications>,
     id: Id,
@@ -150,7 +152,7 @@ impl Drop for Hearing {
     }
 }
 
-/// Calls a hook. A panic is logged and otherwise ignored.
+/// Calls a hook. If the hook panics, the panic is logged and otherwise ignored.
 fn call<T>(hook: Option<&Hook<T>>, value: &T) {
     if let Some(hook) = hook
         && let Err(panic) = attempt(|| hook(value))

@@ -1,11 +1,11 @@
-//! The server's notifications and their receivers. Both outlive connections.
+//! The server's notifications and their receivers, which stay registered when the client reconnects.
 //!
 //! | file | question |
 //! |---|---|
-//! | `listeners.rs` | Who receives the server's notifications? |
+//! | `listeners.rs` | Which receivers get the server's notifications? |
 //! | `news.rs` | Which notifications has a reader not read yet? |
 //! | `changes.rs` | Which changes has a watcher not seen yet? |
-//! | `subscribers.rs` | How is each of many readers notified, and what is kept for readers that do not read? |
+//! | `subscribers.rs` | How is each of many readers notified, and what is kept for a slow reader? |
 
 pub(crate) mod changes;
 pub(crate) mod listeners;

@@ -1,4 +1,4 @@
-//! Which notifications has a reader not read yet? The number is limited, and the oldest are dropped first.
+//! Which notifications has a reader not read yet? Their number and size are limited; the oldest are dropped first.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -7,10 +7,11 @@ use toolway_protocol::Notification;
 
 use crate::client::notifications::subscribers::{Subscribers, Subscription, Unread};
 
-/// The maximum number of notifications that are kept for a reader.
+/// The maximum number of unread notifications that are kept for a reader.
 const MAX_UNREAD: usize = 1024;
 
-/// The maximum number of bytes that they may have.
+/// The maximum total size, in bytes, of the unread notifications that are kept for a reader. The newest notification is
+/// kept even if it is longer.
 const MAX_UNREAD_BYTES: usize = 4 << 20;
 
 /// The notifications of a server, in order. Made by [`Client::news`](crate::client::Client::news).
@@ -71,7 +72,7 @@ impl Readers {
         News(self.add(Backlog::default()))
     }
 
-    /// Passes a notification to every reader; `bytes` is the length of its parameters on the wire.
+    /// Passes a notification to every reader; `bytes` is the length of its parameters as they were received.
     pub(super) fn tell(&self, news: &Notification, bytes: usize) {
         self.put(|unread| {
             unread.put(news.clone(), bytes);

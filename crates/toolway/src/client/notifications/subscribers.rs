@@ -1,5 +1,5 @@
-//! How is each of many readers notified, and what is kept for readers that do not read? Each reader has a queue, which
-//! is dropped with it.
+//! How is each of many readers notified, and what is kept for a slow reader? Each reader has a queue of unread items,
+//! which is dropped with the reader.
 
 use std::sync::{Arc, Weak};
 
@@ -16,7 +16,7 @@ pub(super) trait Unread {
     fn take(&mut self) -> Option<Self::Item>;
 }
 
-/// All readers. A reader that was dropped is removed.
+/// All readers. A reader that was dropped is removed when the next reader is added.
 pub(super) struct Subscribers<U>(Mutex<Vec<Weak<Queue<U>>>>);
 
 /// One reader.
@@ -53,7 +53,8 @@ impl<U> Subscribers<U> {
         self.0.lock().iter().all(|reader| reader.strong_count() == 0)
     }
 
-    /// Updates every reader; `put` returns whether there is something new to read.
+    /// Calls `put` with the unread items of every reader. If `put` returns `true`, there is a new item and the reader
+    /// is woken.
     pub(super) fn put(&self, put: impl Fn(&mut U) -> bool) {
         for reader in self.0.lock().iter().filter_map(Weak::upgrade) {
             let is_new = put(&mut reader.state.lock().unread);
@@ -97,7 +98,7 @@ impl<U: Unread> Subscription<U> {
 }
 
 impl<U> Subscription<U> {
-    /// Gives access to the unread items.
+    /// Calls `look` with the unread items, without removing any.
     pub(super) fn unread<T>(&self, look: impl FnOnce(&U) -> T) -> T {
         look(&self.0.state.lock().unread)
     }

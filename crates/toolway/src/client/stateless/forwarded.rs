@@ -1,4 +1,4 @@
-//! What does a request return that was forwarded for another caller?
+//! What does a forwarded request return? The result, or the questions for the caller.
 
 use toolway_protocol::{Method, RawJson};
 

@@ -1,4 +1,4 @@
-//! How does a request of the stateless era describe itself, and what does the server say about itself?
+//! How does a request of the stateless era describe itself, and how does the server describe itself?
 
 use toolway_protocol::capability::Settings;
 use toolway_protocol::era::Envelope;
@@ -20,7 +20,8 @@ use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
 
-/// Writes the requests to one server, each with an envelope that describes it.
+/// Writes the requests to one server. Each request has an envelope: the members of `_meta` that describe the client and
+/// the request.
 #[derive(Debug)]
 pub(crate) struct StatelessLink {
     pub(super) version: ProtocolVersion,
@@ -73,7 +74,7 @@ impl EraLink for StatelessLink {
         Ok(self.outgoing(frame, id, request.method(), name))
     }
 
-    /// Sends `server/discover`, because this era does not have `ping`.
+    /// Writes `server/discover`, because the stateless era does not have `ping`.
     fn ping(&self, id: Id) -> Outgoing {
         let mut frame = Vec::new();
         write_bare(&mut frame, &id, &Method::Discover, &self.envelope);
@@ -113,7 +114,8 @@ impl EraLink for StatelessLink {
     }
 }
 
-/// Writes parameters that the caller gave as JSON. The envelope and the caller's own members go into `_meta`.
+/// Writes parameters that the caller gave as JSON. The envelope goes into `_meta`, together with the caller's own
+/// members of `_meta` whose names are not reserved.
 fn put_with_meta(
     members: &mut Members<'_, '_>,
     params: Option<&RawJson>,
@@ -131,14 +133,16 @@ fn put_with_meta(
     });
 }
 
-/// The name of what a request with JSON parameters is about, if its method defines a member for it.
+/// Returns the name of the tool, prompt or resource that a request with JSON parameters is about, if its method has a
+/// parameter for a name.
 fn name_of(request: &Request) -> Option<String> {
     let Request::Other(method, Some(params)) = request else { return None };
     let params: serde_json::Value = params.decode().ok()?;
     params[method.facts()?.name_member?].as_str().map(str::to_owned)
 }
 
-/// The facts that the server stated about itself. A malformed identity is ignored, because it is for display only.
+/// Returns the facts that the server stated about itself. A malformed name or version is ignored, because both are for
+/// display only.
 pub(crate) fn facts(discovered: Discovered) -> ServerFacts {
     let info = discovered.meta.and_then(|mut meta| meta.remove(Key::ServerInfo.name()));
     ServerFacts {

@@ -1,5 +1,5 @@
-//! How does a server of this era report changes? A request subscribes to them, and stays open for as long as they are
-//! reported.
+//! How does a server of the stateless era report changes? The client subscribes with one request, which stays open for
+//! as long as the subscription lasts.
 
 use toolway_protocol::capability::Settings;
 use toolway_protocol::meta::Key;
@@ -10,11 +10,11 @@ use toolway_protocol::{Id, Notification, Request};
 use crate::client::wire::era_link::WatchRequest;
 use crate::ground::error::Result;
 
-/// Has the server report changes until the connection ends or the server ends the subscription.
+/// Subscribes to changes, then waits until the connection ends or the server ends the subscription.
 pub(super) async fn listen(watch: WatchRequest<'_>) -> Result<()> {
     let WatchRequest { requester, filter, begun, over, .. } = watch;
     if *filter == SubscriptionFilter::new() {
-        // The filter is empty: this server reports none of the changes.
+        // The filter is empty: the server cannot report any of the changes.
         begun();
         over.await;
         return Ok(());
@@ -31,7 +31,7 @@ pub(super) async fn listen(watch: WatchRequest<'_>) -> Result<()> {
                 break;
             }
         }
-        // The rest of the notifications is not needed here.
+        // The other notifications are not needed here.
         drop(news);
         std::future::pending::<()>().await;
     };
@@ -42,7 +42,7 @@ pub(super) async fn listen(watch: WatchRequest<'_>) -> Result<()> {
     }
 }
 
-/// Returns whether a notification belongs to this subscription.
+/// Returns whether a notification with this `_meta` belongs to the subscription `id`.
 fn is_of(meta: Option<&Settings>, id: &Id) -> bool {
     let named = meta.and_then(|meta| meta.get(Key::SubscriptionId.name()));
     named.is_some_and(|named| match id {

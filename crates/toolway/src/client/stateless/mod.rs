@@ -2,11 +2,11 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `link.rs` | How does a request describe itself, and what does the server say about itself? |
+//! | `link.rs` | How does a request describe itself, and how does the server describe itself? |
 //! | `opening.rs` | How is a connection opened? |
 //! | `listen.rs` | How does a server report changes? |
-//! | `rounds.rs` | How does a request continue when the server has questions about it? |
-//! | `forwarded.rs` | What does a request return that was forwarded for another caller? Only with the feature `server`. |
+//! | `rounds.rs` | What happens when the server asks questions about a request? |
+//! | `forwarded.rs` | What does a forwarded request return? Only with the feature `server`. |
 
 #[cfg(feature = "server")]
 mod forwarded;

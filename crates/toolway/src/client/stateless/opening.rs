@@ -18,11 +18,12 @@ use crate::ground::error::{Error, ErrorKind, Result};
 #[expect(clippy::large_enum_variant, reason = "it is looked at once, and gone")]
 pub(crate) enum ProbeOutcome {
     Opened(StatelessLink, ServerFacts),
-    /// The server requires a handshake. Contains the error that it sent, if it did not stay silent.
+    /// The server requires a handshake. Contains the error with which it refused the probe; `None` if it did not answer
+    /// or sent no error.
     Older(Option<Error>),
 }
 
-/// Opens a connection of this era, without a fallback to the other.
+/// Opens a connection of the stateless era, without a fallback to the handshake era.
 pub(crate) async fn open(opening: &Opening<'_>, version: ProtocolVersion) -> Result<OpenConnection> {
     let reached = opening.reach().await?;
     match probe(opening, &*reached.0, version, None).await? {
@@ -39,15 +40,16 @@ pub(crate) fn opened(
     OpenConnection { transport, inbox, era: Box::new(link), server }
 }
 
-/// Asks which revisions the server supports. With `patience`, a server that is silent for that long counts as one of
-/// the handshake era.
+/// Asks which revisions the server supports. If `patience` is set, a server that does not answer in that time counts as
+/// one of the handshake era.
 pub(crate) async fn probe(
     opening: &Opening<'_>,
     transport: &dyn Transport,
     mut version: ProtocolVersion,
     patience: Option<Duration>,
 ) -> Result<ProbeOutcome> {
-    // The revision is corrected once. If the server also refuses the revision that it proposed itself, the probe fails.
+    // If the server refuses the revision and proposes another, the probe is repeated once with the proposed revision.
+    // If the server refuses that too, the probe fails.
     for attempt in 0..2 {
         let link = |version| StatelessLink::new(version, opening.answers, opening.info.clone());
         let asking = opening.in_time(exchange(transport, link(version).ping(opening.id())));
@@ -83,9 +85,9 @@ pub(crate) async fn probe(
     Err(incompatible())
 }
 
-/// The verdict of a failed probe about the server; `None` if the error may have another cause.
+/// Returns what the error of a probe or handshake tells about the era of the server; `None` if it tells nothing.
 pub(crate) fn verdict(error: &Error) -> Option<Verdict> {
-    // With these statuses the request was refused before it was looked at, so they tell nothing about the era.
+    // With these statuses the request was refused before it was read, so they tell nothing about the era.
     if let Some(401 | 403 | 407 | 408 | 425 | 429 | 502..=504) = error.http_status() {
         return None;
     }

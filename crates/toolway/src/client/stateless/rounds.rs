@@ -1,5 +1,5 @@
-//! How does a request continue when the server has questions about it? It is sent again with the answers, for a limited
-//! number of rounds.
+//! What happens when the server asks questions about a request? The client answers them and sends the request again,
+//! with the answers. Each time that a request is sent is called a *round*; the number of rounds is limited.
 
 use std::time::Duration;
 
@@ -14,17 +14,19 @@ use crate::client::answer::answers::{Answers, MAX_ASKED, Place, Unable, check};
 use crate::client::wire::terms::{Course, Reply};
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// How often one request is sent again. The limit stops a server that keeps asking.
+/// The maximum number of times that one request is sent again. The limit protects the client from a server that keeps
+/// asking.
 const MAX_ROUNDS: u32 = 10;
 
-/// The wait before a request is sent again to a server that asked nothing. It doubles each time.
+/// The first wait before a request is sent again if the server required another round without a question. The wait
+/// doubles each time.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 
-/// The longest such wait.
+/// The longest wait before a request is sent again.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// Takes what the server sent for a request. If the server asks something, collects the answers and prepares the next
-/// round; otherwise returns the result unchanged.
+/// Handles the result of a request. If the server asks questions, the returned future answers them and prepares the
+/// next round; otherwise the result is returned unchanged.
 pub(super) fn complete<'l>(
     version: ProtocolVersion,
     answers: &'l Answers,
@@ -45,14 +47,15 @@ pub(super) fn complete<'l>(
         let mut rounds = Rounds::default();
         rounds.request_state = required.request_state;
         if questions.is_empty() {
-            // The server is busy, and keeps its state of the work in the request state that is sent back.
+            // The server has not finished its work. It keeps the state of the work in the request state, which the
+            // client sends back.
             sleep(MAX_WAIT.min(FIRST_WAIT.saturating_mul(1 << course.waits.min(16)))).await;
             course.waits += 1;
         } else {
             rounds.input_responses = Some(answer(version, answers, &method, questions).await?);
         }
         let mut request = course.request().clone();
-        // Only requests that have `rounds` can be answered with questions.
+        // `read` accepts questions only for methods whose requests have `rounds`.
         if let Some(own) = request.rounds_mut() {
             *own = rounds;
         }
@@ -61,7 +64,8 @@ pub(super) fn complete<'l>(
     })))
 }
 
-/// Returns the input that is still required, or `None` if the result is complete. A result without a type is complete.
+/// Returns the input that the server still requires, or `None` if the result is complete. A result without `resultType`
+/// is complete.
 pub(super) fn read(result: &RawJson, method: &Method) -> Result<Option<InputRequired>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]

@@ -7,11 +7,11 @@ use crate::ground::jitter::fraction;
 /// The upper limit of the first wait. The limit doubles with each attempt.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 
-/// The highest limit of a wait.
+/// The upper limit of every wait.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// Returns a random wait between zero and a limit that doubles with each attempt, plus `at_least`. The wait is random
-/// so that clients that lost the same server do not all reconnect at the same moment.
+/// Returns `at_least` plus a random time between zero and a limit that doubles with each attempt. The time is random so
+/// that clients that lost the same server do not all reconnect at the same moment.
 pub(crate) fn backoff(attempt: u32, at_least: Option<Duration>) -> Duration {
     let limit = MAX_WAIT.min(FIRST_WAIT.saturating_mul(1 << attempt.min(16)));
     at_least.unwrap_or_default() + limit.mul_f64(fraction())

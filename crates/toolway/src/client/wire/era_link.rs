@@ -16,18 +16,19 @@ use crate::client::wire::transport::Transport;
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 
-/// Writes the requests of one connection and knows what its server remembers. Chosen once, when the connection is
-/// opened.
+/// The part of a connection that depends on the era: how requests are written and what the server remembers. The
+/// implementation is chosen once, when the connection is opened.
 ///
-/// Methods with a default implementation do something in one era only.
+/// A method with a default implementation is overridden in one era only.
 pub(crate) trait EraLink: ForwardLink + Send + Sync {
     fn version(&self) -> ProtocolVersion;
 
-    /// Writes a request in its current round.
+    /// Writes a request. If the server has asked about it, the request contains the answers.
     ///
     /// # Errors
     ///
-    /// When the server has asked about the request, and this era has no way to send the answers.
+    /// When the server has asked about the request in the stateless era, and this connection is of the handshake era,
+    /// which cannot send the answers.
     fn request(&self, id: Id, course: &Course<'_>, terms: &Terms) -> Result<Outgoing>;
 
     /// Writes the request that checks whether the server responds.
@@ -35,11 +36,11 @@ pub(crate) trait EraLink: ForwardLink + Send + Sync {
 
     fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing;
 
-    /// Has the server report changes for as long as the connection lasts.
+    /// Subscribes to changes, then waits until the connection or the subscription ends.
     fn watch<'w>(&'w self, watch: WatchRequest<'w>) -> BoxFuture<'w, Result<()>>;
 
-    /// Takes what the server sent for a request: the result, or questions to answer before the request is sent again.
-    /// Dropping the future also drops the questions.
+    /// Handles the server's reply to a request: the result, or questions to answer before the request is sent again.
+    /// Dropping the future in [`Reply::Asks`] stops answering the questions.
     fn complete<'l>(&'l self, _course: &'l mut Course<'_>, result: RawJson) -> Result<Reply<'l, ()>> {
         Ok(Reply::Complete(result))
     }
@@ -47,53 +48,58 @@ pub(crate) trait EraLink: ForwardLink + Send + Sync {
     /// Sets the log level of later requests.
     fn set_log_level(&self, _level: LogLevel) {}
 
-    /// The log level that requests carry now, in an era in which requests carry one.
+    /// The log level that each request carries now. `None` in the handshake era, in which requests do not carry it.
     fn log_level(&self) -> Option<LogLevel> {
         None
     }
 
-    /// The request that sets the log level, if the server remembers it.
+    /// The request that sets the log level on the server. `None` in the stateless era, in which the server does not
+    /// remember it.
     fn log_level_request(&self, _level: LogLevel) -> Option<Request> {
         None
     }
 
-    /// Returns whether tool arguments are also sent in headers, on transports that have headers.
+    /// Returns whether tools can require that arguments are also sent in headers, on transports that have headers.
     fn mirrors_arguments(&self) -> bool {
         false
     }
 
-    /// Returns whether each list says how long it is valid. If not, a list is valid until the server reports a change.
+    /// Returns whether each list states how long it is valid. If it does not, a list is valid until the server reports
+    /// a change.
     fn lists_expire(&self) -> bool {
         false
     }
 
-    /// Records the caller of a request that the connection is about to send and that the server may ask about.
+    /// Records the caller of a request before the request is sent. Called only for requests about which the server may
+    /// ask.
     fn note_caller(&self, _caller: Option<&Arc<dyn Caller>>) {}
 
-    /// Returns whether a question is being answered that may hold up this request, which was sent at `sent`.
+    /// Returns whether the server may be waiting for an answer to a question before it replies to this request, which
+    /// was sent at `sent`.
     fn is_asked_about(&self, _request: &Id, _sent: Instant) -> bool {
         false
     }
 
-    /// Returns whether each resource is subscribed to with a request of its own, which the server remembers.
+    /// Returns whether the client subscribes to each resource with a separate request, and the server remembers the
+    /// subscriptions.
     fn has_subscriptions(&self) -> bool {
         false
     }
 }
 
-/// The parts that an era needs to have a server report changes.
+/// The arguments of [`EraLink::watch`].
 pub(crate) struct WatchRequest<'w> {
     pub(crate) requester: &'w dyn Requester,
     pub(crate) filter: &'w SubscriptionFilter,
-    /// How long the server may take to answer a request.
+    /// How long the server may take to answer a subscribe request.
     pub(crate) timeout: Option<Duration>,
-    /// Called once the server reports changes.
+    /// Called when the subscription has begun.
     pub(crate) begun: Box<dyn FnOnce() + Send + 'w>,
     /// Completes when the connection has ended or was replaced.
     pub(crate) over: BoxFuture<'w, ()>,
 }
 
-/// A connection, for requests that an era makes itself.
+/// A connection, as seen by the code of an era that sends requests of its own.
 pub(crate) trait Requester: Send + Sync {
     fn next_id(&self) -> Id;
 

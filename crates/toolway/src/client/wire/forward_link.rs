@@ -6,10 +6,10 @@ use crate::client::answer::forwarded::Questions;
 use crate::client::wire::terms::Reply;
 use crate::ground::error::Result;
 
-/// The part of an era that handles requests forwarded for another caller.
+/// The part of an [`EraLink`](crate::client::wire::era_link::EraLink) that handles forwarded requests.
 pub(crate) trait ForwardLink {
-    /// Takes what the server sent for such a request: the result, or the questions for the caller. Questions that the
-    /// application answers itself are answered here.
+    /// Handles the server's reply to a forwarded request: the result, or the questions for the caller. Questions that
+    /// the application answers itself are answered here.
     fn forwarded<'l>(&'l self, _method: &'l Method, result: RawJson) -> Result<Reply<'l, Questions>> {
         Ok(Reply::Complete(result))
     }

@@ -36,31 +36,34 @@ use crate::ground::future::BoxFuture;
 pub struct Inbox {
     pub(crate) notifications: Arc<Notifications>,
     pub(crate) calls: Arc<OpenCalls>,
-    /// Set in the era in which servers send requests.
+    /// The handler of the server's requests. Set only in the handshake era; in the stateless era servers do not send
+    /// requests.
     handler: Arc<OnceLock<Arc<dyn RequestHandler>>>,
-    /// The client's request on whose stream the messages arrive.
+    /// The client's request on whose stream the messages arrive; `None` if the stream is shared.
     during: Option<Id>,
     /// The maximum length of a message in bytes.
     pub(crate) max_message: usize,
 }
 
-/// Answers the requests of a server, in the era in which servers send them.
+/// Answers the requests of a server. Needed only in the handshake era, in which servers send requests.
 pub(crate) trait RequestHandler: Send + Sync {
-    /// Decides how a request of the server is answered; `during` is the client's request on whose stream it arrived.
+    /// Decides how a request of the server is answered; `during` is the client's request on whose stream the server's
+    /// request arrived.
     fn answer(&self, id: &Id, method: &Method, params: &Params, during: Option<&Id>) -> Option<Answering>;
 
     /// Stops answering a request that the server has cancelled.
     fn cancel(&self, cancelled: &Cancelled);
 
-    /// The caller that a message about one of the client's requests is for.
+    /// The caller that a message belongs to, if it can be determined; `during` is the client's request on whose stream
+    /// the message arrived.
     fn caller(&self, during: Option<&Id>) -> Option<Arc<dyn Caller>>;
 }
 
-/// The maximum number of questions that may wait for answers at once when they go to the callers of forwarded requests.
+/// The maximum number of questions that may wait at once for answers of the callers of forwarded requests.
 pub(crate) const MAX_PASSED: usize = 1024;
 
-/// The maximum number of answers that a transport may work on: one for each question, and some that the server does not
-/// read.
+/// The maximum number of answers that a transport may work on at once: one for each question, and some that are ready
+/// but that the server has not read yet.
 pub(crate) const MAX_ANSWERING: usize = 1088;
 const _: () = assert!(MAX_ANSWERING > MAX_PASSED, "each question has an answer");
 
@@ -69,14 +72,14 @@ const _: () = assert!(MAX_ANSWERING > MAX_PASSED, "each question has an answer")
 pub enum Answering {
     /// The answer is ready.
     Now(Bytes),
-    /// The answer is produced while this is awaited, for example by asking the user. It is `None` if the server cancels
-    /// its question; then nothing is sent.
+    /// The answer is produced while the future is awaited, for example by asking the user. The future returns `None` if
+    /// the server cancels its question; then nothing must be sent.
     Later(BoxFuture<'static, Option<Bytes>>),
 }
 
 impl Answering {
-    /// Waits for the frame to send. Returns `None` if the server cancels its question. Dropping the future stops
-    /// whatever produces the answer.
+    /// Waits for the frame to send. Returns `None` if the server cancels its question. Dropping the future stops the
+    /// work on the answer.
     pub async fn frame(self) -> Option<Bytes> {
         match self {
             Self::Now(frame) => Some(frame),
@@ -105,18 +108,19 @@ impl Inbox {
         Self { notifications, calls: Arc::default(), handler: Arc::default(), during: None, max_message }
     }
 
-    /// Sets the handler of the server's requests. Until then the server cannot send requests.
+    /// Sets the handler of the server's requests. Until a handler is set, [`answer`](Self::answer) returns `None`.
     pub(crate) fn answer_with(&self, handler: Arc<dyn RequestHandler>) {
         let _ = self.handler.set(handler);
     }
 
-    /// Returns an inbox for the messages that arrive on the stream of one request, and so belong to it. A transport
-    /// uses it where each reply has a stream of its own.
+    /// Returns an inbox for the messages that arrive on the stream of one request and so belong to this request. For
+    /// transports on which each reply has its own stream.
     pub fn during(&self, request: &Id) -> Self {
         Self { during: Some(request.clone()), ..self.clone() }
     }
 
-    /// Takes a message of the server. Ignores messages that are not notifications or cannot be decoded.
+    /// Takes a message of the server and passes it on if it is a notification. Ignores other messages, and messages
+    /// that cannot be decoded.
     pub fn take(&self, message: &Message) {
         let Message::Notification { method, params } = message else { return };
         let Ok(Some(news)) = Notification::decode(method, params) else { return };
@@ -149,8 +153,8 @@ impl Inbox {
         self.notifications.take(&news, params.text().map_or(0, |text| text.as_bytes().len()));
     }
 
-    /// Takes a request of the server and returns how it is answered. Returns `None` for messages that are not requests,
-    /// and in the era in which servers do not send requests (stateless).
+    /// Takes a message of the server and returns the answer if it is a request. Returns `None` for other messages, and
+    /// in the stateless era, in which servers do not send requests.
     ///
     /// The number of questions that wait for an answer is limited: further questions are refused at once.
     pub fn answer(&self, message: &Message) -> Option<Answering> {
@@ -165,8 +169,8 @@ impl Inbox {
     }
 }
 
-/// Returns the answer, or an error in its place if the answer is longer than a message may be: the server waits for one
-/// of them.
+/// Returns the answer. If it is longer than `max` bytes, returns an error frame instead, because the server waits for a
+/// reply.
 fn fitting(frame: Bytes, id: &Id, max: usize) -> Bytes {
     let size = frame.len();
     if size <= max {

@@ -1,5 +1,5 @@
-//! What carries messages to a server, and how is a server located? `pipe/`, `process/` and `http/` implement the
-//! traits.
+//! What carries messages to a server, and how is a server located? This folder defines the traits of transports and
+//! eras. `pipe/`, `process/` and `http/` implement the transports, `handshake/` and `stateless/` the eras.
 //!
 //! | file | question |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | `opening.rs` | What does an era need to open a connection, and what does it return? |
 //! | `era_link.rs` | What does an era decide about the requests of a connection? |
 //! | `forward_link.rs`, `no_forward_link.rs` | What does an era decide about requests that are forwarded for another caller? |
-//! | `terms.rs` | Which settings and which progress does one request have, in either era? |
+//! | `terms.rs` | Which settings and which state does a single request have, in either era? |
 //! | `backoff.rs` | How long does a client wait before it retries? |
 
 pub(crate) mod backoff;

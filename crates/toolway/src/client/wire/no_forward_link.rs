@@ -1,6 +1,6 @@
-//! Replaces `forward_link.rs` in a build without the feature `server`: no request is forwarded for another caller.
+//! Replaces `forward_link.rs` in a build without the feature `server`, in which requests are not forwarded.
 
-/// Empty, as nothing is forwarded.
+/// An empty trait that every type implements.
 pub(crate) trait ForwardLink {}
 
 impl<T> ForwardLink for T {}

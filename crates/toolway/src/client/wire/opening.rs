@@ -31,10 +31,10 @@ pub(crate) struct Opening<'o> {
     pub(crate) deadline: Instant,
 }
 
-/// A transport on which nothing was sent yet, and its inbox.
+/// A transport over which nothing was sent yet, and its inbox.
 pub(crate) type FreshTransport = (Box<dyn Transport>, Inbox);
 
-/// A connection that was opened.
+/// An open connection.
 pub(crate) struct OpenConnection {
     pub(crate) transport: Box<dyn Transport>,
     pub(crate) inbox: Inbox,
@@ -59,8 +59,8 @@ impl Opening<'_> {
         Ok((transport, inbox))
     }
 
-    /// Waits for `asking` until the deadline. The transport still exists when this times out, so that the caller can
-    /// add its diagnosis to the error.
+    /// Waits for `asking` until the deadline. The transport still exists after a timeout, so that the code that opens
+    /// the connection can add the transport's diagnosis to the error.
     pub(crate) async fn in_time<T>(&self, asking: impl Future<Output = Result<T>>) -> Result<T> {
         timeout_at(self.deadline, asking).await.unwrap_or_else(|_| {
             let message = format!("nothing came within {:?}", self.connect_timeout);

@@ -1,4 +1,4 @@
-//! What does a transport know about a message that it sends, and how are its parameters written?
+//! What does a transport know about a message that it sends, and how are the parameters of a message written?
 
 use std::fmt;
 
@@ -9,11 +9,12 @@ use toolway_protocol::json::Members;
 use toolway_protocol::jsonrpc::write_error;
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
 
-/// A frame to send, with what a transport may need to know about it without parsing it.
+/// A frame to send, with the facts that a transport may need without parsing the frame.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Outgoing {
-    /// The frame: one JSON-RPC message, without line breaks.
+    /// The frame: one JSON-RPC message. If the caller gave JSON with line breaks between its tokens, the frame contains
+    /// them too. A transport that sends lines must replace them with spaces.
     pub frame: Bytes,
     /// The id of the request. Notifications have none and get no reply.
     pub id: Option<Id>,
@@ -23,8 +24,8 @@ pub struct Outgoing {
     pub name: Option<String>,
     /// The revision of the connection; `None` while a handshake negotiates it.
     pub version: Option<ProtocolVersion>,
-    /// Headers of this request alone, for transports that have headers: those of the caller, and tool arguments that
-    /// are sent in headers. Names and values are sent as they are.
+    /// Headers of this request only, for transports that have headers: the headers that the caller has set, and tool
+    /// arguments that are sent in headers. Names and values are sent as they are.
     pub headers: Vec<(String, String)>,
 }
 
@@ -71,8 +72,8 @@ pub(crate) fn put_params(members: &mut Members<'_, '_>, params: Option<&RawJson>
     }
 }
 
-/// Separates the caller's `_meta` from the parameters. An object has `_meta` only once, and the client adds members of
-/// its own to it.
+/// Separates the caller's `_meta` from the parameters. The client adds its own members to `_meta`, and an object may
+/// have only one `_meta`.
 pub(crate) fn split_meta(params: Option<&RawJson>) -> (Option<RawJson>, Settings) {
     match params.and_then(|params| params.decode().ok()) {
         Some(Value::Object(mut members)) if members.contains_key("_meta") => {

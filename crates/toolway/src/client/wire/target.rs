@@ -13,16 +13,16 @@ pub trait Connector: Send + Sync + 'static {
     /// Opens a transport. Sends nothing to the server yet.
     fn reach(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>>;
 
-    /// The name of the server for people, such as a URL or a command line. It contains no secrets.
+    /// The name of the server, for display, such as a URL or a command line. It must not contain secrets.
     fn name(&self) -> String;
 
-    /// Returns whether more than one transport can be opened.
+    /// Returns whether `reach` can be called again after a transport was lost.
     fn is_lasting(&self) -> bool {
         true
     }
 
-    /// A key that identifies this server, for what is [remembered](crate::client::EraCache) about it; `None` if nothing
-    /// is to be remembered. It is never shown.
+    /// The key of this server in an [`EraCache`](crate::client::EraCache); `None` if the era of the server is not to be
+    /// remembered. The key is never shown, so it may contain secrets.
     fn key(&self) -> Option<String> {
         self.is_lasting().then(|| self.name())
     }
@@ -33,7 +33,7 @@ pub trait Connector: Send + Sync + 'static {
 pub struct Target(Arc<dyn Connector>);
 
 impl Target {
-    /// A server that `connector` connects to.
+    /// Creates the location of the server that `connector` connects to.
     pub fn new(connector: impl Connector) -> Self {
         Self(Arc::new(connector))
     }
@@ -65,7 +65,7 @@ impl IntoTarget for Target {
     }
 }
 
-/// A transport can be used once: a client that loses it cannot reconnect.
+/// A transport can be used only once: a client that loses it cannot reconnect.
 impl<T: Transport> IntoTarget for T {
     fn into_target(self) -> Result<Target> {
         let transport: Box<dyn Transport> = Box::new(self);

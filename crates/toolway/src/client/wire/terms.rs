@@ -1,4 +1,4 @@
-//! Which settings does one request have, how far has it come, and what did the server send for it, in either era?
+//! Which settings and which state does a single request have, and what can the server reply, in either era?
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::client::notifications::listeners::Hook;
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 
-/// The settings of one request, for all its rounds.
+/// The settings of one request. They stay the same if the request is sent again.
 #[derive(Clone)]
 pub(crate) struct Terms {
     /// How long the server may be silent about the request.
@@ -43,16 +43,17 @@ impl Terms {
     }
 }
 
-/// The state of a request that the server may have questions about. Questions and answers survive a lost connection: if
-/// the request started again from the beginning, the server would repeat work that it has done.
+/// The state of a request about which the server may ask questions. If it asks, the request is sent again with the
+/// answers; each time that the request is sent is a *round*. The state survives a lost connection: if the request
+/// started again from the first round, the server would repeat work that it has already done.
 pub(crate) struct Course<'r> {
     first: &'r Request,
-    /// The request to send next, once the server has asked.
+    /// The request of the current round, with the answers; `None` in the first round.
     again: Option<Request>,
     pub(crate) round: u32,
-    /// How often the server sent neither questions nor a result.
+    /// How often the server required another round without a question.
     pub(crate) waits: u32,
-    /// The log level of all rounds, in an era in which requests carry one.
+    /// The log level that the request carries, in the stateless era.
     pub(crate) log_level: Option<LogLevel>,
 }
 
@@ -61,12 +62,12 @@ impl<'r> Course<'r> {
         Self { first, again: None, round: 0, waits: 0, log_level: None }
     }
 
-    /// Returns whether the server has worked on the request.
+    /// Returns whether the request is past its first round, so that the server has already worked on it.
     pub(crate) fn has_begun(&self) -> bool {
         self.again.is_some()
     }
 
-    /// The request as it is sent in this round.
+    /// The request of the current round.
     pub(crate) fn request(&self) -> &Request {
         self.again.as_ref().unwrap_or(self.first)
     }
@@ -81,6 +82,6 @@ impl<'r> Course<'r> {
 pub(crate) enum Reply<'l, T> {
     /// The result, unchanged.
     Complete(RawJson),
-    /// Questions. Those that are for the application are answered while this is awaited.
+    /// The server asks questions. The questions for the application are answered while the future is awaited.
     Asks(BoxFuture<'l, Result<T>>),
 }

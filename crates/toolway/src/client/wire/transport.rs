@@ -7,7 +7,8 @@ use crate::client::wire::outgoing::Outgoing;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
-/// Carries messages to one server and returns the replies. Dropping it ends everything that it has started.
+/// Carries messages to one server and returns the replies. Dropping a transport ends everything that it has started,
+/// such as tasks and processes.
 pub trait Transport: Send + Sync + 'static {
     /// Sends a message and waits for the reply, if the message gets one.
     fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<Option<Message>>>;
@@ -22,7 +23,7 @@ pub trait Transport: Send + Sync + 'static {
         true
     }
 
-    /// Waits until messages can no longer be sent.
+    /// Waits until messages can no longer be sent. Waits forever if the transport cannot detect that.
     fn lost(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::pending())
     }
@@ -33,7 +34,7 @@ pub trait Transport: Send + Sync + 'static {
         Box::pin(std::future::ready(()))
     }
 
-    /// Returns whether messages have headers. If not, the transport ignores the headers of [`Outgoing`].
+    /// Returns whether messages have headers. A transport without headers ignores the headers of [`Outgoing`].
     fn has_headers(&self) -> bool {
         false
     }
@@ -49,27 +50,28 @@ pub trait Transport: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Sets the maximum length of a message in bytes, in both directions, and returns the limit that applies: a
-    /// transport with a limit of its own keeps it. Called once, before anything is sent. The client itself sends
-    /// nothing longer. If a reply is longer, the transport fails the call with [`ErrorKind::TooLarge`].
+    /// Sets the maximum length of a message in bytes, in both directions. Returns the limit that applies: a transport
+    /// that was configured with its own limit returns that one. Called once, before anything is sent. The client does
+    /// not send longer messages. If a reply is longer, the transport must fail the call with [`ErrorKind::TooLarge`].
     fn use_max_message(&self, bytes: usize) -> usize {
         bytes
     }
 
     /// Returns whether dropping the future of [`carry`](Self::carry) tells the server that the request is cancelled. If
-    /// not, the client sends a cancel notification.
+    /// it does not, the client sends a cancel notification.
     fn cancels_by_dropping(&self, version: ProtocolVersion) -> bool {
         let _ = version;
         false
     }
 
-    /// A text for people that may explain why the server does not answer: that it is running, what it wrote to its
-    /// stderr, that it printed lines that are not messages. `None` if nothing is known.
+    /// A text for users that may explain why the server does not answer. It may say whether the server process is
+    /// running, what the process wrote to stderr, and whether it printed lines that are not messages. `None` if nothing
+    /// is known.
     fn diagnosis(&self) -> Option<String> {
         None
     }
 
-    /// Ends the connection and waits until the server knows. Nothing is sent afterwards.
+    /// Ends the connection and waits until the server was told. Nothing is sent afterwards.
     fn close(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(std::future::ready(Ok(())))
     }
