@@ -1,7 +1,8 @@
 //! Arguments that are mirrored in headers: which arguments are they, and do headers and body agree?
 //!
 //! A tool's author may mark a property of the input schema with `x-mcp-header`, so that proxies can route by the
-//! argument. The client sends it as `Mcp-Param-{Name}`; the server compares it with the body.
+//! argument. The client sends the argument also as the header `Mcp-Param-{Name}`, and the server compares the header
+//! with the body.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +13,7 @@ use super::header::{DIFFERS, Mirrored, decode, encode, mismatch};
 use crate::json::RawJson;
 use crate::jsonrpc::RpcError;
 
-/// The marked arguments of one tool.
+/// The arguments of one tool that are marked with `x-mcp-header`.
 ///
 /// ```
 /// use toolway_protocol::{RawJson, http::param::ParamHeaders};
@@ -35,7 +36,8 @@ struct Marked {
     path: Vec<String>,
 }
 
-/// The reason why a mark is not allowed. A client must not use such a tool, and a server must not offer it.
+/// The reason why an `x-mcp-header` mark is not allowed. A client must not use a tool with such a mark, and a server
+/// must not offer it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidMark {
     place: String,
@@ -51,7 +53,7 @@ impl fmt::Display for InvalidMark {
 impl std::error::Error for InvalidMark {}
 
 const MARK: &str = "x-mcp-header";
-/// The depth at which the search stops. `serde_json` does not read deeper schemas either.
+/// The depth of a schema at which the search for marks stops. `serde_json` does not read deeper schemas either.
 const MAX_DEPTH: usize = 128;
 
 impl ParamHeaders {
