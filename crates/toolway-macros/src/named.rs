@@ -28,7 +28,7 @@ fn entry_of(interface: &Ident, entry: &Ident, mut path: Path) -> TokenStream {
     let made = quote_spanned! { name.span().resolved_at(Span::call_site())=>
         <__Named as ::toolway::__private::#interface<#name>>::entry()
     };
-    // A generic parameter of a function is shown by rustc by its name alone, without a path.
+    // In error messages, rustc shows a generic parameter of a function by its name alone, without a path.
     quote! {{
         #[allow(unused_imports)]
         use #path as __Named;
