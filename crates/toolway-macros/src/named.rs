@@ -1,9 +1,9 @@
 //! Which entry belongs to a name in `tools![…]`, `resources![…]` and `prompts![…]`?
 //!
-//! A marked function has a type of the same name beside it; an unmarked one does not. So the name is imported as
-//! `__Named`, together with a glob import of a type `__Named` that cannot be listed. An import by name takes
-//! precedence over a glob import, separately for types and for functions. If the function is not marked, `__Named` is
-//! therefore the type that cannot be listed, and rustc reports the error at the name.
+//! A marked function has a type of the same name beside it; an unmarked function does not. So the name is imported as
+//! `__Named`, together with a glob import of a type `__Named` that cannot be listed. An import by name takes precedence
+//! over a glob import, separately for types and for functions. If the function is not marked, `__Named` is therefore
+//! the type that cannot be listed, and rustc reports the error at the name.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};

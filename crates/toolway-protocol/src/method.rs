@@ -86,10 +86,10 @@ macro_rules! methods {
                     "subscriptions/listen": (Listen), V2026_07_28..=V2026_07_28, offered by Changes
                 }
             }
-            // Requests that open or maintain a conversation. The code of the era answers them; they do not reach
-            // handlers.
+            // Requests that open or maintain the connection to a server. The code of the era answers these requests;
+            // they do not reach handlers.
             conversation {
-                /// Opens a conversation with a handshake.
+                /// Begins the handshake of a client with a server.
                 Initialize { "initialize": from Client, V2024_11_05..=V2025_11_25 }
                 /// Checks that the other side responds.
                 Ping { "ping": from Either, V2024_11_05..=V2025_11_25 }

@@ -124,7 +124,7 @@ pub(crate) struct Rule {
     pub(super) group: Group,
 }
 
-/// The kind of value that a keyword has, as far as can be told without knowing types.
+/// The kind of value that a keyword has, as far as the macro can see without type information.
 #[derive(Clone, Copy)]
 enum Form {
     Text,

@@ -42,7 +42,7 @@ wire! {
     /// assert_eq!(answer.with_instructions("Be kind.").instructions.as_deref(), Some("Be kind."));
     /// ```
     pub struct Initialized {
-        /// The revision of the conversation.
+        /// The negotiated revision, which all further messages use.
         protocol_version: String = "protocolVersion";
         /// The capabilities of the server.
         capabilities: ServerCapabilities = "capabilities";
@@ -191,7 +191,7 @@ pub fn write_call(
     });
 }
 
-/// Appends the request that opens a conversation.
+/// Appends the `initialize` request.
 ///
 /// ```
 /// use toolway_protocol::capability::ClientCapabilities;

@@ -275,7 +275,7 @@ mod tests {
             (json!({"n": 42}), Mirrored::One("x"), Mirrored::Absent, false),
             (json!({"n": 42}), Mirrored::One("4.2e1"), Mirrored::Absent, true),
             (json!({"n": 42.0}), Mirrored::One("42"), Mirrored::Absent, true),
-            // One more than the largest integer that a float represents exactly.
+            // The header is 2^53 + 1, which an `f64` would round to 2^53.
             (json!({"n": 1_u64 << 53}), Mirrored::One("9007199254740993"), Mirrored::Absent, false),
             (json!({"n": u64::MAX}), Mirrored::One("18446744073709551615"), Mirrored::Absent, true),
             (json!({"n": u64::MAX}), Mirrored::One("18446744073709551614"), Mirrored::Absent, false),

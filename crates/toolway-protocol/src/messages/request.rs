@@ -28,8 +28,8 @@ macro_rules! request {
         questions {$($(#[$question_doc:meta])* $question:ident $question_row:tt)*}
         notifications {$($(#[$notification_doc:meta])* $notification:ident $notification_row:tt)*}
     ) => {
-        /// A request from a client, one variant per method. Requests that only maintain a conversation (handshake,
-        /// ping, discovery) are answered by the code of the era and are not listed here.
+        /// A request from a client, one variant per method. Requests that only open or maintain the connection to a
+        /// server (handshake, ping, discovery) are answered by the code of the era and are not listed here.
         ///
         /// ```
         /// use toolway_protocol::json::Limits;

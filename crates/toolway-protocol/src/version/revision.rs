@@ -54,7 +54,7 @@ impl ProtocolVersion {
         }
     }
 
-    /// Returns the era of this revision, which decides how a conversation is opened.
+    /// Returns the era of this revision: with or without a handshake.
     pub const fn era(self) -> Era {
         match self {
             Self::V2024_11_05 | Self::V2025_03_26 | Self::V2025_06_18 | Self::V2025_11_25 => Era::Handshake,

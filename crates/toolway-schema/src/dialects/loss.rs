@@ -29,7 +29,7 @@ pub enum Effect {
     Remark,
     /// The model may send values that the tool will refuse.
     Wider,
-    /// The model cannot send, or is not told about, some values that the tool would accept.
+    /// The model cannot send some values that the tool would accept, or does not know that it can send them.
     Narrower,
 }
 

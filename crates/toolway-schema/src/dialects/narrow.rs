@@ -20,7 +20,7 @@ use crate::terms::types::Types;
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) is_nullable: bool,
-    /// Each has one type and contains no choices.
+    /// The alternatives other than null. Each node has one type and contains no choices.
     pub(crate) nodes: Vec<Node>,
 }
 

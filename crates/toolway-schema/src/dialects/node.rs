@@ -78,12 +78,12 @@ pub(crate) struct Members {
 /// The properties that are not named.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) enum Rest {
-    /// The schema does not mention them, so they are allowed. Few authors intend this.
+    /// The schema does not mention other properties, so they are allowed. Few authors intend this.
     #[default]
     Unsaid,
-    /// They are not allowed.
+    /// Properties that are not named are not allowed.
     Closed,
-    /// They are allowed if they match this node.
+    /// Properties that are not named are allowed if their values fit this node.
     Like(Rc<Node>),
 }
 

@@ -1,7 +1,7 @@
 //! How is the root of a schema turned into an object, as arguments require?
 //!
 //! Providers require a root that is only an object: without a choice, a list of values or `not`. A choice becomes one
-//! object with the properties of all branches, and the model is told in words which properties belong together.
+//! object with the properties of all branches, and the description tells the model which properties belong together.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
