@@ -1,5 +1,5 @@
-//! What is wrong with a function that is marked as a tool, a resource or a prompt? Everything that can be seen
-//! without knowing types.
+//! What is wrong with a function that is marked as a tool, a resource or a prompt? This file reports the mistakes that
+//! can be seen without type information.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -11,7 +11,7 @@ use crate::attribute::Mistakes;
 use crate::input::{Element, Kind, Parameter, Receiver, borrowed};
 use crate::suspect::as_parameter;
 
-/// The place of a function.
+/// The place where a function is defined.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Module,
@@ -112,7 +112,7 @@ impl Assertions {
     }
 
     pub(crate) fn add(&mut self, span: Span, condition: &TokenStream, message: &str) {
-        // The message is a format string.
+        // `assert!` reads the message as a format string.
         let message = message.replace('{', "{{").replace('}', "}}");
         self.tokens.extend(if self.is_generic {
             quote_spanned! { span=> const { ::core::assert!(#condition, #message) }; }
@@ -121,15 +121,15 @@ impl Assertions {
         });
     }
 
-    /// Asserts whether a parameter is an argument.
+    /// Asserts that a parameter is an argument, or that it is not an argument, as `expected` says.
     pub(crate) fn argument(&mut self, span: Span, parameter: &Parameter, expected: bool, message: &str) {
         let ty = as_parameter(parameter);
         let is_argument = quote_spanned! { parameter.type_span()=> #ty::IS_ARGUMENT };
         self.add(span, &quote! { #is_argument == #expected }, message);
     }
 
-    /// Asserts whether a type is an `Option`, under any name: an inherent constant takes precedence over that of the
-    /// trait.
+    /// Asserts that a type is an `Option`, or that it is not, as `expected` says. This also works for an alias: for an
+    /// `Option`, an inherent constant takes precedence over the constant of the trait.
     pub(crate) fn option(&mut self, span: Span, ty: &TokenStream, expected: bool, message: &str) {
         let condition = quote_spanned! { span=> {
             struct __Type<T>(::core::marker::PhantomData<T>);

@@ -4,16 +4,16 @@
 //! |---|---|
 //! | `attribute/` | What is in an attribute? |
 //! | `input/` | What did the author write? |
-//! | `suspect.rs` | Why is a type probably not a parameter? |
-//! | `check.rs` | What is wrong with a signature? All mistakes at once, each at its position. |
+//! | `suspect.rs` | Why does a type probably not implement `Parameter`? |
+//! | `check.rs` | What is wrong with a signature? All mistakes are reported at once, each at its position. |
 //! | `element/` | Which code is generated for a marked function, struct or `impl` block? |
 //! | `form/` | Which code is generated for a form? |
 //! | `named.rs` | Which entry belongs to a name in a list? |
 //! | `package.rs` | Which package is being compiled? |
 //!
-//! A row uses only the rows above it; `named.rs` and `package.rs` use none.
+//! A module uses only modules above it in the table; `named.rs` and `package.rs` use none of the others.
 //!
-//! All generated code refers to `::toolway::__private`, and its own names begin with two underscores.
+//! All generated code refers to `::toolway::__private`. The names that the macros invent begin with two underscores.
 
 mod attribute;
 mod check;
@@ -31,13 +31,13 @@ use input::Kind;
 
 /// Makes a function a tool.
 ///
-/// The function itself is unchanged. The macro generates a type of the same name, which is passed to `tools![…]`;
-/// `add::entry()` returns its entry alone, and `Server::discover` finds it. The tool has the name of the function,
-/// and the doc comment is its description. A doc comment on a parameter describes the argument. The type of a
-/// parameter decides whether it is an argument that the caller sends or a value that the server provides: see
-/// `toolway::server::Parameter`. Parameters may be references: `&str`, `&Ctx`. Parameters that the server provides
-/// may be destructured, as in `State(db): State<Db>`, which makes `db` an `Arc<Db>`. With `#[cfg(…)]` on a parameter,
-/// the tool has the parameter only if the condition holds.
+/// The function itself is unchanged. The macro generates a type of the same name, which is passed to `tools![…]`. For a
+/// function `add`, `add::entry()` returns the entry of this tool alone. `Server::discover` finds the tool without a
+/// list. The tool has the name of the function, and the doc comment is its description. A doc comment on a parameter
+/// describes the argument. The type of a parameter decides whether it is an argument that the caller sends or a value
+/// that the server provides: see `toolway::server::Parameter`. Parameters may be references: `&str`, `&Ctx`. Parameters
+/// that the server provides may be destructured, as in `State(db): State<Db>`, which makes `db` an `Arc<Db>`. With
+/// `#[cfg(…)]` on a parameter, the tool has the parameter only if the condition holds.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -60,27 +60,27 @@ use input::Kind;
 ///
 /// | option | meaning |
 /// |---|---|
-/// | `name = "…"` | a name that replaces that of the function |
+/// | `name = "…"` | a name that replaces the name of the function |
 /// | `title = "…"` | the display name |
 /// | `description = "…"` | a text that replaces the doc comment; any constant of type `&str` |
 /// | `read_only`, `destructive`, `idempotent`, `open_world` | hints, each alone or with `= false` |
 /// | `blocking` | the function is not `async` and may block: it runs on a blocking thread |
-/// | `single_use` | the state that a client of 2026-07-28 sends back is accepted once: see `ToolEntry::single_use` |
+/// | `single_use` | the state that a client of 2026-07-28 sends back is accepted only once: see `ToolEntry::single_use` |
 /// | `deadline = Duration::from_secs(30)` | the maximum duration of a call: see `ToolEntry::deadline` |
 /// | `icon = "url"`, `icons = ["url", icon(src = "url", mime = "image/png", sizes = ["48x48"], theme = "dark")]` | the icons |
 /// | `meta = {"team": "docs"}` | `_meta` |
-/// | `schema = {…}` | merged into the schema of the types; `#[arg(…)]` takes precedence |
-/// | `input_schema = {…}` | replaces the schema of the types; it must describe the same arguments |
+/// | `schema = {…}` | is merged into the schema that is derived from the types; `#[arg(…)]` takes precedence |
+/// | `input_schema = {…}` | replaces the schema that is derived from the types; it must describe the same arguments |
 /// | `output_schema = {…}` | replaces the schema of the result |
 ///
-/// JSON is written in braces, with `json!`, which needs no import here, or as any expression that creates it.
+/// JSON is written in braces, with `json!` (which needs no import here), or as any expression that creates JSON.
 ///
 /// # Arguments
 ///
 /// | key of `#[arg(…)]` | meaning |
 /// |---|---|
 /// | `title = "…"`, `description = "…"` | for people; the description takes precedence over the doc comment |
-/// | `default = value` | the value if none is sent: anything that can be serialized as JSON |
+/// | `default = value` | the value if the caller sends none: anything that can be serialized as JSON |
 /// | `minimum`, `maximum`, `exclusive_minimum`, `exclusive_maximum`, `multiple_of` | rules for numbers |
 /// | `min_length`, `max_length`, `pattern = "…"`, `format = "…"` | rules for texts |
 /// | `min_items`, `max_items`, `unique_items` | rules for lists |
@@ -161,7 +161,7 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 /// |---|---|
 /// | `default = value` | the value of a variable that may be missing |
 /// | `complete = …` | the completions of the variable: see [`prompt`](macro@prompt) |
-/// | `title`, `description` | for readers of the source only; the protocol does not have them |
+/// | `title`, `description` | for readers of the source only; the protocol has neither for variables |
 ///
 /// On a struct that implements `toolway::Run`, the fields are the variables.
 #[proc_macro_attribute]
@@ -201,11 +201,11 @@ pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
 /// | key of `#[arg(…)]` | meaning |
 /// |---|---|
 /// | `title = "…"`, `description = "…"` | for people; the description takes precedence over the doc comment |
-/// | `default = value` | the value if none is sent |
+/// | `default = value` | the value if the client sends none |
 /// | `complete = ["a", "b"]` | these values are the completions |
-/// | `complete = function` | an async function returns them; it takes `Completing` and any type that a handler takes |
-/// | `complete = Self::method` | a method of the same [`service`](macro@service) returns them |
-/// | `complete = Value`, `complete = value()` | a value that implements `toolway::Complete` returns them |
+/// | `complete = function` | an async function returns the completions; it takes `Completing` and any type that a handler takes |
+/// | `complete = Self::method` | a method of the same [`service`](macro@service) returns the completions |
+/// | `complete = Value`, `complete = value()` | a value that implements `toolway::Complete` returns the completions |
 ///
 /// An argument whose type is an enum is completed with its variants.
 ///
@@ -217,8 +217,9 @@ pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes a value with methods a service, which offers the methods marked `#[tool]`, `#[resource]` and `#[prompt]`.
 ///
-/// The methods stay methods, and take `&self` or no receiver: all calls share the value. For a resource `note`, an
-/// associated function `note_uri` builds URIs. The `impl` block may be generic, but its marked methods may not.
+/// The methods stay methods. They take `&self` or no receiver, because all calls share the value. For a resource
+/// `note`, an associated function `note_uri` builds URIs. The `impl` block may be generic, but its marked methods may
+/// not.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -278,9 +279,9 @@ pub fn named(input: TokenStream) -> TokenStream {
 /// may have. A doc comment on a field is its description for the user. A field is required if it is not an `Option`
 /// and has no default.
 ///
-/// The variants of an enum must have no fields. An enum is not a form by itself. It can be the type of a field, for
-/// one choice, or of the items of a `Vec` or a set, for several. The variant's name is sent as it is written, unless
-/// it is renamed.
+/// The variants of an enum must have no fields. An enum is not a form by itself. It can be the type of a field (a
+/// single choice), or the type of the items of a `Vec` or a set (a multiple choice). The variant's name is sent as it
+/// is written, unless it is renamed.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -316,18 +317,18 @@ pub fn named(input: TokenStream) -> TokenStream {
 /// | key of `#[form(…)]` on a field | meaning |
 /// |---|---|
 /// | `title = "…"`, `description = "…"` | for people; the description takes precedence over the doc comment |
-/// | `default = value` | the initial value, which is also used if the field is left out: a literal, a variant, a list of them, or anything else that converts into `serde_json::Value` |
+/// | `default = value` | the initial value, which is also used if the field is left out: a literal, a variant, a list of literals or variants, or anything else that converts into `serde_json::Value` |
 /// | `format = "…"` | `"email"`, `"uri"`, `"date"` or `"date-time"`, for texts |
 /// | `min_length`, `max_length` | limits on the number of characters of a text |
 /// | `minimum`, `maximum`, or `min`, `max` | limits of a number, in addition to those of its type |
-/// | `min_items`, `max_items` | limits on the number of choices |
+/// | `min_items`, `max_items` | limits on the number of selected choices |
 /// | `choices = ["a", "b"]`, `choices = [("a", "Title A"), ("b", "Title B")]` | the choices, for `String` and `Vec<String>` |
-/// | `rename = "…"` | a name that replaces that of the field |
+/// | `rename = "…"` | a name that replaces the name of the field |
 ///
-/// | elsewhere | meaning |
+/// | key of `#[form(…)]` elsewhere | meaning |
 /// |---|---|
-/// | `name = "…"` on the struct | a name that replaces that of the type |
-/// | `title = "…"` on a variant | the display name; if one variant has it, the others display the value that is sent |
+/// | `name = "…"` on the struct | a name that replaces the name of the type |
+/// | `title = "…"` on a variant | the display name; if only some variants have a title, the others display the value that is sent |
 /// | `rename = "…"` on a variant | the value that is sent |
 ///
 /// Mistakes that cannot be seen in the source, such as a default that is not one of the choices, are returned by

@@ -1,9 +1,9 @@
 //! Which entry belongs to a name in `tools![…]`, `resources![…]` and `prompts![…]`?
 //!
-//! A marked function has a type of the same name beside it; an unmarked one does not. So the name is imported as
-//! `__Named`, together with a glob import of a type `__Named` that cannot be listed. An import by name takes
-//! precedence over a glob import, separately for types and for functions. If the function is not marked, `__Named` is
-//! therefore the type that cannot be listed, and rustc reports the error at the name.
+//! A marked function has a type of the same name beside it; an unmarked function does not. So the name is imported as
+//! `__Named`, together with a glob import of a type `__Named` that cannot be listed. An import by name takes precedence
+//! over a glob import, separately for types and for functions. If the function is not marked, `__Named` is therefore
+//! the type that cannot be listed, and rustc reports the error at the name.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -28,7 +28,7 @@ fn entry_of(interface: &Ident, entry: &Ident, mut path: Path) -> TokenStream {
     let made = quote_spanned! { name.span().resolved_at(Span::call_site())=>
         <__Named as ::toolway::__private::#interface<#name>>::entry()
     };
-    // A generic parameter of a function is shown by rustc by its name alone, without a path.
+    // In error messages, rustc shows a generic parameter of a function by its name alone, without a path.
     quote! {{
         #[allow(unused_imports)]
         use #path as __Named;

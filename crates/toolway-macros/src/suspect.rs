@@ -1,5 +1,5 @@
-//! Why is a type probably not a parameter? Only rustc knows whether a type is a parameter, and only the name of the
-//! type suggests why it is not.
+//! Why does a type probably not implement `Parameter`? Only rustc knows whether the type implements the trait. If it
+//! does not, the name of the type suggests the reason.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -8,8 +8,8 @@ use syn::{PathArguments, Type, TypePath};
 
 use crate::input::{Parameter, inside};
 
-/// Returns statements that only require every type to be a parameter. They are identical at the start of every
-/// generated function, so that rustc reports a missing implementation once, at the type.
+/// Returns statements that only require every type to implement `Parameter`. The statements are identical at the start
+/// of every generated function, so that rustc reports a missing implementation once, at the type.
 pub(crate) fn known<'p>(parameters: impl IntoIterator<Item = &'p Parameter>) -> TokenStream {
     let asked = parameters.into_iter().map(|parameter| {
         let ty = as_parameter(parameter);
@@ -44,7 +44,8 @@ fn is_named(ty: &Type, name: &str) -> bool {
     matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == name))
 }
 
-/// Finds the first type of a crate that `schemars` has a feature for, and the trait for its error message.
+/// Finds the first type from a crate that `schemars` supports with a feature, and the trait that has the error message
+/// for this type.
 struct FindForeign(Option<&'static str>);
 
 impl VisitMut for FindForeign {
@@ -70,7 +71,7 @@ fn foreign(path: &TypePath) -> Option<&'static str> {
     Some(found.0)
 }
 
-/// Traits, the crates that they are about, and names of types that are unlikely in other crates.
+/// For each trait, the crate that its error message is about, and names of types that are unlikely in other crates.
 const CRATES: [(&str, &str, &[&str]); 8] = [
     ("Chrono", "chrono", &["NaiveDate", "NaiveTime", "NaiveDateTime", "TimeDelta"]),
     ("Jiff", "jiff", &["Timestamp", "Zoned", "SignedDuration"]),

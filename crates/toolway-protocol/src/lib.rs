@@ -1,8 +1,10 @@
 //! The Model Context Protocol without the network.
 //!
-//! This crate parses frames, decides which era of the protocol a message belongs to, decodes requests by their
-//! method, and writes replies in the shape of each revision. It does no I/O and uses neither a clock nor an async
-//! runtime, so all of it can be tested with plain text.
+//! This crate parses frames (a frame is the JSON text of one message or one batch), decides which era of the protocol a
+//! message belongs to, decodes requests by their method, and writes replies in the shape of each revision. An era is a
+//! group of revisions: the revisions up to 2025-11-25 begin with a handshake, and from 2026-07-28 on every request is
+//! self-contained ([`Era`]). It does no I/O and uses neither a clock nor an async runtime, so all of it can be tested
+//! with plain text.
 //!
 //! | question | module |
 //! |---|---|
@@ -23,9 +25,10 @@
 //! version < json < wire < capability, method < meta < jsonrpc < types < messages < http < era
 //! ```
 //!
-//! `uri_template` is independent of them. `messages` is private: [`request`] and [`notification`] are its files.
+//! `uri_template` is independent of all other modules. `messages` is private; its files are public as [`request`] and
+//! [`notification`].
 //!
-//! The crate `toolway` is the runtime on top of this one, with servers and clients.
+//! The crate `toolway` is built on top of this crate and provides servers and clients.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,9 +1,9 @@
-//! The `_meta` object: which keys does the protocol reserve, and what do they mean?
+//! The `_meta` object: which keys does the protocol define, and what do they mean?
 
 use crate::capability::Settings;
 use crate::json::Members;
 
-/// A reserved key of `_meta`.
+/// A key of `_meta` that the protocol defines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Key {
@@ -13,13 +13,13 @@ pub enum Key {
     ClientCapabilities,
     /// The name and version of the client of a stateless request.
     ClientInfo,
-    /// The lowest level of the log messages that a stateless request wants.
+    /// The lowest level of the log messages that the client wants to receive for a stateless request.
     LogLevel,
-    /// The token that progress notifications of this request carry.
+    /// The token that the progress notifications for a request carry.
     ProgressToken,
     /// The name and version of the server that answers a stateless request.
     ServerInfo,
-    /// The listen request that a notification belongs to.
+    /// The id of the `subscriptions/listen` request that a notification belongs to.
     SubscriptionId,
     /// The span that a request came from (W3C Trace Context).
     TraceParent,
@@ -29,7 +29,7 @@ pub enum Key {
     Baggage,
 }
 
-/// All reserved keys, each at the index of its enum value.
+/// All keys and their names, each at the index of its enum value.
 pub(crate) const KEYS: [(Key, &str); 10] = [
     (Key::ProtocolVersion, "io.modelcontextprotocol/protocolVersion"),
     (Key::ClientCapabilities, "io.modelcontextprotocol/clientCapabilities"),

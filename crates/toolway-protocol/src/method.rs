@@ -1,11 +1,11 @@
 //! Which methods exist, and what are the properties of each? One table has a row for every method.
 //!
-//! The table is the version gate: a method that a revision does not list cannot be dispatched there, and no other
-//! code compares versions for it. The rows generate [`Method`], [`Request`](crate::Request), [`Reply`](crate::Reply),
+//! The table is the only version check for methods: a method cannot be dispatched in a revision that does not have it.
+//! The rows generate [`Method`], [`Request`](crate::Request), [`Reply`](crate::Reply),
 //! [`Notification`](crate::Notification), [`InputRequest`](crate::types::InputRequest) and
-//! [`InputResponse`](crate::types::InputResponse), and the code that reads and writes them. The types that a row
-//! names are defined in those files. The experimental tasks of 2025-11-25 are left out on purpose; extensions arrive
-//! as [`Method::Other`].
+//! [`InputResponse`](crate::types::InputResponse), and the code that reads and writes them. The types that a row names
+//! are defined in the same files as these enums. The experimental task methods of 2025-11-25 are left out on purpose.
+//! Methods of extensions are read as [`Method::Other`].
 
 use serde_json::Value;
 
@@ -21,8 +21,8 @@ use crate::version::ProtocolVersion as V;
 /// | `offered by Tools` | the capability that a server must declare before it answers the method |
 /// | `from Client` | the sender of the method; in `requests` and `questions` all rows have the same sender |
 /// | `named uri` | the member of the parameters that the header `Mcp-Name` mirrors |
-/// | `asks in rounds` | the handler may ask the client; that member holds the data of earlier rounds |
-/// | `needs roots` | the capability that a client must declare before it is asked |
+/// | `asks in rounds` | the handler may ask the client questions; the member `rounds` holds the client's answers |
+/// | `needs roots` | the capability that a client must declare before a server sends it the question |
 /// | `is [cacheable]` | more members of [`Facts`] that are `true` |
 macro_rules! methods {
     ($make:ident) => {
@@ -58,7 +58,7 @@ macro_rules! methods {
                 Subscribe {
                     "resources/subscribe": (ResourceUri), V2024_11_05..=V2025_11_25, offered by Subscriptions
                 }
-                /// Cancels such a subscription.
+                /// Ends the subscription to a resource.
                 Unsubscribe {
                     "resources/unsubscribe": (ResourceUri), V2024_11_05..=V2025_11_25, offered by Subscriptions
                 }
@@ -81,21 +81,22 @@ macro_rules! methods {
                 SetLogLevel {
                     "logging/setLevel": (SetLogLevel), V2024_11_05..=V2025_11_25, offered by Logging
                 }
-                /// Opens a stream of changes.
+                /// Opens a stream of change notifications.
                 Listen {
                     "subscriptions/listen": (Listen), V2026_07_28..=V2026_07_28, offered by Changes
                 }
             }
-            // Requests that maintain a conversation; the eras answer them.
+            // Requests that open or maintain the connection to a server. The code of the era answers these requests;
+            // they do not reach handlers.
             conversation {
-                /// Opens a handshake conversation.
+                /// Begins the handshake of a client with a server.
                 Initialize { "initialize": from Client, V2024_11_05..=V2025_11_25 }
                 /// Checks that the other side responds.
                 Ping { "ping": from Either, V2024_11_05..=V2025_11_25 }
                 /// Asks for the capabilities of a stateless server.
                 Discover { "server/discover": from Client, V2026_07_28..=V2026_07_28, is [cacheable] }
             }
-            // Requests from a server: questions to the client. In the stateless era they are a part of a result.
+            // Requests from a server: questions to the client. In the stateless era a question is a part of a result.
             questions {
                 /// Requests sampling from the client's model.
                 CreateMessage {
@@ -141,7 +142,7 @@ macro_rules! methods {
                     "notifications/elicitation/complete": (ElicitationComplete),
                     from Server, V2025_11_25..=V2025_11_25
                 }
-                /// The stream of changes is open.
+                /// The stream of change notifications is open.
                 SubscriptionAcknowledged {
                     "notifications/subscriptions/acknowledged": (SubscriptionAcknowledged),
                     from Server, V2026_07_28..=V2026_07_28
@@ -200,7 +201,7 @@ pub enum Offer {
     Tools,
     /// Resources.
     Resources,
-    /// Resources whose changes a session can subscribe to.
+    /// Subscriptions to the changes of a resource.
     Subscriptions,
     /// Prompts.
     Prompts,
@@ -208,12 +209,12 @@ pub enum Offer {
     Completions,
     /// Log messages.
     Logging,
-    /// Any capability with lists or resources whose changes can be reported: tools, prompts or resources.
+    /// Any of the capabilities tools, prompts and resources. A stream of change notifications can report their changes.
     Changes,
 }
 
 impl Offer {
-    /// Returns whether these capabilities include the offer.
+    /// Returns whether a server with these capabilities makes this offer.
     pub fn is_declared(self, capabilities: &ServerCapabilities) -> bool {
         let ServerCapabilities { tools, resources, prompts, completions, logging, .. } = capabilities;
         let has_subscriptions = |settings: &Settings| settings.get("subscribe") == Some(&Value::Bool(true));
@@ -240,7 +241,7 @@ impl Offer {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// The name on the wire.
+    /// The name as it is written in messages, such as `tools/list`.
     pub name: &'static str,
     /// The kind of the message: request or notification.
     pub kind: Kind,
@@ -250,8 +251,8 @@ pub struct Facts {
     pub first: V,
     /// The last revision that has the method.
     pub last: V,
-    /// The capability that a server must declare before it answers. `None` for methods that the eras answer, and for
-    /// methods that no server answers.
+    /// The capability that a server must declare before it answers. `None` for methods that the code of the era
+    /// answers, and for methods that a server does not answer.
     pub offered_by: Option<Offer>,
     /// The member of `params` that the header `Mcp-Name` mirrors.
     pub name_member: Option<&'static str>,
@@ -259,7 +260,7 @@ pub struct Facts {
     pub cacheable: bool,
     /// `true` if the result may be `input_required` in the stateless era.
     pub may_need_input: bool,
-    /// `true` if the method may change something. Such a request is not retried without need.
+    /// `true` if the request may have side effects, so that it is not safe to execute it twice.
     pub effectful: bool,
 }
 
@@ -361,7 +362,7 @@ macro_rules! method {
         #[derive(Debug, Clone, PartialEq, Eq, Hash)]
         pub enum Method {
             $($(#[doc = $doc])* $variant,)*
-            /// A method of an extension or of the application, or one that does not exist.
+            /// Any other name: a method of an extension or of the application, or a method that does not exist.
             Other(Box<str>),
         }
 
@@ -377,7 +378,7 @@ macro_rules! method {
                 }
             }
 
-            /// Returns the row of the table, or `None` for a method outside the protocol.
+            /// Returns the properties of the method, or `None` for a method outside the protocol.
             pub const fn facts(&self) -> Option<Facts> {
                 match self {
                     $(Self::$variant => Some($facts),)*
@@ -385,7 +386,7 @@ macro_rules! method {
                 }
             }
 
-            /// Returns the name on the wire.
+            /// Returns the name as it is written in messages, such as `tools/list`.
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$variant => $name,)*

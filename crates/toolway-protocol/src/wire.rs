@@ -1,8 +1,8 @@
-//! How is a protocol type read and written? One macro generates the code for all of them.
+//! How is a protocol type read from JSON and written as JSON? One macro generates the code for all protocol types.
 //!
-//! `wire!` generates a struct with public members, a constructor for the required ones, a `with_…` method for each of
-//! the others, and both directions of JSON. Reading accepts only an object, with its members in any order, and keeps
-//! unknown members in `extra`. Writing leaves out members that the revision does not have.
+//! `wire!` generates a struct with public members, a constructor that takes the required members, a `with_…` method for
+//! each optional member, and the code that reads and writes JSON. Reading accepts only an object, with its members in
+//! any order, and keeps unknown members in `extra`. Writing leaves out members that the revision does not have.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -116,7 +116,8 @@ impl<'de, T: Wire> Visitor<'de> for Reader<T> {
 #[serde(transparent)]
 struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
 
-/// Reads a member that is present as `Some`, even if it is `null`. For the few members where `null` is a value.
+/// A wrapper for the few members where `null` is a value. A member that is present is read as `Some`, even if it is
+/// `null`.
 #[derive(serde::Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Present<T>(pub(crate) T);
@@ -125,13 +126,14 @@ pub(crate) struct Present<T>(pub(crate) T);
 ///
 /// | row | member |
 /// |---|---|
-/// | `"type": "text";` | is always written with this value (a tag) |
-/// | `frame "resultType";` | is written by the codec, and skipped here |
-/// | `name: String = "name";` | is required, and an argument of `new` |
-/// | `title (with_title): Option<String> = "title";` | is optional |
+/// | `"type": "text";` | a tag that is always written with this value |
+/// | `frame "resultType";` | written by the codec of the era, and skipped when the type is read |
+/// | `name: String = "name";` | required, and an argument of `new` |
+/// | `title (with_title): Option<String> = "title";` | optional |
 ///
-/// For an optional member, `or null` makes the `null` of JSON a value of its own, `since` names the addition
-/// (`version::since`) that introduced the member, and `if` names a function that may leave the value out.
+/// For an optional member, `or null` distinguishes a `null` in the JSON from a missing member, `since` names the
+/// addition (`version::since`) that introduced the member, and `if` names a function that decides whether the value is
+/// written.
 macro_rules! wire {
     ($($(#[$meta:meta])* pub struct $struct:ident { $($rows:tt)* })+) => {
         $($crate::wire::wire! { @sort [$(#[$meta])*] $struct [] [] [] [] $($rows)* })+
@@ -205,7 +207,7 @@ macro_rules! wire {
                 self.put_all::<true>(members);
             }
 
-            /// Writes the members except `_meta`, for a codec that adds members there.
+            /// Writes the members except `_meta`. The codec writes `_meta` itself, because it adds members to it.
             #[allow(dead_code, reason = "only results are stamped")]
             pub(crate) fn put_body(&self, members: &mut $crate::json::Members<'_, '_>) {
                 self.put_all::<false>(members);
@@ -249,7 +251,7 @@ macro_rules! wire {
                     match name {
                         $($required_key => $crate::wire::once(&mut draft.$required, $required_key, map),)*
                         $($optional_key => $crate::wire::once(&mut draft.$optional, $optional_key, map),)*
-                        // The codec writes these members itself.
+                        // The codec of the era handles these members.
                         $($frame_key => map.next_value::<serde::de::IgnoredAny>().map(drop),)*
                         // The caller has already chosen the type by this tag.
                         $($fixed_key => map.next_value::<serde::de::IgnoredAny>().map(drop),)*
@@ -312,7 +314,7 @@ macro_rules! names {
         }
 
         impl $enum {
-            /// Returns the name on the wire.
+            /// Returns the name as it is written in JSON.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $name,)*
@@ -359,7 +361,8 @@ pub(crate) fn name<'de, T, D: Deserializer<'de>>(
     Text::deserialize(deserializer).map(|Text(name)| make(&name))
 }
 
-/// Reads the tag of an object that may be one of several types. The tag decides, never the shape.
+/// Reads the tag of an object that may be one of several types. Only the tag decides which type it is, never the other
+/// members.
 pub(crate) fn tag(text: &RawJson, key: &'static str) -> Result<Option<Box<str>>, serde_json::Error> {
     struct Find(&'static str);
     impl<'de> Visitor<'de> for Find {

@@ -1,18 +1,18 @@
-//! JSON Schema for the tools of models: what a schema means, whether a value fits it, and which form each provider
+//! JSON Schema for tool arguments: what a schema means, whether a value fits it, and which form each model provider
 //! accepts.
 //!
-//! [`Checker`] compiles a schema once and reports the problems of a value, in words for a model.
-//! [`dialects::convert`] writes a schema in the form that a provider accepts, and [`Schema::restore`] turns the
-//! arguments of a call back. The crate does no I/O: nothing is ever fetched.
+//! [`Checker`] compiles a schema once and reports the problems of a value, in words for a model. [`dialects::convert`]
+//! writes a schema in the form that a provider accepts, and [`Schema::restore`] converts the arguments of a call back
+//! to the form that the tool expects. The crate does no I/O: a reference to another document is never fetched.
 //!
 //! | folder | question |
 //! |---|---|
 //! | `terms/` | What do the keywords of a schema mean? |
-//! | `texts/` | How is a model told what is wrong? |
+//! | `texts/` | How are problems described to a model? |
 //! | `model/` | What does a schema say? The one reader of JSON Schema. |
-//! | `check/` | Does a value fit a schema, and which value did a caller mean that sent the wrong type? |
-//! | `author/` | What does an author say about a tool's arguments, and is it consistent? |
-//! | `dialects/` | Which schema does a provider accept, what is lost, and how are arguments turned back? |
+//! | `check/` | Does a value fit a schema, and how is a value of the wrong type converted? |
+//! | `author/` | Is the schema that a tool's author wrote consistent, and does every client understand it? |
+//! | `dialects/` | Which schema does a provider accept, what is lost, and how are arguments converted back? |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -3,9 +3,9 @@
 //! | file | question |
 //! |---|---|
 //! | `settings.rs` | What is in the parentheses? |
-//! | `values.rs` | How are JSON, icons and annotations written there? |
+//! | `values.rs` | How are JSON, icons and annotations written in an attribute? |
 //! | `doc.rs` | What is the text of a doc comment? |
-//! | `outside.rs` | How is a part of a signature written outside of it? |
+//! | `outside.rs` | How is code from an `impl` block or a signature rewritten for use outside of it? |
 //! | `closest.rs` | Which known word was probably meant? |
 //! | `mistakes.rs` | What is wrong with the author's code? |
 

@@ -1,4 +1,4 @@
-//! How is code from inside an `impl` block or a signature written outside of it?
+//! How is code from an `impl` block or a signature rewritten for use outside of it?
 //!
 //! Outside, `Self` is a different type, and the lifetimes of the signature do not exist.
 
@@ -6,7 +6,7 @@ use proc_macro2::{Group, Ident, Spacing, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Signature, Type};
 
-/// The parts that must be written differently outside.
+/// The names that must be replaced: `Self`, and the lifetimes of the signature.
 #[derive(Default, Clone)]
 pub(crate) struct Outside {
     self_type: Option<TokenStream>,
@@ -14,18 +14,18 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    /// Creates the translation for code in an `impl` block of this type.
+    /// Creates the rules for code in an `impl` block of this type.
     pub(crate) fn of(self_type: &Type) -> Self {
         Self { self_type: Some(self_type.to_token_stream()), lifetimes: Vec::new() }
     }
 
-    /// Creates the translation for code inside this signature.
+    /// Creates the rules for code in this signature.
     pub(crate) fn inside(&self, signature: &Signature) -> Self {
         let lifetimes = signature.generics.lifetimes().map(|lifetime| lifetime.lifetime.ident.clone());
         Self { self_type: self.self_type.clone(), lifetimes: lifetimes.collect() }
     }
 
-    /// Rewrites the tokens so that they mean the same outside.
+    /// Rewrites the tokens so that they have the same meaning outside of the `impl` block and the signature.
     pub(crate) fn write(&self, written: impl ToTokens) -> TokenStream {
         if self.self_type.is_none() && self.lifetimes.is_empty() {
             return written.to_token_stream();

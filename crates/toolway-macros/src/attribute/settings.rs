@@ -39,7 +39,7 @@ pub(crate) struct Keys<'k> {
     pub(crate) first: Option<&'static str>,
 }
 
-/// Reads settings. A mistake in one of them does not hide the others.
+/// Reads settings. A mistake in one setting does not hide mistakes in other settings.
 pub(crate) fn settings(tokens: TokenStream, keys: &Keys<'_>, mistakes: &mut Mistakes) -> Vec<Setting> {
     let mut found = Vec::new();
     read(tokens, keys, &mut found, mistakes);

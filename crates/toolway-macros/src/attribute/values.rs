@@ -143,7 +143,7 @@ fn annotation(setting: &Setting) -> syn::Result<TokenStream> {
     })
 }
 
-/// Reads `[user, assistant]`, or one of them.
+/// Reads `[user, assistant]`, or a single role without brackets.
 fn roles(setting: &Setting) -> syn::Result<Vec<Ident>> {
     let one = |value: &Expr| {
         let name = match (without_groups(value), literal(value)) {

@@ -11,7 +11,7 @@ use crate::attribute::{Mistakes, Outside, without_groups};
 use crate::input::{Function, Parameter, Receiver};
 use crate::suspect::known;
 
-/// The methods of a service that may complete arguments, and the translation of their code to outside the `impl`
+/// The methods of a service that may complete arguments, and the rules for rewriting their code outside the `impl`
 /// block.
 #[derive(Default)]
 pub(crate) struct Methods {

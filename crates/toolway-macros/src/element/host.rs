@@ -1,4 +1,5 @@
-//! Which type implements the handler? The type beside a function, or a hidden type that holds a service.
+//! Which type implements the handler? It is the generated type beside a function, or a hidden type that holds a
+//! service.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;

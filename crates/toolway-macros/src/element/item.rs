@@ -1,6 +1,7 @@
 //! Which code is generated for a marked function or struct?
 //!
-//! The item itself, a type for `tools![…]` and the related macros, and a registration for `Server::discover`.
+//! The result is the item itself, a type for `tools![…]` and the related macros, and a registration for
+//! `Server::discover`.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -76,7 +77,7 @@ fn function_item(kind: Kind, options: TokenStream, mut function: ItemFn) -> Toke
         #visibility struct #ident {}
     };
     if let Some(errors) = mistakes.into_errors() {
-        // In an `impl` block nothing else can be placed beside it.
+        // A function with a receiver is in an `impl` block, where a type cannot be generated.
         if !matches!(element.function.receiver, Receiver::Nobody) {
             return quote! { #function #errors };
         }

@@ -5,7 +5,7 @@ use quote::quote;
 
 use crate::input::Definition;
 
-/// Returns the calls that add these properties to a definition.
+/// Returns the method calls that add title, description, icons and `_meta` to a definition.
 pub(crate) fn listed(definition: &Definition) -> TokenStream {
     let Definition { options, description, .. } = definition;
     let mut calls = quote! { .with_description(#description) };

@@ -5,7 +5,7 @@
 //! | `item.rs`, `service.rs` | Which code is generated for a function, and for an `impl` block? |
 //! | `tool.rs`, `resource.rs`, `prompt.rs` | Which code is generated for each kind? |
 //! | `call.rs` | How is the function called? |
-//! | `complete.rs` | How are its arguments completed? |
+//! | `complete.rs` | How are the arguments completed? |
 //! | `uri.rs`, `bind.rs` | What is in a URI template, and do its variables match the parameters? |
 //! | `host.rs`, `listed.rs` | Which type implements the handler, and which properties does it list? |
 

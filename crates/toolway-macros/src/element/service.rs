@@ -1,7 +1,7 @@
 //! Which code is generated for an `impl` block that is marked `#[service]`?
 //!
-//! The block itself, a hidden type for each marked method that holds the service and implements the handler, and
-//! `Provide`, which passes all of them to a server in source order.
+//! The result is the block itself, one hidden type for each marked method, and an implementation of `Provide`. A hidden
+//! type holds the service and implements the handler. `Provide` passes all elements to a server in source order.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
@@ -62,7 +62,8 @@ pub(crate) fn expand(options: &TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// Splits a marked method with conditional parameters into methods with conditions.
+/// Splits a marked method that has parameters with `#[cfg(…)]` into methods without such parameters. Each of them has
+/// its own `#[cfg(…)]`.
 fn without_conditions(item: ImplItem) -> Vec<ImplItem> {
     if let ImplItem::Fn(method) = &item
         && method.attrs.iter().any(|attribute| mark(attribute).is_some())
@@ -82,7 +83,7 @@ fn without_conditions(item: ImplItem) -> Vec<ImplItem> {
 fn methods(block: &ItemImpl) -> Methods {
     let outside = Outside::of(&block.self_ty);
     let functions = block.items.iter().filter_map(|item| match item {
-        // Mistakes in such a method are reported where it is used.
+        // Mistakes in an unmarked method are reported where the method is used.
         ImplItem::Fn(method) if !method.attrs.iter().any(|attribute| mark(attribute).is_some()) => {
             Some(Function::read(Kind::Prompt, &mut method.sig.clone(), &outside, &mut Mistakes::default()))
         }
@@ -95,8 +96,9 @@ fn methods(block: &ItemImpl) -> Methods {
 struct Service {
     self_type: TokenStream,
     generics: Generics,
-    /// The number of marked methods so far, and their kinds, names and URIs.
+    /// The number of marked methods so far.
     count: usize,
+    /// The kinds of the marked methods so far, with their names and URIs.
     seen: Vec<(Kind, String)>,
     handlers: TokenStream,
     /// The statements that add the elements.

@@ -1,7 +1,7 @@
 //! Is this text a URI or a URI template (RFC 6570), and which variables does it have?
 //!
-//! The server parses templates with `toolway_protocol::uri_template`. That crate is not used here: every program
-//! would build it, and its JSON parser, a second time for the compiler. A test compares the two parsers.
+//! The server parses templates with `toolway_protocol::uri_template`. That crate is not used here, because every
+//! program would have to build it and its JSON parser a second time, for the macros. A test compares the two parsers.
 
 /// A URI or a URI template.
 #[derive(Debug)]

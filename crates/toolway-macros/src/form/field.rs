@@ -1,4 +1,4 @@
-//! What does `#[form(…)]` say about a field, and which code describes it to a client?
+//! What does `#[form(…)]` say about a field, and which code describes the field to a client?
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -36,7 +36,7 @@ pub(super) struct Said {
 pub(super) struct Rule {
     /// The key in the attribute.
     pub(super) key: Ident,
-    /// The member of the protocol's field that it sets.
+    /// The member of the protocol's `Field` that the rule sets.
     pub(super) member: &'static str,
     pub(super) group: Group,
     pub(super) value: Expr,
@@ -157,7 +157,7 @@ impl Rule {
     }
 }
 
-/// The keys of rules, the member that each sets, and the fields that it is for.
+/// The key of each rule, the member that the rule sets, and the fields that the rule applies to.
 const RULES: [(&str, &str, Group); 9] = [
     ("format", "format", Group::Texts),
     ("min_length", "min_length", Group::Texts),

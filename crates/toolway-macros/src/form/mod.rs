@@ -2,8 +2,8 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `field.rs` | What does `#[form(…)]` say about a field, and which code describes it to a client? |
-//! | `shape.rs` | What kind of field is it, as far as its type can be seen? |
+//! | `field.rs` | What does `#[form(…)]` say about a field, and which code describes the field to a client? |
+//! | `shape.rs` | What kind of field is it, as far as the name of its type shows? |
 //! | `value.rs` | Which numbers, texts and lists are in an attribute? |
 //! | `name.rs` | What is the name of a field or a choice? |
 //! | `rules.rs` | Do the rules fit the field and each other? |

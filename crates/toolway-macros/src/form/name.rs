@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 
 use crate::attribute::Mistakes;
 
-/// A name on the wire, and its position in the source.
+/// A name that is sent to clients, and its position in the source.
 pub(super) struct Name {
     pub(super) text: String,
     pub(super) span: Span,

@@ -1,4 +1,5 @@
-//! Do the rules of a field fit the field and each other? Everything that can be seen without knowing types.
+//! Do the rules of a field fit the field and each other? This file reports the mistakes that can be seen without type
+//! information.
 
 use syn::spanned::Spanned;
 
@@ -54,7 +55,7 @@ pub(super) fn check(field: &Field<'_>, shape: &Shape, mistakes: &mut Mistakes) {
     }
 }
 
-/// Returns what should have been written instead, or `None` if the value fits.
+/// Describes the expected value, or returns `None` if the value fits.
 fn misfit(rule: &Rule, value: &Written, shape: &Shape) -> Option<String> {
     match (rule.group, value) {
         (_, Written::Unseen) => None,
@@ -144,7 +145,7 @@ fn in_bounds(number: Option<f64>, field: &Field<'_>, [least, most]: [&str; 2]) -
     }
 }
 
-/// The members that are limits, the minimum and the maximum.
+/// The pairs of members that are a minimum and a maximum.
 const LENGTHS: [&str; 2] = ["min_length", "max_length"];
 const NUMBERS: [&str; 2] = ["minimum", "maximum"];
 const ITEMS: [&str; 2] = ["min_items", "max_items"];

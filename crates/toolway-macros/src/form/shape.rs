@@ -1,4 +1,4 @@
-//! What kind of field is it, as far as its type can be seen without knowing types?
+//! What kind of field is it, as far as the name of its type shows?
 
 use std::ops::RangeInclusive;
 
@@ -58,7 +58,7 @@ impl Shape {
     }
 }
 
-/// The fields that a rule is for.
+/// The fields that a rule applies to.
 #[derive(Clone, Copy)]
 pub(super) enum Group {
     Texts,
@@ -67,7 +67,7 @@ pub(super) enum Group {
 }
 
 impl Group {
-    /// Returns whether the rule is for a field of this shape, as far as can be seen.
+    /// Returns whether the rule may apply to a field of this shape.
     pub(super) fn has(self, shape: &Shape) -> bool {
         matches!(
             (self, shape),

@@ -7,7 +7,7 @@ use syn::{Expr, Lit, LitStr, UnOp};
 
 use crate::attribute::{Setting, literal, without_groups};
 
-/// A value in an attribute, as far as it can be seen.
+/// A value in an attribute, as far as the macro can read it.
 #[derive(Debug, Clone)]
 pub(super) enum Written {
     Text(String),

@@ -24,8 +24,9 @@ pub(crate) struct Arg {
 /// A JSON Schema keyword in the attribute.
 pub(crate) struct Said {
     pub(crate) rule: &'static Rule,
-    /// An expression that creates JSON, and the text if the value is a string literal.
+    /// An expression that creates JSON.
     pub(crate) value: TokenStream,
+    /// The text, if the value is a string literal.
     pub(crate) text: Option<String>,
     pub(crate) span: Span,
 }
@@ -123,7 +124,7 @@ pub(crate) struct Rule {
     pub(super) group: Group,
 }
 
-/// The kind of value that a keyword has, as far as can be told without knowing types.
+/// The kind of value that a keyword has, as far as the macro can see without type information.
 #[derive(Clone, Copy)]
 enum Form {
     Text,
@@ -158,7 +159,7 @@ impl Rule {
             (Form::Count, _, Expr::Unary(_)) | (Form::Count, Some(_), _) => "a number that is not negative",
             (Form::Number, Some(_), _) => "a number",
             (Form::List, ..) => "a list: `[…]`",
-            // For example, the name of a constant.
+            // Any other expression, for example the name of a constant.
             _ => return Ok(json(value)),
         };
         Err(syn::Error::new(setting.span(), format!("`{}` is {expected}", self.key)))

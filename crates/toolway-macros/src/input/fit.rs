@@ -48,7 +48,7 @@ fn misspelt(format: &str) -> Option<&'static str> {
 /// The formats that are checked.
 const ASSERTED: [&str; 8] = ["email", "uri", "date", "time", "date-time", "uuid", "ipv4", "ipv6"];
 
-/// Another format of JSON Schema whose name is similar to one of them.
+/// A format of JSON Schema that is not checked, and whose name is similar to that of a checked format.
 const KNOWN: [&str; 1] = ["iri"];
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! | `signature.rs` | Which parameters are there, and what is returned? |
 //! | `arg.rs`, `fit.rs` | What is in `#[arg(…)]`, and does it fit the type? |
 //! | `shape.rs`, `types.rs` | What is a value of a type in JSON, and what is inside a type? |
-//! | `owned.rs` | Which type is the same without borrowing? |
+//! | `owned.rs` | Which owned type corresponds to a type that borrows? |
 //! | `conditional.rs` | How are parameters with `#[cfg(…)]` handled? |
 
 mod arg;

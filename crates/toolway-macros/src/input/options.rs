@@ -15,11 +15,11 @@ pub(crate) struct Options {
     pub(crate) description: Option<TokenStream>,
     /// Expressions that create icons.
     pub(crate) icons: Vec<TokenStream>,
-    /// An expression that creates JSON, as are the schemas below.
+    /// An expression that creates JSON. The three schemas are such expressions too.
     pub(crate) meta: Option<TokenStream>,
     /// The position of the option, if it is set.
     pub(crate) blocking: Option<Span>,
-    /// `true` if the state of a tool's round may be used only once.
+    /// `true` if the state that a client sends back with its answers is accepted only once.
     pub(crate) single_use: bool,
     /// An expression that creates the maximum duration of a call.
     pub(crate) deadline: Option<TokenStream>,

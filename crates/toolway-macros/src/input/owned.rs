@@ -9,8 +9,8 @@ use syn::{
 
 use super::types::{inside, ungrouped};
 
-/// Returns what an author must write instead of a type that borrows, or `None` if it does not borrow. A reference to
-/// the whole value is allowed.
+/// Returns the type that an author must write instead of a type that borrows, or `None` if the type does not borrow. A
+/// reference to the whole value is allowed.
 pub(crate) fn borrowed(ty: &Type) -> Option<String> {
     let mut owned = ungrouped(ty).clone();
     // The server owns the values that it provides.
@@ -30,7 +30,7 @@ pub(crate) fn borrowed(ty: &Type) -> Option<String> {
     })
 }
 
-/// Returns whether the type holds received values, so that it cannot hold references of any lifetime.
+/// Returns whether the type contains values that are read from a call. Such values cannot be references.
 fn is_value(ty: &Type) -> bool {
     const HOLDERS: [&str; 6] = ["Option", "Vec", "VecDeque", "HashSet", "BTreeSet", "Box"];
     matches!(ty, Type::Tuple(_) | Type::Array(_)) || inside(ty, &HOLDERS).is_some()
@@ -94,7 +94,7 @@ fn is_static(lifetime: &Lifetime) -> bool {
     lifetime.ident == "static"
 }
 
-/// Returns a type as people write it.
+/// Returns the text of a type with the usual spaces.
 fn shown(ty: &Type) -> String {
     let spaced = ty.to_token_stream().to_string();
     [(" < ", "<"), (" >", ">"), (" ,", ","), ("& ", "&"), (" :: ", "::"), ("> ", ">")]

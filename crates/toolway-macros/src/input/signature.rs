@@ -44,7 +44,7 @@ pub(crate) struct Parameter {
     /// The doc comment, as an expression.
     pub(crate) description: Option<TokenStream>,
     pub(crate) arg: Option<Arg>,
-    /// The translation of the signature's code to outside.
+    /// The rules for rewriting the code of the signature outside of it.
     pub(crate) outside: Outside,
     /// The position of the whole parameter.
     pub(crate) span: Span,
@@ -83,8 +83,8 @@ impl Parameter {
 }
 
 impl Function {
-    /// Reads a signature. Our own attributes of parameters are removed: rustc does not allow them there, but it sees
-    /// the function only after the macro.
+    /// Reads a signature. Our own attributes of parameters are removed, because rustc does not allow them there. rustc
+    /// sees the function only after the macro has run.
     pub(crate) fn read(
         kind: Kind,
         signature: &mut Signature,
@@ -155,7 +155,8 @@ impl Receiver {
 }
 
 /// Turns a parameter `State(db): State<Db>` into a plain one, and returns the statement that destructures it. The
-/// tuple field is private to the crate, so that `state.0` is a field of the inner value.
+/// pattern itself would not compile: the tuple field of `State` is private, so that `state.0` is a field of the inner
+/// value.
 fn unpack(input: &mut PatType, index: usize) -> Option<Stmt> {
     let Pat::TupleStruct(pattern) = &*input.pat else { return None };
     let last = pattern.path.segments.last()?;

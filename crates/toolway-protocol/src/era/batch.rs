@@ -8,10 +8,10 @@ use crate::meta::Key;
 use crate::method::Method;
 use crate::version::ProtocolVersion;
 
-/// Checks the messages of a batch against the revision of the conversation. The results keep the order of the
-/// messages. The parser has already limited the size of the batch.
+/// Checks whether the given revision allows the messages of a batch. The results keep the order of the messages. The
+/// parser has already limited the size of the batch.
 ///
-/// Three kinds of messages are rejected one by one: an `initialize`, a message with a stateless envelope (the
+/// Three kinds of messages are rejected individually: an `initialize`, a message with a stateless envelope (the
 /// stateless era has no batches), and a request whose id occurs earlier in the batch. Notifications that are not
 /// allowed in a batch are dropped, because a notification has no reply.
 ///

@@ -1,4 +1,4 @@
-//! What does a stateless request say about itself?
+//! The envelope of a stateless request: which revision, capabilities and client does the request name?
 
 use serde::de::DeserializeOwned;
 
@@ -9,7 +9,7 @@ use crate::meta::Key;
 use crate::types::{Implementation, LogLevel};
 use crate::version::{Era, ProtocolVersion};
 
-/// The per-request `_meta` of the stateless era.
+/// The members of `_meta` that describe a stateless request.
 ///
 /// ```
 /// use toolway_protocol::capability::ClientCapabilities;
@@ -29,9 +29,9 @@ pub struct Envelope {
     pub capabilities: ClientCapabilities,
     /// The client that sends the request, for display only.
     pub client_info: Option<Implementation>,
-    /// The lowest level of the log messages that the request wants.
+    /// The lowest level of the log messages that the client wants to receive for this request.
     pub log_level: Option<LogLevel>,
-    /// The token of the progress notifications, for a request that is sent.
+    /// The progress token of a request to send. It is `None` in a received envelope.
     pub progress_token: Option<Id>,
 }
 
@@ -51,7 +51,7 @@ impl Envelope {
         }
     }
 
-    /// Reads the envelope of a request that claims to have one.
+    /// Reads the envelope of a stateless request.
     pub fn read(params: &Params) -> Result<Self, RpcError> {
         let (Some(requested), Some(capabilities)) =
             (params.reserved(Key::ProtocolVersion), params.reserved(Key::ClientCapabilities))
@@ -71,7 +71,7 @@ impl Envelope {
             capabilities,
             client_info: client_info.map(|text| decode_object(Key::ClientInfo, &text)).transpose()?,
             log_level: log_level.map(|text| decode(Key::LogLevel, &text)).transpose()?,
-            // The token is not decoded here: its text is enough until a handler reports progress.
+            // The progress token is decoded only when a handler reports progress.
             progress_token: None,
         })
     }
@@ -98,7 +98,7 @@ impl Envelope {
     }
 }
 
-/// A revision by its name.
+/// The revision that a request names.
 ///
 /// ```
 /// use toolway_protocol::era::envelope::Requested;

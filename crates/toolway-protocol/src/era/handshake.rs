@@ -21,7 +21,7 @@ wire! {
     /// assert_eq!(opening.protocol_version, "2025-11-25");
     /// ```
     pub struct Initialize {
-        /// The newest revision that the client supports; any text.
+        /// The newest revision that the client supports. It may be unknown to this crate.
         protocol_version: String = "protocolVersion";
         /// The capabilities of the client.
         capabilities: ClientCapabilities = "capabilities";
@@ -42,7 +42,7 @@ wire! {
     /// assert_eq!(answer.with_instructions("Be kind.").instructions.as_deref(), Some("Be kind."));
     /// ```
     pub struct Initialized {
-        /// The revision of the conversation.
+        /// The negotiated revision, which all further messages use.
         protocol_version: String = "protocolVersion";
         /// The capabilities of the server.
         capabilities: ServerCapabilities = "capabilities";
@@ -66,8 +66,8 @@ pub fn has_batches(version: ProtocolVersion) -> bool {
     version == ProtocolVersion::V2025_03_26
 }
 
-/// Returns whether an event stream begins with an event that carries only an id to resume from. The server may then
-/// close the connection.
+/// Returns whether an event stream begins with a priming event, which has an id and no data. After this event the
+/// server may close the connection, and the client resumes the stream from the id.
 ///
 /// ```
 /// use toolway_protocol::{ProtocolVersion, era::handshake::has_primers};
@@ -79,7 +79,7 @@ pub fn has_primers(version: ProtocolVersion) -> bool {
     version == ProtocolVersion::V2025_11_25
 }
 
-/// Returns the error for a resource that does not exist.
+/// Returns the error for a resource that does not exist, as the handshake era defines it.
 ///
 /// ```
 /// use toolway_protocol::era::{handshake, stateless};
@@ -191,7 +191,7 @@ pub fn write_call(
     });
 }
 
-/// Appends the request that opens a conversation.
+/// Appends the `initialize` request.
 ///
 /// ```
 /// use toolway_protocol::capability::ClientCapabilities;

@@ -1,11 +1,11 @@
-//! The state machine of a handshake conversation: which messages are allowed in which state?
+//! The state machine of a conversation in the handshake era: which messages are allowed in which state?
 
 use crate::era::{handshake, negotiate};
 use crate::jsonrpc::RpcError;
 use crate::method::Method;
 use crate::version::ProtocolVersion;
 
-/// The state of a conversation.
+/// The state of a conversation: the exchange between one client and one server that `initialize` opens.
 ///
 /// ```
 /// use toolway_protocol::era::lifecycle::Lifecycle;
@@ -20,8 +20,8 @@ use crate::version::ProtocolVersion;
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Lifecycle {
-    /// No `initialize` was received. Requests are served anyway, in the newest handshake revision, so that a person
-    /// can type `tools/list`.
+    /// No `initialize` was received. Requests are served anyway, in the newest handshake revision, so that a person can
+    /// try a server by typing a `tools/list` request.
     #[default]
     Unopened,
     /// `initialize` was answered, but the client has not confirmed it yet.
@@ -53,7 +53,7 @@ impl Lifecycle {
         Ok(version)
     }
 
-    /// Handles `notifications/initialized`. It is ignored unless an answered `initialize` precedes it.
+    /// Handles `notifications/initialized`. The notification is ignored unless `initialize` was answered before it.
     pub fn initialized(&mut self) {
         if let Self::Answered(version) = *self {
             *self = Self::Open(version);
@@ -68,8 +68,8 @@ impl Lifecycle {
         }
     }
 
-    /// Returns whether the server may send this message on its own initiative. Before the client has confirmed the
-    /// handshake, only pings and log messages are allowed.
+    /// Returns whether the server may send this message on its own initiative. Before `initialize` is answered, no
+    /// message is allowed. Until the client has confirmed the handshake, only pings and log messages are allowed.
     pub fn may_tell(self, method: &Method) -> bool {
         match self {
             Self::Open(version) => method.is_known_in(version),

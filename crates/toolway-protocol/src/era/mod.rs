@@ -1,8 +1,9 @@
-//! The only code that compares revisions: which era does a message belong to, and how is it handled there?
+//! Which era does a message belong to, and how does each era handle messages?
 //!
-//! There are two eras. In the *handshake* era a conversation is opened by `initialize` and remembered. In the
-//! *stateless* era every request describes itself in `params._meta`. [`classify`] decides once per message. After
-//! that each era has its own code path, without further checks.
+//! There are two eras. In the *handshake* era `initialize` opens a conversation: the messages of one client and one
+//! server, for which the server remembers the revision and the capabilities. In the *stateless* era every request
+//! describes itself in `params._meta`. [`classify`] decides once per message. After that, each era has its own code
+//! path, and the era is not checked again.
 //!
 //! | file | question |
 //! |---|---|
@@ -11,7 +12,7 @@
 //! | [`stateless`], [`mod@handshake`] | How are requests read and replies written in each era? |
 //! | [`lifecycle`] | Which messages are allowed in which state of a handshake conversation? |
 //! | [`batch`] | Which revisions allow several messages in one frame? |
-//! | [`questions`] | What may a server ask a client, and how is it written? |
+//! | [`questions`] | What may a server ask a client, and how is the question written? |
 //! | [`negotiate`] | Which revision will both sides use? |
 
 pub mod batch;
@@ -30,7 +31,7 @@ use crate::meta::Key;
 use crate::method::Method;
 use crate::version::{Era, ProtocolVersion};
 
-/// Returns the error of a revision for a resource that does not exist.
+/// Returns the error for a resource that does not exist, as the given revision defines it.
 ///
 /// ```
 /// use toolway_protocol::era::resource_not_found;
@@ -49,9 +50,9 @@ pub fn resource_not_found(version: ProtocolVersion, uri: &str) -> RpcError {
 /// The transport that delivered a message.
 #[derive(Debug, Clone, Copy)]
 pub enum Door<'a> {
-    /// A two-way pipe (stdio), or text passed in process. Only the body tells the era.
+    /// A two-way pipe (stdio), or text passed in process. Only the body shows the era.
     Pipe,
-    /// An HTTP POST. The body decides, and the headers must agree with it.
+    /// An HTTP POST. The body decides the era, and the headers must agree with the body.
     Http(&'a MirroredHeaders<'a>),
 }
 
@@ -69,10 +70,9 @@ impl<'a> Door<'a> {
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "it lives for one call; a box would cost each stateless one")]
 pub enum Claim {
-    /// The message describes itself. A notification may come without an envelope.
+    /// The stateless era. Requests have an envelope; notifications do not.
     Stateless(Option<Envelope>),
-    /// The message is part of a conversation with a handshake, which may be just beginning. Over HTTP the header may
-    /// name the negotiated revision.
+    /// The handshake era, with the negotiated revision if an HTTP header names it.
     Handshake(Option<ProtocolVersion>),
 }
 
@@ -131,12 +131,13 @@ pub fn classify(message: &Message, door: Door<'_>) -> Result<Claim, RpcError> {
     Ok(Claim::Stateless(Some(envelope)))
 }
 
-/// Decides which era a message belongs to, for a server that may serve only one era. Such a server answers messages
+/// Decides which era a message belongs to. If `only` is an era, the server serves only this era, and answers messages
 /// of the other era as if that era did not exist.
 ///
 /// A server without the stateless era ignores envelopes and rejects headers that name a stateless revision. Clients
 /// conclude that the server is older, and fall back to the handshake. A server without the handshake era answers
-/// `initialize` with the list of its revisions, and every other request with the missing members of the envelope.
+/// `initialize` with an error that lists the server's revisions. It answers any other request without an envelope with
+/// an error that names the missing members of the envelope.
 ///
 /// # Errors
 ///

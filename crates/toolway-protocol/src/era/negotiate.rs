@@ -6,8 +6,8 @@ use crate::jsonrpc::{Code, RpcError};
 use crate::version::{Era, ProtocolVersion};
 
 /// Returns the server's answer to the revision that `initialize` requests: the same revision if it belongs to the
-/// handshake era, otherwise the newest one that does. The answer is never a stateless revision, even if the client
-/// requests one.
+/// handshake era, otherwise the newest revision of the handshake era. The answer is never a stateless revision, even if
+/// the client requests one.
 ///
 /// ```
 /// use toolway_protocol::{ProtocolVersion, era::negotiate::answer};
@@ -59,8 +59,9 @@ pub fn choose(supported: &[String]) -> Verdict {
     }
 }
 
-/// Judges the HTTP status of a reply to the probe that holds no message. Returns `None` if the status is about the
-/// caller or the moment (authorization, overload, a broken proxy), because it says nothing about the era.
+/// Judges a reply to the first `server/discover` by its HTTP status, if the reply contains no JSON-RPC message. Returns
+/// `None` if the cause is the caller or a temporary problem (authorization, overload, a broken proxy), because such a
+/// status does not show the era.
 ///
 /// ```
 /// use toolway_protocol::era::negotiate::{Verdict, judge_status};
@@ -77,8 +78,8 @@ pub fn judge_status(status: u16) -> Option<Verdict> {
     }
 }
 
-/// Judges an error reply to the probe. Only the codes of the stateless era prove that era. An older server may send
-/// any other error for a method that it does not know.
+/// Judges an error reply to the first `server/discover`. Only the error codes of the stateless era prove that the
+/// server supports this era. Any other error may come from an older server that does not know the method.
 ///
 /// ```
 /// use toolway_protocol::RpcError;

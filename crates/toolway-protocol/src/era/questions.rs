@@ -1,7 +1,7 @@
 //! What may a server ask a client, and how is the question written in the handshake era?
 //!
 //! In the stateless era a question is a part of a result (`InputRequired`). In the handshake era it is a request from
-//! the server. In both, a question is allowed if the revision knows it and the client declared the capability.
+//! the server. In both eras, a question is allowed if the revision knows it and the client declared the capability.
 
 use std::borrow::Cow;
 
@@ -16,10 +16,10 @@ use crate::types::{
 use crate::version::ProtocolVersion;
 use crate::version::since::{self, Since};
 
-/// Returns the capabilities that the client lacks for this question, or `None` if it may be asked.
+/// Returns the capabilities that the client lacks for this question, or `None` if the server may ask the question.
 ///
-/// The value is the `data.requiredCapabilities` of the error. If the revision has no shape for the question, the
-/// capability counts as lacking even if the client declared it.
+/// The error for the caller contains the result as `data.requiredCapabilities`. If the revision cannot express the
+/// question, the capability counts as lacking even if the client declared it.
 ///
 /// ```
 /// use toolway_protocol::ProtocolVersion;
@@ -61,9 +61,9 @@ pub fn lacking(
 
 /// Appends a question as a request from the server, in the shape of a handshake revision.
 ///
-/// Where an older revision has a different shape, that shape is written: named choices become `enumNames`, and a
-/// message with several blocks becomes several messages. Call [`lacking`] first; members that the revision has no
-/// shape for are left out.
+/// Some parts of a question have a different shape in older revisions: named choices become `enumNames`, and a message
+/// with several blocks becomes several messages. Call [`lacking`] first; members that the revision does not have are
+/// left out.
 ///
 /// ```
 /// use toolway_protocol::era::questions::write_question;
@@ -91,7 +91,7 @@ pub fn write_question(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, ques
     });
 }
 
-/// Returns the settings of a capability with one part.
+/// Returns capability settings that declare one part, such as `form` or `tools`.
 fn declaring(part: &str) -> Settings {
     Settings::from_iter([(part.to_owned(), json!({}))])
 }
@@ -106,7 +106,7 @@ fn takes_forms(elicitation: &Settings) -> bool {
     declares(Some(elicitation), "form") || !["form", "url"].iter().any(|mode| elicitation.contains_key(*mode))
 }
 
-/// Returns whether the form has a field with several choices.
+/// Returns whether the form has a multiple-choice field.
 fn has_lists(form: &ElicitForm) -> bool {
     form.requested_schema.properties.0.iter().any(|(_, field)| field.kind == FieldKind::Array)
 }
@@ -133,8 +133,8 @@ fn with_plain_choices(form: &ElicitForm) -> ElicitForm {
     form
 }
 
-/// Returns the URL question with an id. The revision requires one, even from a server that will not report the
-/// completion. Without an id of its own the question gets the id of the request.
+/// Returns the URL question with an id. Revision 2025-11-25 requires an id, even from a server that will not report the
+/// completion. A question without an id gets the id of the request.
 fn identified(url: &ElicitUrl, id: &Id) -> ElicitUrl {
     let url = url.clone();
     match (&url.elicitation_id, id) {
@@ -189,7 +189,7 @@ mod tests {
         json!({"type": "text", "text": "t"})
     }
 
-    /// Returns the `params` of a question on the wire.
+    /// Returns the `params` of a written question.
     fn written(version: ProtocolVersion, question: &InputRequest) -> Value {
         let mut frame = Vec::new();
         write_question(&mut frame, version, &7.into(), question);
@@ -209,8 +209,8 @@ mod tests {
         let models = json!({"sampling": {}});
         let tools = json!({"sampling": {"tools": {}}});
         let roots = json!({"roots": {}});
-        // A question, the client's capabilities, the first revision in which they suffice, and the capabilities
-        // needed before it.
+        // Each row has a question, the client's capabilities, the first revision in which these capabilities suffice,
+        // and the result of `lacking` in all other revisions.
         let rows = [
             (form(json!({"type": "boolean"})), json!({"elicitation": {}}), Some(V2025_06_18), &forms),
             (form(json!({"type": "boolean"})), forms.clone(), Some(V2025_06_18), &forms),

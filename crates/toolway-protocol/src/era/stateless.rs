@@ -32,7 +32,8 @@ impl Stamp {
     }
 }
 
-/// Returns the error for a resource that does not exist. The URI in `data` distinguishes it from wrong parameters.
+/// Returns the error for a resource that does not exist, as the stateless era defines it. The code is the one for wrong
+/// parameters; the URI in `data` distinguishes the two.
 ///
 /// ```
 /// let error = toolway_protocol::era::stateless::resource_not_found("a://b");
@@ -95,7 +96,7 @@ pub fn write_told(out: &mut Vec<u8>, news: &Notification) {
     news.write(out, VERSION);
 }
 
-/// Appends a notification on the stream that `subscription` opened.
+/// Appends a notification for the stream that the `subscriptions/listen` request with the id `subscription` opened.
 ///
 /// ```
 /// use toolway_protocol::era::stateless::write_change;
@@ -116,7 +117,7 @@ pub fn write_change(out: &mut Vec<u8>, subscription: &Id, news: &Notification) {
     });
 }
 
-/// Appends the reply that ends the stream that `id` opened.
+/// Appends the reply to the `subscriptions/listen` request with this id. The reply ends the stream.
 ///
 /// ```
 /// use toolway_protocol::era::stateless;
@@ -138,7 +139,7 @@ pub fn write_listen_end(out: &mut Vec<u8>, id: &Id, own: Option<&Settings>, stam
     });
 }
 
-/// Appends the result of a round that ended with questions. It is never cached.
+/// Appends a result that asks the client questions (`input_required`). Such a result has no cache hints.
 ///
 /// ```
 /// use toolway_protocol::era::stateless;
@@ -239,7 +240,7 @@ pub fn write_call(
     });
 }
 
-/// Appends a request that has no parameters of its own.
+/// Appends a request that has no parameters except the envelope.
 ///
 /// ```
 /// use toolway_protocol::capability::ClientCapabilities;

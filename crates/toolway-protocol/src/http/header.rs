@@ -1,8 +1,8 @@
-//! Mirrored headers: how are headers that repeat parts of the body compared with it?
+//! Mirrored headers repeat parts of the body: how are they compared with the body?
 //!
-//! Proxies use these headers to route a request without reading its body. The body is authoritative. A mirrored
-//! header that is missing, repeated, unreadable or different is refused: a proxy that routed by it saw a different
-//! request than the one the server would serve.
+//! Proxies use these headers to route a request without reading its body. The body is authoritative. A mirrored header
+//! that is missing, repeated, unreadable or different is refused: a proxy may have routed the request by a header that
+//! does not describe the body.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,8 @@
 //! Arguments that are mirrored in headers: which arguments are they, and do headers and body agree?
 //!
 //! A tool's author may mark a property of the input schema with `x-mcp-header`, so that proxies can route by the
-//! argument. The client sends it as `Mcp-Param-{Name}`; the server compares it with the body.
+//! argument. The client sends the argument also as the header `Mcp-Param-{Name}`, and the server compares the header
+//! with the body.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +13,7 @@ use super::header::{DIFFERS, Mirrored, decode, encode, mismatch};
 use crate::json::RawJson;
 use crate::jsonrpc::RpcError;
 
-/// The marked arguments of one tool.
+/// The arguments of one tool that are marked with `x-mcp-header`.
 ///
 /// ```
 /// use toolway_protocol::{RawJson, http::param::ParamHeaders};
@@ -35,7 +36,8 @@ struct Marked {
     path: Vec<String>,
 }
 
-/// The reason why a mark is not allowed. A client must not use such a tool, and a server must not offer it.
+/// The reason why an `x-mcp-header` mark is not allowed. A client must not use a tool with such a mark, and a server
+/// must not offer it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidMark {
     place: String,
@@ -51,7 +53,7 @@ impl fmt::Display for InvalidMark {
 impl std::error::Error for InvalidMark {}
 
 const MARK: &str = "x-mcp-header";
-/// The depth at which the search stops. `serde_json` does not read deeper schemas either.
+/// The depth of a schema at which the search for marks stops. `serde_json` does not read deeper schemas either.
 const MAX_DEPTH: usize = 128;
 
 impl ParamHeaders {
@@ -273,7 +275,7 @@ mod tests {
             (json!({"n": 42}), Mirrored::One("x"), Mirrored::Absent, false),
             (json!({"n": 42}), Mirrored::One("4.2e1"), Mirrored::Absent, true),
             (json!({"n": 42.0}), Mirrored::One("42"), Mirrored::Absent, true),
-            // One more than the largest integer that a float represents exactly.
+            // The header is 2^53 + 1, which an `f64` would round to 2^53.
             (json!({"n": 1_u64 << 53}), Mirrored::One("9007199254740993"), Mirrored::Absent, false),
             (json!({"n": u64::MAX}), Mirrored::One("18446744073709551615"), Mirrored::Absent, true),
             (json!({"n": u64::MAX}), Mirrored::One("18446744073709551614"), Mirrored::Absent, false),

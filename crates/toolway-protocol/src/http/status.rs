@@ -3,7 +3,7 @@
 
 use crate::jsonrpc::Code;
 
-/// Returns the status of a reply with this error, if a handler or the router produced it.
+/// Returns the HTTP status for an error code that a handler or the router produced.
 ///
 /// ```
 /// use toolway_protocol::{http::status::of, jsonrpc::Code};

@@ -95,8 +95,8 @@ impl RawJson {
     }
 }
 
-/// Returns the message of a decoding error without its line and column. Those are relative to one member, and mean
-/// nothing to the sender of the whole message.
+/// Returns the message of a decoding error without its line and column. The two numbers are relative to one member, so
+/// they would mislead the sender of the whole message.
 ///
 /// ```
 /// let error = serde_json::from_str::<bool>("7").unwrap_err();

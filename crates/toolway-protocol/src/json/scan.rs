@@ -5,8 +5,8 @@
 //! decoded later, once, when its type is known. Policy checks and dispatch both use the result of this one walk, so
 //! the two cannot read the same bytes differently.
 //!
-//! `serde_json` has no such index: its `RawValue` rescans a body once per level, and has no depth or node limit while
-//! skipping. A property test compares this scanner with `serde_json`: both must accept the same texts.
+//! `serde_json` cannot record positions: its `RawValue` scans a body again for every level, and skips values without a
+//! limit on depth or number. A property test compares this scanner with `serde_json`: both must accept the same texts.
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
@@ -36,7 +36,8 @@ impl Default for Limits {
     }
 }
 
-/// The number of bits in the stack of [`Scanner::value`]; `serde_json` stops decoding one level earlier.
+/// The maximum of [`Limits::depth`], because [`Scanner::value`] keeps one bit per level in a `u128`. `serde_json`
+/// decodes one level less.
 const MAX_DEPTH: u32 = 128;
 
 /// The reason why a text was not accepted.
@@ -370,8 +371,9 @@ impl<'a> Scanner<'a> {
 /// character.
 fn plain_prefix(text: &[u8]) -> usize {
     let mut at = 0;
-    // Eight bytes at a time. The highest bit of a byte is set in `special` if that byte is one of the three, or if
-    // the borrow from such a lower byte reached it. So the lowest bit that is set is always correct.
+    // This loop checks eight bytes at a time. In `special`, the highest bit of each byte that needs an escape is set.
+    // The subtraction may borrow from a higher byte and set its bit by mistake, so only the lowest bit that is set is
+    // reliable.
     while let Some(chunk) = text.get(at..at + 8) {
         let word = u64::from_le_bytes(chunk.try_into().expect("eight bytes"));
         let quote = word ^ (LOW * u64::from(b'"'));

@@ -1,8 +1,8 @@
 //! How is a reply written into one buffer, in the shape of one revision?
 //!
-//! Every protocol type implements [`Encode`], which writes directly into a byte buffer: no tree, no second pass. The
-//! [`Encoder`] knows the target revision. A member that an older revision does not know is left out by naming the
-//! addition that introduced it (`version::since`), never by comparing versions here.
+//! Every protocol type implements [`Encode`], which writes directly into a byte buffer, without an intermediate tree.
+//! The [`Encoder`] knows the target revision. A type does not compare versions: for each newer member it names a
+//! constant of `version::since`, and the encoder leaves the member out if the target revision does not have it.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ impl<'o> Encoder<'o> {
         self.version
     }
 
-    /// Returns whether the written revision knows this addition.
+    /// Returns whether the target revision has this part of the protocol.
     pub fn knows(&self, since: Since) -> bool {
         since.includes(self.version)
     }
@@ -120,7 +120,7 @@ impl<'o> Members<'_, 'o> {
         }
     }
 
-    /// Writes the member if there is a value and the revision knows the addition.
+    /// Writes the member if there is a value and the target revision has the member.
     pub fn since<T: Encode>(&mut self, since: Since, key: &str, value: Option<&T>) {
         if self.to.knows(since) {
             self.maybe(key, value);
@@ -155,7 +155,7 @@ impl<'o> Members<'_, 'o> {
         }
     }
 
-    /// Returns the underlying encoder, for example to ask what the revision knows.
+    /// Returns the underlying encoder, for example to call [`Encoder::knows`].
     pub fn encoder(&self) -> &Encoder<'o> {
         self.to
     }

@@ -36,7 +36,7 @@ impl Code {
     pub const RESOURCE_NOT_FOUND: Self = Self(-32002);
     /// A mirrored HTTP header is missing, malformed or differs from the body.
     pub const HEADER_MISMATCH: Self = Self(-32020);
-    /// The request needs a capability that the client did not declare on it.
+    /// The request needs a capability that the client did not declare in this request.
     pub const MISSING_CAPABILITY: Self = Self(-32021);
     /// The revision is not served.
     pub const UNSUPPORTED_VERSION: Self = Self(-32022);
@@ -88,7 +88,7 @@ impl<'de> Deserialize<'de> for RpcError {
     }
 }
 
-/// Reads data that is present as `Some`, even if it is `null`.
+/// Reads `data` as `Some` if the member is present, even if its value is `null`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
     RawJson::deserialize(deserializer).map(Some)
 }
@@ -119,7 +119,7 @@ impl RpcError {
         Self::new(Code::INVALID_PARAMS, message)
     }
 
-    /// Creates an error for a fault on the answering side. The text should not reveal more than that.
+    /// Creates an error for a fault on the answering side. The text should not reveal internal details.
     pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::INTERNAL_ERROR, message)
     }
@@ -129,8 +129,8 @@ impl RpcError {
         Self::new(Code::HEADER_MISMATCH, message)
     }
 
-    /// Creates an error for a request that needs a capability that the client did not declare on it. The data names
-    /// the capability.
+    /// Creates an error for a request that needs a capability which the client did not declare. The data names the
+    /// capability.
     ///
     /// ```
     /// use toolway_protocol::RpcError;

@@ -53,7 +53,7 @@ impl Params {
         self.spans.meta.map(|span| self.slice(span))
     }
 
-    /// Returns one reserved member of `_meta`, as text.
+    /// Returns the member of `_meta` with this key, as text.
     pub fn reserved(&self, key: meta::Key) -> Option<RawJson> {
         self.spans.reserved[key as usize].map(|span| self.slice(span))
     }
@@ -151,7 +151,7 @@ impl ScannedParams {
         Ok(params)
     }
 
-    /// Finds the reserved keys of `_meta`.
+    /// Finds the members of `_meta` that the protocol defines.
     fn scan_meta(&mut self, scanner: &mut Scanner<'_>) -> Result<Span, ScanError> {
         if scanner.peek()? != Kind::Object {
             self.meta_not_an_object = true;

@@ -17,7 +17,8 @@ use crate::method::Method;
 pub enum Incoming {
     /// One message.
     One(Message),
-    /// A batch of 1 to 100 messages. [`batch::judge`](crate::era::batch::judge) decides whether they are allowed.
+    /// A batch of 1 to 100 messages. [`batch::judge`](crate::era::batch::judge) decides which of the messages are
+    /// allowed.
     Batch(Vec<Result<Message, Rejected>>),
 }
 
@@ -40,7 +41,7 @@ pub struct Rejected {
 
 impl Rejected {
     /// Returns whether the error must be sent. A notification has no reply, even if its `params` are wrong (JSON-RPC
-    /// 2.0, section 4.1). Over HTTP, where every POST has a response, the error may be its body.
+    /// 2.0, section 4.1). Over HTTP every POST has a response, and the error may be the body of that response.
     ///
     /// ```
     /// use toolway_protocol::json::Limits;
@@ -52,7 +53,8 @@ impl Rejected {
     /// assert!(rejected(r#"{"jsonrpc":"2.0","method":7}"#).wants_answer(), "that is no notification");
     /// ```
     pub fn wants_answer(&self) -> bool {
-        // `params` are checked last: a frame that got this far without an id is a notification.
+        // `params` are checked last. A frame without an id whose only mistake is in `params` is therefore a
+        // notification.
         self.id.is_some() || self.error.code != Code::INVALID_PARAMS
     }
 }
@@ -121,8 +123,8 @@ fn scan_failure(error: ScanError) -> RpcError {
     }
 }
 
-/// The positions of the envelope's members. They are checked only after the whole frame has been read, so that an
-/// error can repeat the id wherever it is.
+/// The positions of the envelope's members. They are checked only after the whole frame has been read, so that an error
+/// can repeat the id wherever the id is in the frame.
 #[derive(Default)]
 struct Envelope {
     jsonrpc: Option<Span>,

@@ -1,8 +1,8 @@
 //! Which message is this, if it is too long to be kept?
 //!
-//! A message above the size limit is discarded while it streams in. The error reply still needs its id, and some
-//! peers write the id last. So the bytes pass through a small reader that follows as much of the JSON grammar as it
-//! needs: it knows where the members of the outermost object begin and end, and keeps only the id.
+//! A message above the size limit is discarded while it streams in. The error reply still needs the id of the message,
+//! and some peers write the id last. So the bytes pass through a small reader that follows as much of the JSON grammar
+//! as it needs: it knows where the members of the outermost object begin and end, and keeps only the id.
 
 use super::Id;
 use super::parse::read_id;
@@ -20,7 +20,7 @@ pub enum Skimmed {
     Notification,
     /// The reply to the request with this id.
     Reply(Id),
-    /// None of these, or ambiguous: a batch, an id that is unreadable or occurs twice, text that is not JSON.
+    /// The kind is unclear: a batch, an id that is unreadable or occurs twice, or text that is not JSON.
     Unknown,
 }
 

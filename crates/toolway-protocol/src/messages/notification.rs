@@ -1,4 +1,4 @@
-//! Which notifications are there? They are typed, and the same in every era.
+//! Which notifications are there? Each has a type, which is the same in every era.
 //!
 //! The variants come from the table in `method.rs`.
 

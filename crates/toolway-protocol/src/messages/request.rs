@@ -1,4 +1,4 @@
-//! Which requests are there, and which replies? They are typed, and the same in every era.
+//! Which requests are there, and which replies? Each has a type, which is the same in every era.
 //!
 //! The variants come from the table in `method.rs`; the types of their parameters are defined below.
 
@@ -28,8 +28,8 @@ macro_rules! request {
         questions {$($(#[$question_doc:meta])* $question:ident $question_row:tt)*}
         notifications {$($(#[$notification_doc:meta])* $notification:ident $notification_row:tt)*}
     ) => {
-        /// A request from a client, one variant per method. Requests that only maintain a conversation (handshake,
-        /// ping, discovery) are answered by the era's adapter and are not listed here.
+        /// A request from a client, one variant per method. Requests that only open or maintain the connection to a
+        /// server (handshake, ping, discovery) are answered by the code of the era and are not listed here.
         ///
         /// ```
         /// use toolway_protocol::json::Limits;
@@ -51,8 +51,8 @@ macro_rules! request {
         }
 
         impl Request {
-            /// Decodes a request by its method. Returns `Ok(None)` for a method that the era's adapter answers, or
-            /// that no client sends.
+            /// Decodes a request by its method. Returns `Ok(None)` for a method that the code of the era answers, or
+            /// that clients do not send.
             pub fn decode(method: &Method, params: &Params) -> Result<Option<Self>, RpcError> {
                 Ok(Some(match method {
                     $(Method::$variant => Self::$variant(ReadParams::read_params(params)?),)*
@@ -88,7 +88,8 @@ macro_rules! request {
                 }
             }
 
-            /// Returns the data of earlier rounds, or `None` if the handler of this method may not ask the client.
+            /// Returns the client's answers to earlier questions, or `None` if the handler of this method may not ask
+            /// the client.
             pub fn rounds(&self) -> Option<&Rounds> {
                 match self {
                     $(Self::$variant(_params) => request!(@member _params $($rounds)?),)*
@@ -96,7 +97,7 @@ macro_rules! request {
                 }
             }
 
-            /// Returns the data of earlier rounds, to be modified.
+            /// Returns the client's answers to earlier questions, to be modified.
             pub fn rounds_mut(&mut self) -> Option<&mut Rounds> {
                 match self {
                     $(Self::$variant(_params) => request!(@member_mut _params $($rounds)?),)*
@@ -188,7 +189,7 @@ macro_rules! request {
 methods!(request);
 
 impl Reply {
-    /// Returns a result that is not an object, so that no members can be added to it.
+    /// Returns the result of a custom method, if it is not an object. Members cannot be added to such a result.
     pub(crate) fn bare(&self) -> Option<&RawJson> {
         if let Self::Custom(result) = self { Some(result).filter(|result| !result.is_object()) } else { None }
     }
@@ -239,7 +240,7 @@ wire! {
     /// assert_eq!(Page::new().with_cursor("").cursor.as_deref(), Some(""));
     /// ```
     pub struct Page {
-        /// The cursor that came with the previous page; the first page has none. The empty text is a valid cursor.
+        /// The cursor from the previous page; `None` requests the first page. The empty text is a valid cursor.
         cursor (with_cursor): Option<String> = "cursor";
     }
 }
@@ -266,7 +267,7 @@ pub struct CallTool {
     pub name: String,
     /// The arguments; `None` means `{}`.
     pub arguments: Option<RawJson>,
-    /// The data of earlier rounds.
+    /// The answers to questions that the server asked in reply to this request.
     pub rounds: Rounds,
 }
 
@@ -301,7 +302,7 @@ impl ReadParams for CallTool {
 pub struct ReadResource {
     /// The URI of the resource.
     pub uri: String,
-    /// The data of earlier rounds.
+    /// The answers to questions that the server asked in reply to this request.
     pub rounds: Rounds,
 }
 
@@ -338,7 +339,7 @@ pub struct GetPrompt {
     pub name: String,
     /// The arguments; all values are text.
     pub arguments: Option<BTreeMap<String, String>>,
-    /// The data of earlier rounds.
+    /// The answers to questions that the server asked in reply to this request.
     pub rounds: Rounds,
 }
 
@@ -367,7 +368,8 @@ impl ReadParams for GetPrompt {
     }
 }
 
-/// The data that a client sends when it repeats a request with answers (stateless era).
+/// The data that a client sends when it repeats a request with answers (stateless era). Each repetition of the request
+/// is one round.
 ///
 /// ```
 /// use toolway_protocol::request::Rounds;
@@ -377,7 +379,7 @@ impl ReadParams for GetPrompt {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rounds {
-    /// The answers of the last round by key, as text. Their types follow from the questions.
+    /// The answers by key, as text. The type of an answer follows from its question.
     pub input_responses: Option<RawJson>,
     /// The state that the server asked the client to send back unchanged.
     pub request_state: Option<String>,
@@ -398,7 +400,7 @@ impl Rounds {
 }
 
 wire! {
-    /// A resource by its URI.
+    /// The parameters of `resources/subscribe` and `resources/unsubscribe`.
     ///
     /// ```
     /// use toolway_protocol::request::ResourceUri;

@@ -56,7 +56,7 @@ wire! {
         arguments (with_arguments): Option<BTreeMap<String, String>> = "arguments";
     }
 
-    /// A prompt by name.
+    /// A reference to a prompt, by its name.
     ///
     /// ```
     /// use toolway_protocol::types::PromptReference;
@@ -71,7 +71,7 @@ wire! {
         title (with_title): Option<String> = "title", since TITLE;
     }
 
-    /// A resource or a template by its URI.
+    /// A reference to a resource or a resource template, by its URI.
     ///
     /// ```
     /// use toolway_protocol::types::ResourceReference;

@@ -125,8 +125,8 @@ wire! {
     }
 }
 
-/// Returns whether the revision allows this structured result. Older revisions allow only objects; there, other
-/// values are only in the text copy.
+/// Returns whether the revision allows this structured result. Older revisions allow only objects. A client of such a
+/// revision gets any other value only as a text block.
 pub(super) fn value_fits(value: &RawJson, to: &Encoder<'_>) -> bool {
     to.knows(since::STRUCTURED_ANYTHING) || value.is_object()
 }
@@ -156,7 +156,7 @@ pub enum Content {
     Link(Box<Resource>),
     /// A tool call that a model requests (sampling only).
     ToolUse(Box<ToolUseContent>),
-    /// The result of such a tool call (sampling only).
+    /// The result of a tool call that a model requested (sampling only).
     ToolResult(Box<ToolResultContent>),
     /// A kind of block that this crate does not know, kept as received.
     Other(RawJson),

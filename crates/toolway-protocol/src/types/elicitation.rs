@@ -143,10 +143,9 @@ impl<'de> Deserialize<'de> for Fields {
 }
 
 wire! {
-    /// One field: text, a number, a boolean, a choice, or several choices.
+    /// One field: text, a number, a boolean, a single choice, or a multiple choice.
     ///
-    /// `type` decides which members are meaningful together. All kinds share one struct, because they differ in their
-    /// members and not in their shape.
+    /// `type` decides which of the members have a meaning. All kinds of fields share this struct.
     ///
     /// ```
     /// use toolway_protocol::types::{Field, FieldKind};
@@ -175,15 +174,15 @@ wire! {
         maximum (with_maximum): Option<serde_json::Number> = "maximum";
         /// The choices.
         choices (with_choices): Option<Vec<String>> = "enum";
-        /// The names of the choices (in the older shape).
+        /// The names of the choices, in the shape of 2025-06-18.
         choice_names (with_choice_names): Option<Vec<String>> = "enumNames";
         /// The choices with names.
         one_of (with_one_of): Option<Vec<Choice>> = "oneOf", since FORM_CHOICES;
-        /// The choices of a field with several choices.
+        /// The choices of a multiple-choice field.
         items (with_items): Option<Choices> = "items", since FORM_CHOICES;
-        /// The minimum number of choices.
+        /// The minimum number of choices to select.
         min_items (with_min_items): Option<i64> = "minItems", since FORM_CHOICES;
-        /// The maximum number of choices.
+        /// The maximum number of choices to select.
         max_items (with_max_items): Option<i64> = "maxItems", since FORM_CHOICES;
     }
 }
@@ -202,7 +201,7 @@ names! {
     /// assert_eq!(FieldKind::from("array"), FieldKind::Array);
     /// ```
     pub enum FieldKind {
-        /// Text, or one choice.
+        /// Text, or a single choice.
         String = "string",
         /// A number.
         Number = "number",
@@ -210,7 +209,7 @@ names! {
         Integer = "integer",
         /// A boolean.
         Boolean = "boolean",
-        /// Several choices.
+        /// A multiple choice.
         Array = "array",
     }
 }
@@ -230,7 +229,7 @@ wire! {
         title: String = "title";
     }
 
-    /// The choices of a field with several choices.
+    /// The choices of a multiple-choice field.
     ///
     /// ```
     /// use toolway_protocol::types::{Choice, Choices};

@@ -1,4 +1,5 @@
-//! Questions and answers of a request that needs several rounds (stateless era).
+//! Questions that a server returns instead of a result, and the client's answers (stateless era). The client sends the
+//! request again with the answers.
 
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer};
 
@@ -85,7 +86,7 @@ macro_rules! question {
             }
         }
 
-        /// The client's answer to one question. Its type follows from the question.
+        /// The client's answer to one question. The type of the answer follows from the question.
         ///
         /// ```
         /// use toolway_protocol::types::{InputRequest, InputResponse};
@@ -136,7 +137,7 @@ impl<'de> Deserialize<'de> for InputRequest {
 
 /// The parameters of a question. They may be missing.
 trait AskedParams: Sized {
-    /// The type that is written to the wire.
+    /// The type that is written as JSON.
     type Written: Encode;
 
     fn read(params: Option<&RawJson>) -> Result<Self, serde_json::Error>;
@@ -174,7 +175,7 @@ macro_rules! asked_always {
 asked_always!(Elicit, Box<CreateMessage>);
 
 wire! {
-    /// A question of unknown kind.
+    /// A question before its kind is known: the method is a name, and the parameters are text.
     ///
     /// ```
     /// use toolway_protocol::types::Question;
@@ -190,7 +191,7 @@ wire! {
 }
 
 wire! {
-    /// The result of a round that ended with questions instead of a reply.
+    /// The questions that a server returns instead of a result.
     ///
     /// ```
     /// use toolway_protocol::types::{InputRequest, InputRequired, Keyed};

@@ -1,4 +1,4 @@
-//! A page of a list. It is encoded once per revision and then only copied.
+//! A page of a list. The page is encoded once per revision, and the encoded bytes are reused.
 
 use std::sync::OnceLock;
 
@@ -8,8 +8,8 @@ use crate::version::ProtocolVersion;
 
 /// Items of one kind and the cursor of the next page.
 ///
-/// Servers send the same page many times. The items are encoded when the first request of a revision arrives, and the
-/// JSON is kept. From then on a page costs a copy of bytes.
+/// Servers send the same page many times. The items are encoded when the page is first written in a revision, and the
+/// JSON is kept. After that, writing the page is only a copy of bytes.
 ///
 /// ```
 /// use toolway_protocol::types::{Listing, Root};

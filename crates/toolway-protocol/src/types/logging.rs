@@ -9,8 +9,8 @@ use crate::capability::Settings;
 use crate::json::{Encode, Encoder, RawJson};
 use crate::wire::wire;
 
-/// The severity of a log message; later variants are more severe. Unlike other names, an unknown level is an error,
-/// because it is not known which messages it should let through.
+/// The severity of a log message; later variants are more severe. An unknown level is an error, because messages cannot
+/// be filtered by a level of unknown severity.
 ///
 /// ```
 /// use toolway_protocol::types::LogLevel;
@@ -51,7 +51,7 @@ impl LogLevel {
         Self::Emergency,
     ];
 
-    /// Returns the name on the wire.
+    /// Returns the name as it is written in JSON.
     pub const fn as_str(self) -> &'static str {
         NAMES[self as usize]
     }

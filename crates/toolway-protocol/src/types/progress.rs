@@ -35,8 +35,7 @@ wire! {
     /// assert_eq!(cancelled.request_id, Some(Id::from(7)));
     /// ```
     pub struct Cancelled {
-        /// The id of the request. The schema of one revision allows it to be left out, for requests that became
-        /// tasks.
+        /// The id of the request. Revision 2025-11-25 allows the id to be left out, for requests that became tasks.
         request_id (with_request_id): Option<Id> = "requestId";
         /// The reason for the cancellation.
         reason (with_reason): Option<String> = "reason";
@@ -44,7 +43,7 @@ wire! {
         meta (with_meta): Option<Settings> = "_meta";
     }
 
-    /// The parameters of a notification without content of its own.
+    /// The parameters of a notification that has no content except metadata.
     ///
     /// ```
     /// use toolway_protocol::types::Told;

@@ -58,7 +58,7 @@ wire! {
     }
 }
 
-/// One block, or several. A single block is written without brackets, because every revision can read that.
+/// One block, or several. A single block is written without brackets, because every revision can read this form.
 ///
 /// ```
 /// use toolway_protocol::types::{Blocks, Content};

@@ -23,7 +23,7 @@ wire! {
         resource_subscriptions (with_resource_subscriptions): Option<Vec<String>> = "resourceSubscriptions";
     }
 
-    /// The confirmation that a stream of changes is open.
+    /// The confirmation that a stream of change notifications is open.
     ///
     /// ```
     /// use toolway_protocol::types::{SubscriptionAcknowledged, SubscriptionFilter};

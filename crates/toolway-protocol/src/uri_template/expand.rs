@@ -36,7 +36,7 @@ fn expand_expression(out: &mut String, expression: &Expression, values: &Values)
                     push(&encode([item.as_str()], keep));
                 }
             }
-            // A prefix does not apply to lists (RFC 6570, section 2.4.1); they are written in full.
+            // A prefix does not apply to lists (RFC 6570, section 2.4.1); lists are written in full.
             Some(Value::List(items)) => push(&encode(items.iter().map(String::as_str), keep)),
         }
     }
@@ -64,8 +64,8 @@ fn push_pair(out: &mut String, operator: Operator, name: &str, value: &str) {
     out.push_str(value);
 }
 
-/// Returns the prefix of a value that its modifier allows. Where `%XX` is kept unchanged, it is not split, and
-/// triplets that encode one character count as one (RFC 6570, section 3.2.1).
+/// Returns the part of a value that a prefix modifier selects. If the operator keeps `%XX` triplets, a triplet is not
+/// split, and the triplets of one encoded character count as one character (RFC 6570, section 3.2.1).
 fn first_characters(text: &str, modifier: Modifier, keep: Keep) -> &str {
     let Modifier::Prefix(length) = modifier else { return text };
     let mut count = 0;

@@ -1,8 +1,9 @@
 //! Which values does a URI contain?
 //!
-//! Each byte is examined a fixed number of times, and a parameter's name once for each variable of the query.
-//! Matching needs neither recursion nor backtracking. Values are decoded after the URI is split, so an encoded
-//! delimiter never moves a boundary. Then each value is checked: one that could leave its segment is not a match.
+//! Each byte is examined a fixed number of times, and a parameter's name once for each variable of the query. Matching
+//! needs neither recursion nor backtracking. Values are decoded after the URI is split, so an encoded delimiter never
+//! moves a boundary. Then each value is checked: a URI with a value that could leave its path segment, such as `..`, is
+//! not a match.
 
 use super::parts::Modifier;
 use super::percent::{Keep, decode, decode_fully, normalize};
@@ -29,7 +30,7 @@ impl Matching {
     pub(super) fn uri(&mut self, plan: &Plan, uri: &str) -> Option<()> {
         self.steps += uri.len();
         let uri = normalize(uri)?;
-        // The two splits and the count of ampersands.
+        // The factor 3 counts the two splits of the URI and the search for ampersands.
         self.steps += 3 * uri.len();
         let (uri, fragment) = match &plan.fragment {
             Some(_) => uri.split_once('#')?,
@@ -40,7 +41,7 @@ impl Matching {
             Some((path, query)) if has_query => (path, Some(query)),
             _ => (uri, None),
         };
-        // The path first: most templates fail here.
+        // The path is matched first, because most templates fail there.
         self.section(&plan.path, path)?;
         match (&plan.query, query) {
             (None, None) => {}

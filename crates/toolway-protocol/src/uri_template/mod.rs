@@ -2,33 +2,34 @@
 //! are values read from a URI?
 //!
 //! The RFC describes only the expansion. A server also needs the other direction, to find the handler for
-//! `resources/read`; it is described here.
+//! `resources/read`. The rules for this direction, called matching, are described here.
 //!
 //! | form | expands to | matches |
 //! |---|---|---|
 //! | `{a}`, `{a,b}` | `1`, `1,2` | one or more characters except `/`, `?`, `#` |
 //! | `{+a}` | `x/y` | one or more characters of any kind |
-//! | `{#a}` | `#x/y` | the same, after `#` |
-//! | `{.a}`, `{/a}` | `.1`, `/1` | as `{a}`, after the sign |
-//! | `{;a,b}` | `;a=1;b=2` | all of them, in any order |
-//! | `{?a,b}`, `{&a}` | `?a=1&b=2`, `&a=1` | any of them, in any order |
+//! | `{#a}` | `#x/y` | as `{+a}`, after `#` |
+//! | `{.a}`, `{/a}` | `.1`, `/1` | as `{a}`, after `.` or `/` |
+//! | `{;a,b}` | `;a=1;b=2` | all named parameters, in any order |
+//! | `{?a,b}`, `{&a}` | `?a=1&b=2`, `&a=1` | any of the named parameters, in any order |
 //! | `{a*}`, `{/a*}`, … | each item of a list separately | a list |
 //! | `{a:3}`, … | the first three characters | up to three characters |
 //! | `/:a/x` | as `/{a}/x` | as `/{a}/x` |
 //!
-//! **Where a variable ends.** At the first occurrence of the literal that follows. So `{name}.{ext}` splits
-//! `a.tar.gz` into `a` and `tar.gz`. Variables after a `{+a}` or `{/a*}` are matched from the right, since that one
-//! takes as much as it can: `{+dir}/{name}` splits `a/b/c` into `a/b` and `c`. A `{+a}` ends before the next `?` or
-//! `#` of the template itself; if there is none, the value may contain them. After a literal `?`, an `&` ends every
-//! variable except `{+a}`, and `{+a}` too if `{&…}` follows.
+//! **Where a variable ends.** A variable ends at the first occurrence of the literal that follows it in the template.
+//! So `{name}.{ext}` splits `a.tar.gz` into `a` and `tar.gz`. Variables after a `{+a}` or `{/a*}` are matched from the
+//! right, because `{+a}` and `{/a*}` take as much text as possible: `{+dir}/{name}` splits `a/b/c` into `a/b` and `c`.
+//! A `{+a}` ends before the next literal `?` or `#` of the template; if the template has none, the value may contain
+//! these characters. After a literal `?`, an `&` ends every variable except `{+a}`, and `{+a}` too if `{&…}` follows.
 //!
 //! **When literals are equal.** Literals are compared after percent-encoding is normalized (RFC 3986, section 6.2.2):
 //! `%7euser`, `%7Euser` and `~user` are equal, `%2F` and `/` are different. Otherwise case matters, and `+` is not a
 //! space. A text with a `%` that is not followed by two hex digits is not a URI, and never matches.
 //!
-//! **Which parts are required.** Everything except the variables of `{?…}` and `{&…}`; if those are missing, they are
-//! left out of the values. A parameter that the template does not know, or one that occurs twice without `*`, is not
-//! a match: a URI with more parameters than the template understands names a different resource.
+//! **Which parts are required.** Everything is required except the variables of `{?…}` and `{&…}`. If such a variable
+//! is missing in the URI, it is left out of the values. A parameter that the template does not know, or one that occurs
+//! twice without `*`, is not a match: a URI with more parameters than the template understands names a different
+//! resource.
 //!
 //! **What a value can contain.** A value is first cut out of the URI and then decoded, so an encoded delimiter never
 //! moves a boundary. It must be UTF-8. A value of any form except `{+a}` and `{#a}` is never `.` or `..` and never
@@ -152,9 +153,9 @@ impl UriTemplate {
         expand::expand(&self.parsed.parts, values)
     }
 
-    /// Returns the values in a URI, in the order of the template, or `None` if it does not match. A template that
-    /// cannot be matched always returns `None`. The time is linear in the length of the URI, whatever its content.
-    /// The module documentation describes what matches.
+    /// Returns the values in a URI, in the order of the template, or `None` if the URI does not match. A template that
+    /// cannot be matched always returns `None`. The time is linear in the length of the URI, whatever its content. The
+    /// module documentation describes what matches.
     ///
     /// ```
     /// use toolway_protocol::uri_template::{UriTemplate, Values};
@@ -208,9 +209,8 @@ impl UriTemplate {
         self.plan.as_ref().map(|_| ()).map_err(Clone::clone)
     }
 
-    /// Returns whether two templates are the same except for the names of their variables, so that the second one
-    /// would never be reached: a mistake of their author. The names in `{;…}` are compared, because every URI
-    /// contains them.
+    /// Returns whether two templates are the same except for the names of their variables. A server would never choose
+    /// the second of two such templates. The names in `{;…}` are compared, because every URI contains them.
     ///
     /// ```
     /// use toolway_protocol::uri_template::UriTemplate;

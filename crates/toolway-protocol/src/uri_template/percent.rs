@@ -1,5 +1,5 @@
-//! Percent-encoding (RFC 3986, sections 2 and 6.2.2): which characters are kept, which are written as `%XX`, and how
-//! is that decoded?
+//! Percent-encoding (RFC 3986, sections 2 and 6.2.2): which characters are kept, which are written as `%XX`, and how is
+//! a text decoded?
 
 use std::borrow::Cow;
 

@@ -1,10 +1,11 @@
 //! How is a template prepared for matching, or why can it not be matched?
 //!
-//! A template is split where a URI is split, at its first `?` and its first `#`. No variable before such a split may
-//! contain the sign. Within a section, literals and captures alternate. One capture, the pivot, takes what the others
-//! leave. Captures before it end at the first possible position, captures after it begin at the last possible
-//! position. That finds a match whenever there is one, without backtracking: all captures except the pivot stop at
-//! the same signs, so text that fits a longer capture also fits a shorter one and a longer neighbor.
+//! A template is split where a URI is split, at its first `?` and its first `#`. The value of a variable before such a
+//! split cannot contain the `?` or `#`. Within a section, literals and captures alternate. One capture, the pivot,
+//! takes the text that the other captures leave. Captures before it end at the first possible position, captures after
+//! it begin at the last possible position. This method finds a match whenever there is one, without backtracking: all
+//! captures except the pivot stop at the same signs, so text that fits a longer capture also fits a shorter one and a
+//! longer neighbor.
 
 use super::parse::TemplateError;
 use super::parts::{Expression, Modifier, Operator, Part, Variable};
@@ -57,7 +58,7 @@ pub(super) enum Takes {
 pub(super) struct Named {
     /// The normalized name.
     pub(super) name: String,
-    /// The variable. An exploded one takes an item each time the name occurs.
+    /// The variable. An exploded variable takes one item each time the name occurs.
     pub(super) slot: Slot,
 }
 
@@ -127,7 +128,7 @@ impl Planner {
             }
             let (sign, behind) = after.split_at(1);
             self.place = if sign == "?" { Place::Query } else { Place::Fragment };
-            // Even if nothing follows: the sign itself is required.
+            // The section is created even if nothing follows, because the sign itself is required.
             self.section()?;
             rest = behind;
         }
@@ -214,7 +215,8 @@ impl Planner {
             (Takes::Text(slot) | Takes::List(slot, _), _) if slot.keep == Keep::Reserved => &[],
             (Takes::List(_, '/'), Place::Query) => &['?', '#', '&'],
             (Takes::List(_, '/'), Place::Path | Place::Fragment) => &['?', '#'],
-            // Without `&`, a parameter that the template does not know could hide in the value of a known one.
+            // If `&` did not end the value, the value of a known parameter could contain a parameter that the template
+            // does not know.
             (_, Place::Query) => &['/', '?', '#', '&'],
             (_, Place::Path | Place::Fragment) => &['/', '?', '#'],
         };

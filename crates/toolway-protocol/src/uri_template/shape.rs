@@ -7,8 +7,8 @@ use super::percent::normalize;
 
 /// The specificity of a template; a greater one is more specific.
 ///
-/// The template with more bytes that every URI must have wins, then the one with fewer variables that span `/`. For
-/// equal templates the order of registration decides.
+/// A template is more specific if it has more literal bytes, which every matching URI must contain. Between templates
+/// with the same number of literal bytes, the one with fewer variables that can contain `/` is more specific.
 ///
 /// ```
 /// use toolway_protocol::uri_template::UriTemplate;
@@ -50,7 +50,7 @@ impl Shape {
             let operator = expression.operator;
             for (index, Variable { name, modifier }) in expression.variables.iter().enumerate() {
                 let sign = if index == 0 { operator.lead().into() } else { operator.separator().to_string() };
-                // All variables of a query may be missing, so even their sign is not certain.
+                // All variables of a query may be missing in a URI, so their sign is optional too.
                 let (fixed, optional) = match operator {
                     Operator::Query | Operator::Continuation => (String::new(), sign),
                     Operator::Parameter => (sign + name, String::new()),

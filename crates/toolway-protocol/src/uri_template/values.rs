@@ -137,8 +137,8 @@ impl IntoIterator for Values {
 
 impl<N: Into<String>, V: Into<Value>> FromIterator<(N, V)> for Values {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
-        // A name may occur again, and there may be very many names: a linear search for each would take quadratic
-        // time.
+        // A name may occur several times, and there may be very many names. A linear search for each name would take
+        // quadratic time.
         let mut places: HashMap<String, usize> = HashMap::new();
         let mut values: Vec<Value> = Vec::new();
         for (name, value) in pairs {
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_hundred_thousand_names_are_no_work() {
-        // A comparison of all pairs would take ten billion steps, which would take hours.
+        // A comparison of all pairs would need ten billion steps.
         let values: Values = (0..100_000).map(|number| (format!("{number:08}"), "")).collect();
         assert_eq!(values.len(), 100_000);
     }

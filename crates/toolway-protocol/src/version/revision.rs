@@ -22,7 +22,7 @@ pub enum ProtocolVersion {
     V2025_03_26,
     /// 2025-06-18: structured output, elicitation, titles; no batches.
     V2025_06_18,
-    /// 2025-11-25: icons, URL elicitation, polling streams.
+    /// 2025-11-25: icons, URL elicitation, event streams that a client can poll.
     V2025_11_25,
     /// 2026-07-28: no handshake, no sessions; each request describes itself.
     V2026_07_28,
@@ -43,7 +43,7 @@ impl ProtocolVersion {
     /// means 2025-03-26).
     pub const UNSAID: Self = Self::V2025_03_26;
 
-    /// Returns the revision's name on the wire.
+    /// Returns the name of the revision, a date such as `2025-11-25`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
@@ -54,7 +54,7 @@ impl ProtocolVersion {
         }
     }
 
-    /// Returns the era of this revision, which decides how a conversation is opened.
+    /// Returns the era of this revision: with or without a handshake.
     pub const fn era(self) -> Era {
         match self {
             Self::V2024_11_05 | Self::V2025_03_26 | Self::V2025_06_18 | Self::V2025_11_25 => Era::Handshake,
@@ -72,15 +72,15 @@ impl ProtocolVersion {
         Self::ALL.into_iter().find(|version| version.as_str().as_bytes() == name)
     }
 
-    /// Returns whether a name, known or not, is a date in the stateless era. Revisions are dates, so text order is
-    /// time order.
+    /// Returns whether a revision name is a date in the stateless era. The name may be unknown to this crate. Revision
+    /// names are dates, so their text order is their time order.
     pub(crate) fn is_stateless_name(name: &str) -> bool {
         looks_like_a_date(name) && name >= Self::V2026_07_28.as_str()
     }
 }
 
-/// A period of the protocol, by how conversations are opened. It is named after the mechanism, because a name like
-/// "modern" ages.
+/// A group of revisions in which clients and servers begin to talk in the same way. The names describe the mechanism,
+/// because a name like "modern" ages.
 ///
 /// ```
 /// use toolway_protocol::{Era, ProtocolVersion};
@@ -89,7 +89,7 @@ impl ProtocolVersion {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Era {
-    /// 2024-11-05 to 2025-11-25: `initialize` opens a conversation, and the server keeps its state.
+    /// 2024-11-05 to 2025-11-25: `initialize` opens a conversation, and the server keeps the state of the conversation.
     Handshake,
     /// From 2026-07-28: each request describes itself, and the server keeps no state between requests.
     Stateless,

@@ -1,8 +1,8 @@
-//! Which revision has which member? This is the complete list.
+//! Which revision has which member? This file is the complete list.
 
 use super::ProtocolVersion::{self, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 
-/// An addition to the protocol. Revisions before it do not know it, and some later ones dropped it again.
+/// The revisions that have a part of the protocol, from the first to the last one.
 ///
 /// ```
 /// use toolway_protocol::ProtocolVersion;
@@ -40,9 +40,9 @@ impl Since {
 pub const TOOL_ANNOTATIONS: Since = Since::added(V2025_03_26);
 /// Audio blocks.
 pub const AUDIO: Since = Since::added(V2025_03_26);
-/// The text of a progress notification.
+/// The `message` of a progress notification.
 pub const PROGRESS_MESSAGE: Since = Since::added(V2025_03_26);
-/// The capability to complete arguments, which was implied before.
+/// The server capability `completions`. Older revisions have completion without the capability.
 pub const COMPLETIONS: Since = Since::added(V2025_03_26);
 /// Display names.
 pub const TITLE: Since = Since::added(V2025_06_18);
@@ -52,11 +52,11 @@ pub const STRUCTURED_OUTPUT: Since = Since::added(V2025_06_18);
 pub const META_EVERYWHERE: Since = Since::added(V2025_06_18);
 /// Links to resources as content blocks.
 pub const RESOURCE_LINK: Since = Since::added(V2025_06_18);
-/// The time of the last change.
+/// The time of the last change (`lastModified`).
 pub const LAST_MODIFIED: Since = Since::added(V2025_06_18);
 /// The context of a completion: arguments that are already known.
 pub const COMPLETION_CONTEXT: Since = Since::added(V2025_06_18);
-/// Questions to the user.
+/// Elicitation: questions to the user.
 pub const ELICITATION: Since = Since::added(V2025_06_18);
 /// Icons of programs, tools, prompts and resources.
 pub const ICONS: Since = Since::added(V2025_11_25);
@@ -68,11 +68,11 @@ pub const FORM_DEFAULTS: Since = Since::added(V2025_11_25);
 pub const FORM_CHOICES: Since = Since::added(V2025_11_25);
 /// Tools in sampling requests, and several blocks in one message.
 pub const SAMPLING_TOOLS: Since = Since::added(V2025_11_25);
-/// Ids of questions that are answered outside the client.
+/// Ids of URL elicitations, which the user completes outside the client.
 pub const ELICITATION_ID: Since = Since::only(V2025_11_25);
 /// Tasks as a part of the core protocol.
 pub const CORE_TASKS: Since = Since::only(V2025_11_25);
-/// `_meta` on the answers to questions.
+/// `_meta` on the answers to questions. Up to 2025-11-25 an answer is a JSON-RPC result.
 pub const ANSWERS_ARE_RESULTS: Since = Since::until(V2025_11_25);
-/// Structured content may be any JSON.
+/// Structured content of any JSON type, not only objects.
 pub const STRUCTURED_ANYTHING: Since = Since::added(V2026_07_28);

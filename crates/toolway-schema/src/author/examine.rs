@@ -1,4 +1,4 @@
-//! What does an author add to the schema of the types, and is it consistent?
+//! What does an author add to the schema that is derived from Rust types, and is the result consistent?
 
 use serde_json::Value;
 

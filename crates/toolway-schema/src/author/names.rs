@@ -19,7 +19,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Returns the mistakes in the names of a schema that replaces the schema of the types.
+    /// Reports wrong and missing names in a schema that the author wrote instead of the schema derived from Rust types.
     pub fn disagree(&self, whole: &Value) -> Vec<String> {
         let mut described = Described::default();
         described.look(&Model::of(whole), 0);
@@ -40,8 +40,8 @@ impl Names {
         mistakes
     }
 
-    /// Reports the properties of `patch` that the code does not read. The patch is merged into the schema of the
-    /// types.
+    /// Reports the properties of `patch` that the code does not read. The patch is merged into the schema derived from
+    /// Rust types.
     pub fn strangers(&self, patch: &Value) -> Vec<String> {
         let described = patch.get("properties").and_then(Value::as_object);
         let names = described.into_iter().flat_map(Map::keys).filter(|name| self.is_strange(name));
@@ -63,7 +63,7 @@ fn strange(name: &str, meant: Option<&str>) -> String {
     format!("the schema describes `{name}`, and there is no such argument{hint}")
 }
 
-/// The names that a schema describes at any place.
+/// The names that a schema describes, including those in its branches and references.
 #[derive(Default)]
 struct Described {
     names: BTreeSet<String>,

@@ -1,8 +1,8 @@
 //! How does a schema that describes Rust types become one that every client understands?
 //!
-//! Clients pass schemas to models, and to validators that know only parts of JSON Schema. So rare forms are replaced
-//! by the common one: no lists of types, no booleans as schemas, no formats for how Rust stores a number, and `items`
-//! for every array.
+//! Clients pass schemas to models, and to validators that know only parts of JSON Schema. So rare forms are replaced by
+//! common forms: no lists of types, no booleans as schemas, no formats for how Rust stores a number, and `items` for
+//! every array.
 
 use serde_json::{Map, Value, json};
 
@@ -144,7 +144,7 @@ fn branch(name: &str, rules: &Map<String, Value>) -> Option<Value> {
             if options.is_empty() {
                 return None;
             }
-            // The type already says so.
+            // The type `null` needs no `enum`.
             if name == "null" {
                 continue;
             }

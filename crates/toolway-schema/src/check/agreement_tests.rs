@@ -1,4 +1,5 @@
-//! Does our own engine agree with the crate `jsonschema` about any value and any schema of the keywords it knows?
+//! Does our own engine agree with the crate `jsonschema` about every value, for schemas that use only the keywords that
+//! our engine knows?
 //!
 //! `SEED=7 cargo test -p toolway-schema agreement` generates other schemas and values. A failure prints both, and the
 //! seed.

@@ -1,4 +1,4 @@
-//! Which value did a caller mean that sent the right content in the wrong type?
+//! How is a value of the wrong type converted, if its content is right?
 //!
 //! A value is converted only if the schema makes the result unambiguous. A value is left unchanged if its type is
 //! allowed, or if two branches would accept the converted value.
@@ -45,7 +45,7 @@ struct Coercion<'p> {
 
 impl Coercion<'_> {
     /// Converts a value that all of these schemas apply to: a conversion for one of them must be acceptable to the
-    /// others. `depth` is the number of values around it.
+    /// others. `depth` is the number of arrays and objects that contain the value.
     fn value(&self, ids: &[Id], value: &mut Value, depth: usize) -> bool {
         let mut is_changed = false;
         if self.extent == Extent::Everything
@@ -90,7 +90,7 @@ impl Coercion<'_> {
         self.model.types(id, &Look::everywhere(), 0)
     }
 
-    /// Returns whether at most one branch accepts the value by its type.
+    /// Returns whether in each choice at most one branch accepts the type of the value.
     fn is_for_one(&self, id: Id, value: &Value) -> bool {
         let node = self.node(id);
         let takes = |branch: &&Id| self.types(**branch).contains(Types::of(value));
@@ -101,8 +101,8 @@ impl Coercion<'_> {
         }) && node.all_of.iter().all(|part| self.is_for_one(*part, value))
     }
 
-    /// Returns the schemas that apply to the value, each once: the given ones, those they refer to, and the only
-    /// plausible branch of each choice.
+    /// Returns the schemas that apply to the value, each once: the given schemas, the schemas that they refer to, and
+    /// the branch of each choice that is the only plausible one.
     fn speaking(&self, ids: &[Id], value: &Value) -> Vec<&Node> {
         let mut found = ids.to_vec();
         let mut next = 0;
@@ -160,8 +160,8 @@ impl Coercion<'_> {
         is_changed
     }
 
-    /// Returns whether the value may be meant for a branch, by its type, its names and its tags. Its other values may
-    /// be wrong.
+    /// Returns whether the value may be meant for a branch, by the value's type, member names and tags. The values of
+    /// other members may be wrong.
     fn is_plausible(&self, id: Id, value: &Value) -> bool {
         let node = self.node(id);
         if !self.types(id).contains(Types::of(value)) {
@@ -238,5 +238,5 @@ fn whole(value: &Value) -> Option<Value> {
 }
 
 /// The maximum depth of a value. The parser refuses deeper values, and the recursion over a value relies on that.
-/// Without this limit, texts that contain JSON could make a value as deep as a peer likes.
+/// Without this limit, a peer could nest JSON inside texts and so create a value of any depth.
 const DEEPEST: usize = 127;

@@ -1,7 +1,7 @@
-//! How are keywords checked that our own engine does not know? By the crate `jsonschema`, which knows all of them.
+//! How does the crate `jsonschema` check the keywords that our own engine does not know?
 //!
-//! It checks only the schemas that need it, and its errors are translated into the wording of our own engine. It
-//! never fetches anything: a `$ref` to another document is an error when the server is built.
+//! The crate is used only for schemas that contain such keywords, and its errors are translated into the wording of our
+//! own engine. It never fetches anything: a `$ref` to another document is an error when the server is built.
 
 use jsonschema::Validator;
 use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
@@ -52,7 +52,7 @@ fn problems_of(error: &ValidationError<'_>) -> Vec<Problem> {
     below(&mut error.instance_path().iter(), &Path::Root, error)
 }
 
-/// Returns the problems at the end of this path.
+/// Follows the remaining `steps`, and returns the problems of the value at the end of the path.
 fn below(
     steps: &mut dyn Iterator<Item = LocationSegment<'_>>,
     path: &Path<'_>,

@@ -1,14 +1,14 @@
 //! Does a value fit a schema, and if not, what is wrong with it?
 //!
-//! There are two engines. Our own knows the keywords that types and most authors use, is cheap, and reports problems
-//! in words for a model. The feature `full-schema` adds one that knows all keywords; it is used only for schemas that
-//! need it.
+//! There are two engines. Our own engine knows the keywords that derived schemas and most authors use, is cheap, and
+//! reports problems in words for a model. The feature `full-schema` adds a second engine that knows all keywords. It is
+//! used only for schemas with keywords that our own engine does not know.
 //!
 //! | file | question |
 //! |---|---|
 //! | `walk.rs` | How does our own engine check a value? |
-//! | `coerce.rs` | Which value did a caller mean that sent the right content in the wrong type? |
-//! | `full.rs`, `without_full.rs` | How are keywords handled that our own engine does not know? |
+//! | `coerce.rs` | How is a value of the wrong type converted, if its content is right? |
+//! | `full.rs`, `without_full.rs` | What happens to keywords that our own engine does not know? |
 
 mod coerce;
 #[cfg(feature = "full")]
@@ -41,7 +41,8 @@ pub struct Checker {
     model: Model,
     /// The defaults of the schema's own properties.
     defaults: Vec<(String, Value)>,
-    /// The full engine, if the schema needs it. It then decides, and the model is used only for coercion.
+    /// The full engine, if the schema needs it. In this case the engine checks values, and the model is used only to
+    /// convert values and to remove nulls.
     engine: Option<Engine>,
 }
 

@@ -289,8 +289,8 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Estimates how much is wrong with a value. It looks no deeper than the members: deeper checks would double the
-    /// work at every level.
+    /// Estimates how far a value is from a schema. The estimate looks no deeper than the members, because deeper checks
+    /// would double the work at every level.
     fn distance(&mut self, id: Id, value: &Value) -> usize {
         let node = &self.nodes[id];
         if node.is_never || node.types.is_some_and(|types| !types.contains(Types::of(value))) {
@@ -308,7 +308,7 @@ impl<'p> Walk<'p> {
                     sum += rules.required.iter().filter(|name| !members.contains_key(*name)).count();
                     for (name, member) in members {
                         match (rules.properties.get(name), &rules.additional) {
-                            // As in `object`: it counts as missing.
+                            // As in `object`, a `null` for an optional member counts as missing.
                             (Some(_), _) if member.is_null() && !rules.required.contains(name) => {}
                             (Some(id), _) if !self.fits(*id, member) => {
                                 // A member with a fixed list of values tells the branches apart.

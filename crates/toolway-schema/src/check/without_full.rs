@@ -1,4 +1,4 @@
-//! How are keywords handled that our own engine does not know, without the feature `full-schema`? They are refused.
+//! Without the feature `full-schema`, a schema with keywords that our own engine does not know is refused.
 
 use std::convert::Infallible;
 

@@ -57,7 +57,7 @@ fn what_is_not_told_as_lost_is_kept() {
             let has = |effect| losses.iter().any(|loss| loss.effect == effect);
             let written = as_json_schema(&converted);
             let validator = build(&written)?;
-            // Keywords about names refer to names that the model does not use.
+            // `propertyNames` and `patternProperties` refer to the original names, which the model does not use.
             let text = schema.to_string();
             let speaks_of_names = text.contains("propertyNames") || text.contains("patternProperties");
             if speaks_of_names && text.contains('ä') && provider == Provider::Anthropic {

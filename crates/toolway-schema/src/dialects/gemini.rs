@@ -1,7 +1,8 @@
 //! How is a node written for Gemini, whose schemas are a subset of `OpenAPI` 3.0?
 //!
-//! A schema has one type, `nullable` for null, `enum` only for strings, and `anyOf` only alone. An object must name
-//! its properties. If it cannot, the model is asked for text that contains JSON, and the call gets the object back.
+//! A schema has one type, `nullable` for null, `enum` only for strings, and `anyOf` only alone. An object must name its
+//! properties. If the names are unknown, the schema asks for text that contains JSON, and `restore.rs` turns the text
+//! of a call back into the object.
 
 use std::cmp::Ordering;
 
@@ -73,7 +74,7 @@ impl Writer<'_> {
         self.losses.add(&node.at, "properties", Effect::Wider, why);
         self.values(&mut Draft { node, members: Map::new(), words });
         words.say("A JSON object, written as text.");
-        // The known rules of the object, unless there are none.
+        // Adds the known rules of the object, if there are any.
         if !node.is_cut && node.subjects() == Types::OBJECT {
             words.also(&json::show(&node.without_remarks()));
         }

@@ -1,6 +1,6 @@
 //! How is a node written for providers that accept nearly all of JSON Schema: OpenAI and Anthropic?
 //!
-//! Everything can be expressed, except what their rules for the root and for names forbid.
+//! All rules can be expressed, except those that the two providers forbid in the root or in names.
 
 use std::collections::HashSet;
 
@@ -30,7 +30,7 @@ pub(crate) fn write(provider: Provider, node: Node, losses: &mut Losses) -> Valu
     let mut writer = Writer { provider, losses };
     let mut members = writer.members(&root);
     members.entry("properties").or_insert_with(|| json!({}));
-    // A second keyword of the same kind would need `allOf`.
+    // If the root has two keywords of the same kind, the second one was written in `allOf`.
     if let Some(Value::Array(more)) = members.remove("allOf") {
         writer.losses.add(&root.at, "allOf", Effect::Wider, "the root may not have it");
         let mut words = Words::default();
@@ -127,12 +127,13 @@ impl Writer<'_> {
         union.branches.iter().map(|branch| self.schema(branch)).collect()
     }
 
-    /// Writes a part in which a loss may have the opposite effect.
+    /// Writes the value of a keyword. Except under a few keywords, a loss inside the value may have the opposite
+    /// effect.
     fn condition(&mut self, word: &str, part: &Part) -> Value {
         if ["then", "else", "dependentSchemas", "dependentRequired"].contains(&word) {
             return self.part(part);
         }
-        // A boolean is understood everywhere here.
+        // Both providers accept a boolean for these keywords.
         if let Part::Schema(node) = part
             && node.is_never()
             && word.starts_with("unevaluated")
@@ -152,7 +153,7 @@ impl Writer<'_> {
                 let named = named.iter().map(|(name, node)| (self.key(name), self.schema(node)));
                 Value::Object(named.collect())
             }
-            // Names that depend on names, or a number.
+            // The lists of `dependentRequired`. Any other JSON is a number.
             Part::Json(Value::Object(lists)) => {
                 let lists = lists.iter().map(|(name, needed)| {
                     let needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -192,7 +193,7 @@ impl Writer<'_> {
             let key = self.key(name);
             if key != *name {
                 self.losses.rename(property, &key);
-                // Everything that refers to names now refers to the wrong ones.
+                // The property is renamed, so other keywords that mention its name no longer apply to it.
                 if own.contains(&*key)
                     || !object.patterns.is_empty()
                     || node.allowed.is_some()

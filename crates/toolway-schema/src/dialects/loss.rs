@@ -10,8 +10,8 @@ use super::node::Node;
 pub struct Loss {
     /// The name of the tool; empty if a schema was converted alone.
     pub tool: String,
-    /// The position in the tool's schema, as a JSON pointer. For a definition it is where the definition is, not
-    /// where it is used.
+    /// The position in the tool's schema, as a JSON pointer. For a part of a definition it is the position in the
+    /// definition, not in the schema that refers to the definition.
     pub pointer: String,
     /// The keyword or feature that is lost.
     pub what: String,
@@ -29,7 +29,7 @@ pub enum Effect {
     Remark,
     /// The model may send values that the tool will refuse.
     Wider,
-    /// The model cannot send, or is not told about, some values that the tool would accept.
+    /// The model cannot send some values that the tool would accept, or does not know that it can send them.
     Narrower,
 }
 
@@ -75,7 +75,7 @@ impl Losses {
         self.list.extend(effects.iter().map(|effect| Loss::at(pointer, what, *effect, why.clone())));
     }
 
-    /// Reports a property that has a different name at the provider.
+    /// Reports a property that has a different name in the provider's schema.
     pub(crate) fn rename(&mut self, property: &Node, key: &str) {
         let why = format!(
             "properties of that name are not allowed; it is called `{key}`, and turned back in calls"

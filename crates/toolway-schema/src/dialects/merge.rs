@@ -1,4 +1,4 @@
-//! Which schema holds if two schemas hold together, and which if any one of several holds?
+//! How are two schemas that must both hold merged into one, and how are alternatives merged?
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -24,7 +24,7 @@ impl Fuel {
     }
 }
 
-/// Returns a node that holds if both hold. Its annotations come from the first node that has any.
+/// Returns a node for the values that fit both nodes. Its annotations come from the first node that has any.
 pub(crate) fn both(a: Rc<Node>, b: Rc<Node>, fuel: &mut Fuel) -> Rc<Node> {
     let has_remarks =
         |node: &Node| node.title.is_some() || node.description.is_some() || !node.remarks.is_empty();
@@ -37,8 +37,8 @@ pub(crate) fn both(a: Rc<Node>, b: Rc<Node>, fuel: &mut Fuel) -> Rc<Node> {
     let types = a.types.and(b.types);
     // If one node was cut, the rules of the other are still known.
     let is_cut = (a.is_cut && (b.is_cut || b.is_any())) || (b.is_cut && a.is_any());
-    // A keyword that depends on all keywords beside it must not be merged with others. Names that match a pattern
-    // cannot be told from names that do not.
+    // A node is not merged if one of its keywords depends on all other keywords. Objects with patterns are merged only
+    // if they are equal, because it is unknown which names match a pattern.
     let is_apart = a.is_about_all()
         || b.is_about_all()
         || ((!a.object.patterns.is_empty() || !b.object.patterns.is_empty()) && a.object != b.object)

@@ -1,23 +1,23 @@
 //! Schemas of tool arguments in the form that each provider accepts.
 //!
 //! A tool's schema may be any JSON Schema. A provider accepts a subset of it, and refuses the whole request for one
-//! unsupported keyword. [`convert`] keeps as much of a schema as the provider supports, describes the rest to the
-//! model in words, and [reports](Loss) every loss. [`check`](fn@check) knows the providers' rules, and is useful for
-//! testing schemas that were written by hand.
+//! unsupported keyword. [`convert`] keeps as much of a schema as the provider supports, describes the rest to the model
+//! in words, and [reports](Loss) every loss. [`check`](fn@check) checks a schema against a provider's rules, for
+//! example in a test of a schema that was written by hand.
 //!
 //! | file | question |
 //! |---|---|
 //! | `unfold.rs` | What does a schema mean with its references expanded? |
 //! | `node.rs` | How is an expanded schema stored? |
-//! | `merge.rs` | Which schema holds if two schemas hold together, and which if any one of several holds? |
-//! | `root.rs` | How does a schema become that of an object, as arguments require? |
-//! | `json.rs` | How is it written for providers that accept nearly all of JSON Schema? |
-//! | `narrow.rs` | Which schemas of one type each mean the same? |
-//! | `writer.rs`, `strict.rs`, `gemini.rs` | How is it written for providers that accept only such schemas? |
+//! | `merge.rs` | How are two schemas that must both hold merged into one, and how are alternatives merged? |
+//! | `root.rs` | How is the root of a schema turned into an object, as arguments require? |
+//! | `json.rs` | How is a schema written for providers that accept nearly all of JSON Schema? |
+//! | `narrow.rs` | How is a schema split into schemas of one type each? |
+//! | `writer.rs`, `strict.rs`, `gemini.rs` | How is a schema written for providers that require one type per schema? |
 //! | `provider.rs` | Which providers are there, and which names of tools and properties do they allow? |
-//! | `words.rs` | How is the model told what its schema cannot express? |
+//! | `words.rs` | How are rules that a provider's schema cannot express described to the model? |
 //! | `loss.rs` | What is lost? |
-//! | `restore.rs` | How are a model's arguments turned back into those that the tool expects? |
+//! | `restore.rs` | How are a model's arguments converted back to the form that the tool expects? |
 //! | `rules/` | Does a schema follow a provider's rules? |
 
 mod gemini;
@@ -57,7 +57,7 @@ use unfold::unfold;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Converted {
-    /// The schema. `None` if a tool without arguments is best described without a schema, as for Gemini.
+    /// The schema. `None` for a tool without arguments, if the provider refuses a schema without properties (Gemini).
     pub schema: Option<Value>,
     /// `true` if `strict` may be set with this schema.
     pub is_strict: bool,
@@ -67,9 +67,9 @@ pub struct Converted {
 
 /// Converts the schema of a tool's arguments to the form that a provider accepts.
 ///
-/// References inside the schema are expanded; nothing is ever fetched. A definition that contains itself is expanded
-/// a few times and then cut. If a schema cannot be strict, [`Provider::OpenAiStrict`] gets the schema for
-/// [`Provider::OpenAi`] instead, and the losses say why.
+/// References inside the schema are expanded; nothing is ever fetched. A definition that contains itself is expanded a
+/// few times and then cut. If a schema cannot be strict, the result for [`Provider::OpenAiStrict`] is the schema for
+/// [`Provider::OpenAi`], and the losses contain the reason.
 pub fn convert(provider: Provider, schema: &Value) -> Converted {
     Schema::of(schema).convert(provider)
 }

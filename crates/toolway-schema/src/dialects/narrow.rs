@@ -1,6 +1,7 @@
-//! Which schemas of one type each mean the same as a node?
+//! How is a node split into schemas of one type each?
 //!
-//! For providers without conditions, without choices beside other keywords, and with one type per schema.
+//! This is needed for providers that require one type per schema, and support neither conditions nor a choice beside
+//! other keywords.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -15,11 +16,11 @@ use super::words::Words;
 use crate::terms::number::canonical;
 use crate::terms::types::Types;
 
-/// The alternatives for a value, one of which may be null.
+/// The alternatives for a value, and whether null is one of them.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) is_nullable: bool,
-    /// Each has one type and contains no choices.
+    /// The alternatives other than null. Each node has one type and contains no choices.
     pub(crate) nodes: Vec<Node>,
 }
 
@@ -102,7 +103,8 @@ fn drop_conditions(node: &mut Node, losses: &mut Losses, words: &mut Words) {
     }
 }
 
-/// Applies an `unevaluated…` keyword: without choices, it is known which members and items are left.
+/// Applies an `unevaluated…` keyword to a node without choices, where it is known which members and items are not
+/// evaluated.
 fn unevaluated(node: &mut Node, word: &str, part: &Part) {
     let Part::Schema(inner) = part else { return };
     if word == "unevaluatedItems" {

@@ -78,12 +78,12 @@ pub(crate) struct Members {
 /// The properties that are not named.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) enum Rest {
-    /// The schema says nothing about them, so they are allowed. Few authors mean it.
+    /// The schema does not mention other properties, so they are allowed. Few authors intend this.
     #[default]
     Unsaid,
-    /// They are not allowed.
+    /// Properties that are not named are not allowed.
     Closed,
-    /// They are allowed if they match this node.
+    /// Properties that are not named are allowed if their values fit this node.
     Like(Rc<Node>),
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct Union {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Other {
     pub(crate) members: Vec<(&'static str, Part)>,
-    /// `true` if they depend on all keywords beside them: `unevaluatedProperties`, `unevaluatedItems`.
+    /// `true` for `unevaluatedProperties` and `unevaluatedItems`, which depend on all other keywords of the schema.
     pub(crate) is_about_all: bool,
 }
 
@@ -179,7 +179,7 @@ impl Node {
         self.types = self.types.and(of_values);
     }
 
-    /// Returns whether the node has keywords that depend on all keywords beside them.
+    /// Returns whether the node has a keyword that depends on all other keywords of the schema.
     pub(crate) fn is_about_all(&self) -> bool {
         self.others.iter().any(|other| other.is_about_all)
     }

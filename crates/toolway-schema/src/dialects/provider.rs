@@ -1,7 +1,7 @@
 //! Which providers are there, and which names of tools and properties do they allow?
 //!
-//! A name that a provider allows is kept. Any other name is rewritten with allowed characters, truncated, and ends in
-//! a hash of the whole name. So it stays the same, whatever other names there are.
+//! A name that a provider allows is kept. Any other name is rewritten with allowed characters, truncated, and ends in a
+//! hash of the whole name. So the rewritten name does not depend on any other name.
 
 use std::borrow::Cow;
 
@@ -38,13 +38,14 @@ impl Provider {
         self.tools().accepts(name)
     }
 
-    /// Returns the name of a tool, rewritten as this provider allows it. Different rounds give different hashes.
+    /// Returns the name of a tool, rewritten as this provider allows it. Different values of `round` give different
+    /// hashes.
     pub fn legal_name(self, name: &str, round: u64) -> String {
         self.tools().write(name, round)
     }
 
-    /// Returns the provider's name for a property. A call uses the same name, and
-    /// [`Schema::restore`](crate::Schema::restore) turns it back.
+    /// Returns the provider's name for a property. The model uses this name in calls, and
+    /// [`Schema::restore`](crate::Schema::restore) replaces it by the original name.
     pub(crate) fn key(self, name: &str) -> Cow<'_, str> {
         let is_kept = match self {
             Self::OpenAi | Self::OpenAiStrict => true,

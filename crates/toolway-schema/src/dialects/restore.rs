@@ -1,4 +1,4 @@
-//! How are arguments that follow a provider's schema turned back into those that the tool expects?
+//! How are arguments that follow a provider's schema converted back to the form that the tool expects?
 //!
 //! Three conversions are undone, where the tool's own schema shows that the value cannot be meant literally: a null
 //! for an optional property that is not nullable is removed, a renamed property gets its own name back, and text that
@@ -64,7 +64,7 @@ impl<'m> Restorer<'m> {
         if said.is_empty() || self.may_be(said, Types::STRING) || !self.may_be(said, types) {
             return None;
         }
-        // The whole text must be JSON, and not deeper than values are read.
+        // The whole text must be JSON, and not nested deeper than `serde_json` reads.
         decode::<Value>(text)?;
         Some(text.trim().to_owned())
     }
@@ -221,10 +221,10 @@ fn decode<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     serde_json::from_str(text).ok()
 }
 
-/// The maximum depth of arguments, which is also the maximum that can be read.
+/// The maximum depth of arguments. `serde_json` does not read deeper values.
 const MAX_DEPTH: usize = 128;
 
-/// The maximum number of schemas that may apply to one value.
+/// The maximum number of schemas that are considered for one value.
 const MAX_BRANCHES: usize = 64;
 
 #[cfg(test)]

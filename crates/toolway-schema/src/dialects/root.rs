@@ -1,7 +1,7 @@
-//! How does a schema become that of an object, as arguments require?
+//! How is the root of a schema turned into an object, as arguments require?
 //!
 //! Providers require a root that is only an object: without a choice, a list of values or `not`. A choice becomes one
-//! object with the properties of all branches, and the model is told in words which properties belong together.
+//! object with the properties of all branches, and the description tells the model which properties belong together.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use super::words::Words;
 use crate::model::Counts;
 use crate::terms::types::Types;
 
-/// Turns the root into an object without choices. Returns also the text to add to its description.
+/// Turns the root into an object without choices. Also returns the sentences to add to its description.
 pub(crate) fn as_object(mut node: Node, losses: &mut Losses, fuel: &mut Fuel) -> (Node, Words) {
     let mut words = Words::default();
     if !node.types.has(Types::OBJECT) {
@@ -86,7 +86,7 @@ fn absorb(node: &mut Node, other: Node, losses: &mut Losses, fuel: &mut Fuel) {
     node.object.count.min = node.object.count.min.max(other.object.count.min);
 }
 
-/// Reports the rules of an object that are not merged.
+/// Reports the rules of an object that [`absorb`] does not merge.
 fn forget(object: &Node, losses: &mut Losses) {
     let members = &object.object;
     let has_rest = members.rest != Rest::Unsaid || !members.patterns.is_empty();

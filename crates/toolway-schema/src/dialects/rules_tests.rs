@@ -9,12 +9,12 @@ fn with(property: Value) -> Value {
     json!({"type": "object", "properties": {"a": property}})
 }
 
-/// Returns the same schema as `strict` requires it.
+/// Returns the schema of an object with one property, as `strict` requires it.
 fn strict(property: Value) -> Value {
     json!({"type": "object", "properties": {"a": property}, "required": ["a"], "additionalProperties": false})
 }
 
-/// Returns the same schema as Gemini requires it.
+/// Returns the schema of an object with one property, as Gemini requires it.
 fn gemini(property: Value) -> Value {
     json!({"type": "OBJECT", "properties": {"a": property}})
 }

@@ -1,7 +1,7 @@
 //! How is a node written for OpenAI with `strict`, where the model can write only what the schema allows?
 //!
-//! Every object is closed and requires all its properties. Properties that were optional may be null, and such nulls
-//! are removed from calls again. A schema that needs properties without names, or values of any type, cannot be
+//! Every object is closed and requires all its properties. Properties that were optional may be null, and `restore.rs`
+//! removes these nulls from calls. A schema that needs properties without names, or values of any type, cannot be
 //! strict.
 
 use serde_json::Value;
@@ -19,7 +19,7 @@ use super::writer::{Dialect, Refusal, Writer};
 pub(crate) fn write(node: Node, losses: &mut Losses) -> Result<Value, Refusal> {
     let mut fuel = Fuel(MAX_NODES);
     let (mut root, mut words) = as_object(node, losses, &mut fuel);
-    // The schema of a tool without arguments often says only that they are an object.
+    // The schema of a tool without arguments often says only that the arguments are an object.
     if root.object.properties.is_empty()
         && root.object.required.is_empty()
         && root.object.rest == Rest::Unsaid

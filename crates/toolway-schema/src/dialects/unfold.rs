@@ -1,7 +1,7 @@
 //! How does a schema of any draft become one node, whichever keywords it uses?
 //!
-//! References are expanded in place. One that refers to itself is expanded a few times and then cut. The total size
-//! is limited, so that no schema can use too much memory, however it refers to itself.
+//! References are expanded in place. A recursive reference is expanded a few times and then cut. The total size is
+//! limited, so that no schema can use too much memory, however it refers to itself.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use crate::terms::types::Types;
 /// Expands a schema, and reports the losses.
 pub(crate) fn unfold(schema: &Schema, losses: &mut Losses) -> Rc<Node> {
     let (model, id) = schema.place();
-    // A schema that refers to itself in many places grows fast. Then it is expanded fewer times.
+    // A schema that refers to itself in many places grows fast. If it becomes too large, it is expanded fewer times.
     for deepest in (1..MAX_RECURSION).rev() {
         let mut tried = Losses::default();
         let mut unfolder = Unfolder { deepest: deepest + 1, ..Unfolder::new(model, &mut tried) };
@@ -50,7 +50,7 @@ impl<'m, 'l> Unfolder<'m, 'l> {
         let at = &more.at;
         self.nodes += 1;
         if self.nodes > MAX_NODES || more.is_cut {
-            // Reported once: the rest may be large.
+            // The loss is reported only once, because very many nodes may be cut.
             if self.nodes == MAX_NODES + 1 || more.is_cut {
                 return self.cut(at, "the schema is too large when its references are written out").into();
             }
@@ -69,7 +69,8 @@ impl<'m, 'l> Unfolder<'m, 'l> {
         self.all(said, more, depth).into()
     }
 
-    /// Returns a node about which nothing more is known. A dialect that cannot express this allows fewer values.
+    /// Returns a node that allows any value, because its rules are unknown. A provider whose schemas cannot express
+    /// this gets a narrower schema, so both effects are reported.
     fn cut(&mut self, at: &str, why: &str) -> Node {
         self.losses.add(at, "schema", Effect::Wider, why);
         self.losses.add(at, "schema", Effect::Narrower, why);
@@ -182,7 +183,7 @@ impl<'m, 'l> Unfolder<'m, 'l> {
         }
     }
 
-    /// Expands a part. If a loss in it may have the opposite effect, `is_turned` is `true`.
+    /// Expands the value of a keyword. If `is_turned` is `true`, a loss inside the value may have the opposite effect.
     fn part(&mut self, part: &model::Part<Id>, is_turned: bool, depth: usize) -> Part {
         self.losses.turned += usize::from(is_turned);
         let part = match part {
@@ -263,7 +264,7 @@ fn left_by(types: Types, not: &Node) -> Option<Types> {
     (is_all && is_sayable).then_some(left)
 }
 
-/// Groups of related keywords, and whether a loss in them may have the opposite effect.
+/// Groups of related keywords, and whether a loss inside their values may have the opposite effect.
 const GROUPS: [(&[&str], bool); 6] = [
     (&["if", "then", "else"], true),
     (&["contains", "minContains", "maxContains"], true),

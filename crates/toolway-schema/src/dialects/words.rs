@@ -1,4 +1,4 @@
-//! How is a model told in words what its schema cannot express?
+//! How are rules that a provider's schema cannot express described to the model?
 
 use serde_json::Value;
 

@@ -411,7 +411,8 @@ impl<'l> Writer<'l> {
         }
     }
 
-    /// Returns a schema of the simple values, because a schema of any value would never end.
+    /// Returns a schema of text, numbers and booleans, because a schema of any value would never end. A strict schema
+    /// is refused.
     fn anything(&mut self, node: &Node, why: &'static str) -> Result<Map<String, Value>, Refusal> {
         if self.dialect == Dialect::Strict {
             return Err(Refusal::of(node, why));
@@ -463,8 +464,8 @@ fn allow_null(members: &mut Map<String, Value>) {
     }
 }
 
-/// Returns the members that may have a description: Gemini allows nothing beside a choice, so it goes into the first
-/// branch.
+/// Returns the members that may have a description: Gemini allows nothing beside a choice, so the description goes into
+/// the first branch.
 fn first_branch(members: &mut Map<String, Value>) -> &mut Map<String, Value> {
     if !members.contains_key("anyOf") {
         return members;

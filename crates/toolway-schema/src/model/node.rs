@@ -1,6 +1,7 @@
 //! How is a schema stored once it is read?
 //!
-//! As a table of nodes that refer to each other by index. So a recursive schema is a plain cycle in the table.
+//! A schema is stored as a table of nodes that refer to each other by index. A recursive schema is a cycle in the
+//! table.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -125,7 +126,7 @@ pub(crate) enum Additional {
 pub(crate) struct More {
     /// The position, as a JSON pointer.
     pub(crate) at: String,
-    /// `true` if the schema is larger than what was read.
+    /// `true` if this schema was not read, because the whole schema is too large.
     pub(crate) is_cut: bool,
     /// The number of references in `all_of`.
     pub(crate) references: usize,
@@ -144,7 +145,7 @@ pub(crate) struct More {
     pub(crate) mistakes: Vec<Mistake>,
 }
 
-/// The value of such a keyword.
+/// The value of a keyword that few providers support.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Part<N> {
     Schema(N),
@@ -158,7 +159,7 @@ pub(crate) struct Mistake {
     pub(crate) at: String,
     pub(crate) word: String,
     pub(crate) why: String,
-    /// `true` if it restricts no value.
+    /// `true` if the ignored part is only an annotation, which restricts no value.
     pub(crate) is_remark: bool,
 }
 
@@ -195,7 +196,7 @@ impl Model {
 }
 
 impl Node {
-    /// Returns the lists of branches; of each, one branch must fit.
+    /// Returns the `anyOf` and `oneOf` lists. A value must fit a branch of each list.
     pub(crate) fn branches(&self) -> impl Iterator<Item = &Vec<Id>> {
         self.any_of.iter().chain([&self.one_of]).filter(|branches| !branches.is_empty())
     }
@@ -225,8 +226,9 @@ impl Look {
     }
 }
 
-/// The maximum depth of the search.
+/// The maximum depth of a search for the allowed types.
 const MAX_LOOK: usize = 16;
 
-/// The maximum number of nodes that one search visits. Beyond it, the types are unknown.
+/// The maximum number of nodes that a search for the allowed types visits. If the limit is reached, the types are
+/// unknown.
 const MAX_LOOKS: usize = 100_000;

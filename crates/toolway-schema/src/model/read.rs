@@ -1,8 +1,8 @@
 //! How is the JSON of a schema read into a form that can be queried quickly?
 //!
-//! Each definition is read once, when the first reference to it is found. A schema is read for one of two purposes:
-//! to check values, where each mistake is reported to the author, or to be converted for a provider, where mistakes
-//! are ignored.
+//! Each definition is read once, when the first reference to it is found. A schema is read for one of two purposes: to
+//! check values, where each mistake is an error for the author, or to be converted for a provider, where parts with
+//! mistakes are skipped and recorded.
 
 use std::collections::HashMap;
 
@@ -17,13 +17,13 @@ use crate::terms::refs::{Refs, escaped, pointer};
 use crate::terms::types::Types;
 
 impl Model {
-    /// Reads a schema of any author, in any draft.
+    /// Reads a schema of any draft, which may come from an untrusted peer. Parts with mistakes are skipped.
     pub(crate) fn of(schema: &Value) -> Self {
         Self { nodes: Reader::new(schema, Aim::Write).all().nodes }
     }
 
-    /// Reads a schema to check values with it. Returns also the keywords that cannot be checked here, as sentences
-    /// for the author.
+    /// Reads a schema to check values with it. Also returns a sentence for each keyword that our own engine cannot
+    /// check.
     ///
     /// # Errors
     ///
@@ -61,8 +61,8 @@ struct Reader<'s> {
     errors: Vec<String>,
 }
 
-/// The requirement for a keyword's value, in words for the author and for other readers; empty if it is not reported
-/// to them.
+/// The requirement for a keyword's value in two wordings. The first is for the author of a schema that checks values.
+/// The second is for the losses of a converted schema; if it is empty, the mistake is not reported there.
 type Demand = (&'static str, &'static str);
 
 const A_LIST: Demand = ("be an array", "a list");
@@ -92,7 +92,7 @@ impl<'s> Reader<'s> {
 
     fn all(mut self) -> Self {
         self.shared(String::new(), self.root);
-        // The root is shared only if something refers to it; all others are waiting because of a reference.
+        // The root is shared only if a reference leads to it. All other schemas in `waiting` are targets of references.
         self.nodes[0].is_shared = false;
         while let Some((id, pointer, schema)) = self.waiting.pop() {
             let node = self.read(schema, &pointer);
@@ -127,7 +127,8 @@ impl<'s> Reader<'s> {
         let mut more = More { at: at.to_owned(), ..More::default() };
         match schema {
             Value::Bool(allows) => node.is_never = !allows,
-            // Overlapping pointers may read the same schema many times.
+            // References with overlapping pointers could read the same schemas very often, so the number of nodes is
+            // limited.
             Value::Object(_) if self.aim == Aim::Write && self.nodes.len() > MAX_READ => more.is_cut = true,
             Value::Object(members) => {
                 for word in ["$ref", "$dynamicRef", "$recursiveRef"] {
@@ -196,7 +197,7 @@ impl<'s> Reader<'s> {
                 "maxItems" => node.array.get_or_insert_default().count.max = self.count(value, keyword, at),
                 "uniqueItems" => node.array.get_or_insert_default().is_unique = value == &Value::Bool(true),
                 "prefixItems" => node.array.get_or_insert_default().prefix = self.list(value, keyword, at),
-                // Before draft 2020-12, a list in `items` was for the first items.
+                // Before draft 2020-12, a list in `items` had the meaning of `prefixItems`.
                 "items" if self.is_old_list(members) => {
                     let array = node.array.get_or_insert_default();
                     array.prefix = self.list(value, keyword, at);
@@ -246,7 +247,7 @@ impl<'s> Reader<'s> {
                 _ => {}
             }
         }
-        // An `enum` beside a `const` is rare. Then both hold, whichever was read first.
+        // If a schema has both `enum` and `const`, both must hold.
         if let (Some(constant), Some(options)) = (members.get("const"), &mut node.options) {
             options.retain(|option| number::equal(option, constant));
         }
@@ -362,7 +363,7 @@ impl<'s> Reader<'s> {
             {
                 return Some(self.shared(pointer, schema));
             }
-            // The value exists, but nothing is known about it.
+            // A reference that cannot be resolved allows any value.
             let at = format!("{at}/{word}");
             let why = "it leads out of the schema or nowhere, and nothing is fetched";
             self.mistake(&at, "$ref", why, false);
@@ -466,7 +467,7 @@ impl<'s> Reader<'s> {
             Aim::Check => match Regex::new(&pattern::from_ecma(source)) {
                 Ok(regex) => Some(regex),
                 Err(error) => {
-                    // Backtracking engines support look-around and more; the engine of `full-schema` decides.
+                    // The pattern may still be valid: the engine of `full-schema` supports look-around and more.
                     self.beyond.push(format!(
                         "`{keyword}` at `#{at}` does not compile: `{source}`: {error} (the feature `full-schema` of \
                          toolway knows more patterns)"
@@ -509,12 +510,12 @@ fn is_endless(nodes: &[Node]) -> bool {
     (0..nodes.len()).any(|id| visit(nodes, &mut marks, id))
 }
 
-/// Returns whether a keyword has a rule that cannot be checked here.
+/// Returns whether our own engine cannot check a keyword.
 fn is_beyond(word: &str) -> bool {
     word == "$id" || (CONDITIONS.contains(&word) && !word.ends_with("Contains"))
 }
 
-/// Returns whether a keyword is one of JSON Schema that is read, or that is about the schema itself.
+/// Returns whether a keyword is read, or can be ignored because it is only about the schema itself.
 fn is_known(word: &str) -> bool {
     const SILENT: &str = " $schema $id id $anchor $dynamicAnchor $recursiveAnchor $vocabulary $comment $defs definitions $ref \
                           nullable title description example additionalItems ";
@@ -545,5 +546,5 @@ const CONDITIONS: [&str; 14] = [
     "$recursiveRef",
 ];
 
-/// The maximum number of schemas that are read in one.
+/// The maximum number of inner schemas that are read from one schema.
 const MAX_READ: usize = 100_000;

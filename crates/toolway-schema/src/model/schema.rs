@@ -117,7 +117,7 @@ impl Schema {
         each.collect::<Option<Vec<_>>>().map(|all| all.concat()).filter(|all| !all.is_empty())
     }
 
-    /// Returns the listed texts, if only those and null are allowed.
+    /// Returns the allowed texts, if the schema allows only listed texts and null.
     pub fn listed(&self) -> Option<Vec<String>> {
         let texts = self.choices()?.into_iter().filter(|value| !value.is_null()).map(|value| match value {
             Value::String(text) => Some(text),
@@ -163,9 +163,9 @@ impl Schema {
         self.objects().flat_map(|object| object.required.clone()).collect()
     }
 
-    /// Returns the schema of the members that are not named, or `None` if they are not allowed. A schema that names
-    /// some members and does not mention others allows those too, but an unknown name is more likely misspelled, so
-    /// this counts as not allowed.
+    /// Returns the schema of the members that are not named, or `None` if they are not allowed. In JSON Schema, members
+    /// that the schema does not mention are allowed. Here they count as not allowed if the schema names other members,
+    /// because an unknown name is probably misspelled.
     pub fn unnamed(&self) -> Option<Self> {
         if self.types().is_some_and(|types| !types.has(Types::OBJECT)) {
             return None;
@@ -222,11 +222,13 @@ impl Schema {
     }
 }
 
-/// The maximum number of schemas that are searched for rules or alternatives. Schemas can refer to themselves.
+/// The maximum number of schemas that are searched for rules or alternatives. The limit is needed because a schema can
+/// refer to itself.
 const MAX_PARTS: usize = 64;
 
-/// The maximum depth of nested alternatives.
+/// The maximum depth of nested alternatives that are searched for types.
 const MAX_DEPTH: usize = 2;
 
-/// The maximum number of steps to a format or a pattern. A type may refer to itself.
+/// The maximum number of nested schemas that are searched for a format or a pattern. The limit is needed because a
+/// schema can refer to itself.
 const MAX_TEXT: usize = 8;

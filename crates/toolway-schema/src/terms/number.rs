@@ -8,7 +8,8 @@ use std::collections::HashSet;
 
 use serde_json::{Number, Value};
 
-/// Returns the number as an integer, if it is one; 5.0 is. A float of 2^100 or more returns `None`.
+/// Returns the number as an integer, if it has no fraction: 5.0 is the integer 5. For a float of 2^100 or more, returns
+/// `None`.
 pub fn whole(number: &Number) -> Option<i128> {
     if let Some(small) = number.as_i64() {
         return Some(small.into());
@@ -21,7 +22,7 @@ pub fn whole(number: &Number) -> Option<i128> {
     (float.fract() == 0.0 && float.abs() < EXACT).then_some(float as i128)
 }
 
-/// Returns the value as an unsigned integer, if it is one; 2.0 is.
+/// Returns the value as an unsigned integer, if it has no fraction: 2.0 is the integer 2.
 pub(crate) fn count(value: &Value) -> Option<u64> {
     value.as_number().and_then(whole).and_then(|count| u64::try_from(count).ok())
 }
@@ -45,7 +46,7 @@ pub(crate) fn is_multiple(number: &Number, step: &Number) -> bool {
     let (Some((digits, power)), Some((step_digits, step_power))) =
         (decimal(&number.to_string()), decimal(&step.to_string()))
     else {
-        // More digits, or a larger exponent, than any `f64` has.
+        // A number has more digits, or a larger exponent, than any `f64`.
         return number
             .as_f64()
             .zip(step.as_f64())
@@ -74,13 +75,13 @@ fn decimal(text: &str) -> Option<(i128, i32)> {
     };
     let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let after = after.trim_end_matches('0');
-    // Leaves room for the factor of ten in `is_multiple`.
+    // The limit leaves room for the factor of ten in `is_multiple`.
     let digits = format!("{before}{after}")
         .parse::<i128>()
         .ok()
         .filter(|digits| digits.unsigned_abs() < MANY_DIGITS)?;
     let power = power.checked_sub(i32::try_from(after.len()).ok()?)?;
-    // `is_multiple` takes one step per power, and the exponent comes from a peer.
+    // `is_multiple` needs one loop iteration per power of ten, and the exponent comes from a peer.
     (power.unsigned_abs() <= GREATEST_POWER).then_some((digits, power))
 }
 
@@ -132,7 +133,8 @@ const EXACT: f64 = 1_267_650_600_228_229_401_496_703_205_376.0; // 2^100
 
 const MANY_DIGITS: u128 = u128::MAX / 32;
 
-/// The largest power of ten in the digits of an `f64`: the smallest number is 4.9406564584124654e-324.
+/// The largest accepted power of ten. The digits of an `f64` have no larger one: the smallest number is
+/// 4.9406564584124654e-324.
 const GREATEST_POWER: u32 = 350;
 
 #[cfg(test)]

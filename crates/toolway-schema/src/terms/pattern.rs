@@ -1,10 +1,11 @@
-//! Is a text a pattern of JSON Schema, which uses the syntax of ECMA-262, and how is it translated for our engine?
+//! Is a text a valid pattern of JSON Schema, which uses the syntax of ECMA-262, and how is it translated for our regex
+//! engine (the crate `regex-lite`)?
 //!
-//! For patterns that are passed on to a provider, only the syntax is checked: a provider refuses a whole schema with
-//! one broken pattern, and with it every tool of the request.
+//! For patterns that are passed on to a provider, only the syntax is checked: because of one broken pattern, a provider
+//! refuses the whole request with all its tools.
 
-/// Translates a pattern into the syntax of our engine. Only the differences are changed: inside brackets, where ECMA
-/// takes nearly every character literally.
+/// Translates a pattern into the syntax of our regex engine. Only characters inside brackets are changed, where
+/// ECMA-262 takes nearly every character literally.
 pub(crate) fn from_ecma(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut letters = pattern.chars().peekable();
@@ -19,7 +20,7 @@ pub(crate) fn from_ecma(pattern: &str) -> String {
             '[' if is_inside => out.push('\\'),
             '[' => is_inside = true,
             ']' => is_inside = false,
-            // Set operations in our engine, plain characters in ECMA.
+            // `&&` and `~~` are set operations in our engine, and plain characters in ECMA-262.
             '&' | '~' if is_inside && letters.peek() == Some(&letter) => out.push('\\'),
             _ => {}
         }
@@ -33,7 +34,7 @@ pub(crate) fn is_sound(pattern: &str) -> bool {
     let letters: Vec<char> = pattern.chars().collect();
     let mut at = 0;
     let mut groups = 0_usize;
-    // Whether the previous element can be repeated.
+    // `true` if the previous element can be repeated.
     let mut is_repeatable = false;
     while let Some(letter) = letters.get(at) {
         at += 1;

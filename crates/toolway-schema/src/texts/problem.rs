@@ -1,4 +1,4 @@
-//! How is a model told what is wrong with an argument, so that the next attempt is right?
+//! How is the problem of an argument described, so that the next attempt of the model is right?
 //!
 //! Each text names the position, the expected value, the received value, and if possible the value that was probably
 //! meant.
@@ -20,7 +20,7 @@ impl Problem {
         texts.join("; ")
     }
 
-    /// Joins all problems in one line, with another noun instead of `argument`.
+    /// Joins all problems in one line, with `noun` instead of the word `argument`.
     pub fn join_about(noun: &str, problems: &[Self]) -> String {
         let told = |problem: &Self| match problem.0.strip_prefix("argument `") {
             Some(rest) => format!("{noun} `{rest}"),
@@ -167,11 +167,11 @@ fn list<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
 /// The number of characters of a value that are shown.
 const SHOWN: usize = 60;
 
-/// The maximum number of names or options that are listed: a model can use a list of country codes, but not a
-/// dictionary.
+/// The maximum number of names or options that are listed: enough for all country codes. A longer list does not help a
+/// model.
 const LISTED: usize = 250;
 
-/// Returns the problems of a result, as the same sentences about members.
+/// Describes the problems of a tool's result, with the word `member` instead of `argument`.
 pub fn output_text(problems: &[Problem]) -> String {
     let text = Problem::join(problems).replace("argument `", "member `");
     format!("the result does not fit the output schema: {text}")

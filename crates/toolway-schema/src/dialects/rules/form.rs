@@ -1,6 +1,7 @@
 //! Is a value a JSON Schema of draft 2020-12 at all?
 //!
-//! The rules are those of its meta-schema: the kind of value of each keyword, and the positions of inner schemas.
+//! The rules are those of the meta-schema of this draft: the kind of value that each keyword has, and the positions of
+//! inner schemas.
 
 use std::collections::HashSet;
 

@@ -53,7 +53,8 @@ fn root(schema: &Value, forbidden: &[&str], found: &mut Found) {
     }
 }
 
-/// Reports booleans as schemas, except where they say which other members or items are allowed.
+/// Reports booleans that are used as schemas, except under keywords that decide whether other members or items are
+/// allowed.
 fn booleans(members: &Map<String, Value>, at: &str, found: &mut Found) {
     const OPEN: [&str; 5] =
         ["additionalProperties", "unevaluatedItems", "unevaluatedProperties", "$defs", "definitions"];

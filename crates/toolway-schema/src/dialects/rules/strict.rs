@@ -157,11 +157,11 @@ pub(crate) const MAX_NESTING: usize = 10;
 pub(crate) const MAX_PROPERTIES: usize = 5_000;
 /// A schema may have up to 1000 enum values across all enum properties.
 pub(crate) const MAX_VALUES: usize = 1_000;
-/// The total string length of property names, definition names, enum values and const values.
+/// The maximum total string length of property names, definition names, enum values and const values.
 pub(crate) const MAX_LETTERS: usize = 120_000;
-/// The number of values above which a list has a limit of its own; null counts as a value.
+/// An `enum` list with more values than this has a limit on its characters. Null counts as a value.
 const MANY_VALUES: usize = 250;
-/// The maximum number of characters in such a list.
+/// The maximum number of characters in an `enum` list with more than [`MANY_VALUES`] values.
 const MAX_LIST_LETTERS: usize = 15_000;
 
 pub(crate) const FORMATS: [&str; 9] =
