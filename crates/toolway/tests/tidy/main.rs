@@ -120,7 +120,9 @@ fn features_switch_whole_modules() {
         let lines: Vec<_> = source.code().collect();
         for pair in lines.windows(2) {
             let ((number, line), (_, next)) = (pair[0], pair[1]);
-            if !line.contains("cfg(feature") && (!line.contains("cfg_attr(") || line.contains("(docsrs,")) {
+            if !line.contains("cfg(feature")
+                && (!line.contains("cfg_attr(") || *line == *"#![cfg_attr(docsrs, feature(doc_cfg))]")
+            {
                 continue;
             }
             let next = next.trim_start();
