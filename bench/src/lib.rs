@@ -2,8 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use toolway::BoxFuture;
 use toolway::prelude::*;
-use toolway::server::{Arguments, CallFuture, Scope, ToolHandler};
+use toolway::server::ToolEntry;
+use toolway::server::element::ToolHandler;
+use toolway::server::parameter::{Arguments, Scope};
 use toolway::types::{CallToolResult, Tool};
 
 /// The result of `add`.
@@ -60,7 +63,7 @@ impl ToolHandler for Filler {
         Tool::new(format!("filler_{}", self.0), schema).with_description("Echo the text")
     }
 
-    fn call(&self, _: Arguments, _: Scope) -> CallFuture {
+    fn call(&self, _: Arguments, _: Scope) -> BoxFuture<'static, Result<CallToolResult, ToolError>> {
         Box::pin(async { Ok(CallToolResult::default()) })
     }
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 use toolway::client::Answer;
 use toolway::prelude::*;
-use toolway::{Chain, RawJson};
+use toolway::{Chain, ProtocolVersion, RawJson};
 
 /// Plays a scenario against the server at `url`.
 ///

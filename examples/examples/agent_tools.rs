@@ -18,7 +18,8 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::{Client as Web, connect::HttpConnector};
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
-use toolway::agent::{self, Rendered, ToolAnswer, ToolCall, ToolSet};
+use toolway::agent;
+use toolway::agent::{Rendered, ToolAnswer, ToolCall, ToolSet};
 use toolway::prelude::*;
 
 #[tokio::main]

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
 
+use toolway::Form;
 use toolway::prelude::*;
-use toolway::server::UserAnswer;
+use toolway::server::ask::UserAnswer;
 
 #[derive(Form)]
 struct Confirm {

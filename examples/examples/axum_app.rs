@@ -13,6 +13,7 @@ use serde::Serialize;
 use tokio::net::TcpListener;
 use toolway::prelude::*;
 use toolway::server::http::{Remote, told_to_stop};
+use toolway::server::{Admit, Connecting, Extension, Principal, Refuse};
 
 /// The data of the application. Clones share the same notes.
 #[derive(Clone, Default)]

@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::json;
+use toolway::Form;
 use toolway::client::{Answer, Change, Command, Elicitation};
 use toolway::prelude::*;
+use toolway::server::ToolEntry;
 
 #[tokio::main]
 async fn main() -> toolway::Result<()> {

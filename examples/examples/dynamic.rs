@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use toolway::prelude::*;
+use toolway::server::ToolEntry;
 use toolway::types::{Tool, ToolAnnotations};
 
 #[tokio::main]

@@ -12,6 +12,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toolway::prelude::*;
+use toolway::server::{
+    Audio, Completing, Cursor, Embedded, Image, Message, Prompt, Reading, ResourcePage, Text, ToolEntry, user,
+};
 use toolway::types::{Icon, LogLevel, Resource};
 
 #[tokio::main]

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use toolway::prelude::*;
+use toolway::server::{Cursor, File, ResourceError, ResourcePage};
 use toolway::types::Resource;
 
 /// A file below the directory.

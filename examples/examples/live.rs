@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
-use toolway::Notification;
 use toolway::prelude::*;
+use toolway::server::{ResourceEntry, ToolEntry};
 use toolway::types::Resource;
+use toolway::{Notification, ProtocolVersion};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

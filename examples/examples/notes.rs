@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use schemars::JsonSchema;
 use serde::Serialize;
 use toolway::prelude::*;
+use toolway::server::{Completing, Message, PromptError, ResourceError, assistant, user};
 
 /// Notes in memory. All calls share one value, so it needs a lock.
 #[derive(Default)]

@@ -9,7 +9,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use toolway::prelude::*;
-use toolway::server::{ErrorReport, Kind, RequestStats, layer_fn};
+use toolway::server::layer::{Kind, layer_fn};
+use toolway::server::{ErrorReport, RequestStats};
 use tracing_subscriber::fmt::format::FmtSpan;
 
 #[tokio::main]

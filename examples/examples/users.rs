@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::net::TcpListener;
 use toolway::prelude::*;
+use toolway::server::{Admit, Connecting, Principal, Refuse};
 
 /// The data of the application about a user.
 #[derive(Clone, Copy)]

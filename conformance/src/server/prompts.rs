@@ -1,6 +1,7 @@
 //! Which prompts does the suite fill in?
 
 use toolway::prelude::*;
+use toolway::server::{Embedded, Image, Message, PromptEntry, user};
 
 use super::DOT;
 

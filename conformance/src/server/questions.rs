@@ -1,6 +1,8 @@
 //! Which questions does the suite want to be asked?
 
+use toolway::Form;
 use toolway::prelude::*;
+use toolway::server::{PromptEntry, PromptError, ToolEntry};
 use toolway::types::{
     Choice, Choices, Content, CreateMessage, CreateMessageResult, Field, FieldKind, Fields, FormSchema, Role,
     SamplingMessage,

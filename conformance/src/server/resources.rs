@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use toolway::prelude::*;
+use toolway::server::ResourceEntry;
 
 use super::DOT;
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use toolway::prelude::*;
+use toolway::server::{Audio, Embedded, Image, PromptEntry, Text, ToolEntry};
 use toolway::types::Tool;
 
 use super::DOT;

@@ -35,7 +35,7 @@ use input::Kind;
 /// function `add`, `add::entry()` returns the entry of this tool alone. `Server::discover` finds the tool without a
 /// list. The tool has the name of the function, and the doc comment is its description. A doc comment on a parameter
 /// describes the argument. The type of a parameter decides whether it is an argument that the caller sends or a value
-/// that the server provides: see `toolway::server::Parameter`. Parameters may be references: `&str`, `&Ctx`. Parameters
+/// that the server provides: see `toolway::server::parameter::Parameter`. Parameters may be references: `&str`, `&Ctx`. Parameters
 /// that the server provides may be destructured, as in `State(db): State<Db>`, which makes `db` an `Arc<Db>`. With
 /// `#[cfg(…)]` on a parameter, the tool has the parameter only if the condition holds.
 ///
@@ -89,10 +89,11 @@ use input::Kind;
 ///
 /// # Structs
 ///
-/// On a struct that implements `toolway::Run`, the fields are the arguments, and the name is derived from the type:
+/// On a struct that implements `toolway::server::Run`, the fields are the arguments, and the name is derived from the type:
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::{Run, ToolEntry};
 ///
 /// /// Save a note.
 /// #[tool]
@@ -123,11 +124,12 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// A URI with variables is a template (RFC 6570): `{id}` is one path segment, `{+path}` may contain slashes,
 /// `{?page}` may be missing; `/:id` is another way to write `/{id}`. The function must have a parameter of the same
-/// name for each variable. It may return any type that implements `toolway::server::IntoResource`. The generated type
+/// name for each variable. It may return any type that implements `toolway::server::convert::IntoResource`. The generated type
 /// has a function that builds URIs.
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::ResourceError;
 ///
 /// /// All notes.
 /// #[resource("notes://index", mime = "text/markdown")]
@@ -163,7 +165,7 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 /// | `complete = …` | the completions of the variable: see [`prompt`](macro@prompt) |
 /// | `title`, `description` | for readers of the source only; the protocol has neither for variables |
 ///
-/// On a struct that implements `toolway::Run`, the fields are the variables.
+/// On a struct that implements `toolway::server::Run`, the fields are the variables.
 #[proc_macro_attribute]
 pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
     item::expand(Kind::Resource, options.into(), item.into()).into()
@@ -172,10 +174,11 @@ pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Makes a function a prompt.
 ///
 /// The arguments are sent as text, but parameters may be numbers or enums. The function may return any type that
-/// implements `toolway::server::IntoPrompt`.
+/// implements `toolway::server::convert::IntoPrompt`.
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::{Completing, Message, assistant, user};
 ///
 /// async fn languages(typed: Completing) -> Vec<String> {
 ///     typed.filter(["Rust", "Ruby", "Python"])
@@ -205,11 +208,11 @@ pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
 /// | `complete = ["a", "b"]` | these values are the completions |
 /// | `complete = function` | an async function returns the completions; it takes `Completing` and any type that a handler takes |
 /// | `complete = Self::method` | a method of the same [`service`](macro@service) returns the completions |
-/// | `complete = Value`, `complete = value()` | a value that implements `toolway::Complete` returns the completions |
+/// | `complete = Value`, `complete = value()` | a value that implements `toolway::server::Complete` returns the completions |
 ///
 /// An argument whose type is an enum is completed with its variants.
 ///
-/// On a struct that implements `toolway::Run`, the fields are the arguments.
+/// On a struct that implements `toolway::server::Run`, the fields are the arguments.
 #[proc_macro_attribute]
 pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
     item::expand(Kind::Prompt, options.into(), item.into()).into()
@@ -224,6 +227,7 @@ pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 /// use std::sync::Mutex;
 /// use toolway::prelude::*;
+/// use toolway::server::Completing;
 ///
 /// #[derive(Default)]
 /// struct Notes {
@@ -275,7 +279,7 @@ pub fn named(input: TokenStream) -> TokenStream {
 
 /// Makes a struct a form that a user can be asked to fill in, or an enum a set of choices.
 ///
-/// The fields of the struct are the fields of the form, in the same order; `toolway::FormField` lists the types they
+/// The fields of the struct are the fields of the form, in the same order; `toolway::server::ask::FormField` lists the types they
 /// may have. A doc comment on a field is its description for the user. A field is required if it is not an `Option`
 /// and has no default.
 ///
@@ -284,6 +288,7 @@ pub fn named(input: TokenStream) -> TokenStream {
 /// is written, unless it is renamed.
 ///
 /// ```
+/// use toolway::Form;
 /// use toolway::prelude::*;
 ///
 /// #[derive(Form)]

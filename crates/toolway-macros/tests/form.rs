@@ -4,9 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Value, json};
-use toolway::ProtocolVersion;
-use toolway::prelude::*;
-use toolway::server::FormChoice;
+use toolway::server::ask::FormChoice;
+use toolway::{Form, ProtocolVersion};
 use toolway_protocol::json::{Encode, Encoder};
 
 /// Returns the fields in order, each as it is written for the newest revision.

@@ -6,6 +6,7 @@ mod support;
 use serde_json::json;
 use support::{ask, call};
 use toolway::prelude::*;
+use toolway::server::{Completing, ResourceError, Run};
 
 macro_rules! doubled {
     ($name:ident, $argument:ident: $type:ty => $output:ty, $body:expr) => {

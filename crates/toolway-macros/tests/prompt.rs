@@ -7,6 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use support::{ask, refused};
 use toolway::prelude::*;
+use toolway::server::{Complete, Completing, Message, Run, assistant, user};
+use toolway::types::Completion;
 
 struct Cities(&'static [&'static str]);
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use support::{ask, refused};
 use toolway::prelude::*;
+use toolway::server::{ResourceError, Run};
 
 /// All notes.
 #[resource(

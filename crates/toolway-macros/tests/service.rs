@@ -7,6 +7,8 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 use support::{ask, call};
 use toolway::prelude::*;
+use toolway::server::{Completing, Message, user};
+use toolway::types::Completion;
 
 #[derive(Default)]
 struct Notes {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use support::{ask, call};
 use toolway::prelude::*;
+use toolway::server::{Extension, Extensions, Run, ToolEntry};
 
 const FOLDER: &str = "general";
 
@@ -171,6 +172,7 @@ async fn a_default_of_another_type_is_told_when_the_server_is_built() {
 
 mod found {
     use toolway::prelude::*;
+    use toolway::server::Run;
 
     /// One.
     #[tool]

@@ -106,29 +106,20 @@ pub mod server;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
-pub mod transport;
+mod transport;
 #[cfg(not(feature = "client"))]
 mod without_client;
 
 #[cfg(feature = "client")]
 pub use client::Client;
-#[cfg(all(feature = "server", feature = "client"))]
-pub use gateway::{IntoMount, Mount};
 pub use ground::error::{Chain, Error, ErrorKind, Result};
-#[cfg(feature = "server")]
-pub use ground::extensions::Extensions;
 pub use ground::future::BoxFuture;
-#[cfg(feature = "server")]
-pub use ground::peer::Peer;
 #[cfg(feature = "client")]
 pub use hub::Hub;
 #[cfg(feature = "server")]
-pub use server::{
-    Admit, Ask, AskError, AskErrorKind, Audio, Complete, Completer, Completing, Connecting, Ctx, Cursor,
-    Embedded, ErrorPolicy, Extension, File, Filled, Form, FormField, Headers, Image, IntoContent, Json,
-    Message, Principal, Prompt, PromptEntry, PromptError, Reader, Reading, Refuse, ResourceEntry,
-    ResourceError, ResourcePage, Run, Server, State, Text, ToolEntry, ToolError, assistant, user,
-};
+pub use server::ask::Form;
+#[cfg(feature = "server")]
+pub use server::{Ctx, Json, Server, State, ToolError};
 #[cfg(feature = "macros")]
 pub use toolway_macros::{Form, prompt, resource, service, tool};
 pub use toolway_protocol::jsonrpc::Code;
@@ -139,21 +130,16 @@ pub(crate) use toolway_schema::closest;
 #[doc(hidden)]
 pub use without_client::{Client, Hub};
 
-/// The items that most programs need: `use toolway::prelude::*`.
+/// The names that most programs need: `use toolway::prelude::*`.
+///
+/// Everything else is imported by its path, from [`server`](crate::server), [`client`](crate::client),
+/// [`types`](crate::types) and the other modules.
 pub mod prelude {
     #[cfg(feature = "server")]
     pub use crate::server::Offer as _;
+    pub use crate::{Client, Hub, Result};
     #[cfg(feature = "server")]
-    pub use crate::types::Completion;
-    #[cfg(feature = "server")]
-    pub use crate::{
-        Admit, Audio, Complete, Completer, Completing, Connecting, Ctx, Cursor, Embedded, ErrorPolicy,
-        Extension, Extensions, File, Filled, Form, FormField, Headers, Image, Json, Message, Principal,
-        Prompt, PromptEntry, PromptError, Reading, Refuse, ResourceEntry, ResourceError, ResourcePage, Run,
-        Server, State, Text, ToolEntry, ToolError, assistant, prompts, resources, tools, user,
-    };
-    pub use crate::{Client, Hub};
-    pub use crate::{Error, ProtocolVersion};
+    pub use crate::{Ctx, Json, Server, State, ToolError, prompts, resources, tools};
     #[cfg(feature = "macros")]
     pub use crate::{prompt, resource, service, tool};
 }
@@ -164,22 +150,29 @@ pub mod prelude {
 pub mod __private {
     pub use crate::schema::{Arg, Input, InputSchema, input_schema_of};
     pub use crate::server::ask::form::outline as form;
+    pub use crate::server::ask::{Form, FormChoice, FormField};
     pub use crate::server::catalog::generated::{
         bad_arguments, blocking, completers_of, expand, misfit, prompt_argument, prompt_arguments_of,
     };
     pub use crate::server::catalog::named::{NamedPrompt, NamedResource, NamedTool, unmarked};
+    pub use crate::server::catalog::prompt::PromptFuture;
+    pub use crate::server::catalog::resource::ReadFuture;
+    pub use crate::server::catalog::tool::CallFuture;
+    pub use crate::server::convert::{About, IntoCompletion, IntoPrompt, IntoResource, IntoToolResult};
+    pub use crate::server::element::{
+        Completers, Element, Elements, Marked, PromptHandler, Provide, ResourceDefinition, ResourceHandler,
+        ToolHandler,
+    };
     pub use crate::server::handler::arguments::{Arguments, Lacking, Refusal, Slots};
     pub use crate::server::handler::slots::fill;
     pub use crate::server::handler::suspect;
     pub use crate::server::handler::texts::{read_described_struct, read_struct, read_texts};
+    pub use crate::server::parameter::{Parameter, Scope, States};
     pub use crate::server::respond::anything::{self, Probe};
     pub use crate::server::{
-        About, BoxError, CallFuture, Completer, Completers, Completing, Ctx, Element, Elements, Form,
-        FormChoice, FormField, IntoCompletion, IntoPrompt, IntoResource, IntoToolResult, Marked, Offer,
-        Parameter, PromptEntry, PromptFuture, PromptHandler, Provide, ReadFuture, Reading,
-        ResourceDefinition, ResourceEntry, ResourceHandler, Run, Running, Scope, States, ToolEntry,
-        ToolHandler,
+        BoxError, Completer, Completing, Ctx, Offer, PromptEntry, Reading, ResourceEntry, Run, ToolEntry,
     };
+    pub use crate::transport::{frame, sse};
     pub use crate::types::{
         Annotations, Field, FormSchema, Icon, Prompt, PromptArgument, Resource, ResourceTemplate, Role,
         Theme, Tool, ToolAnnotations,

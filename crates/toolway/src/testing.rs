@@ -16,7 +16,8 @@ use crate::client::{Client, ClientBuilder};
 use crate::ground::panic::catch;
 use crate::ground::peer::Peer;
 use crate::server::call::question_log::{Asking, Way};
-use crate::server::{Arrival, Ctx, Place, Scope, Server};
+use crate::server::parameter::Scope;
+use crate::server::{Arrival, Ctx, Place, Server};
 
 /// Connects a client to a server in this process, with the newest protocol revision.
 ///
@@ -85,10 +86,11 @@ pub fn ctx(server: &Server) -> Ctx {
 /// An answer is the content of the form, or `null` to decline. It is checked against the form as usual. The keys
 /// `"roots"` and `"sample"` are for roots and for requests to the model; their answer is the whole result that a client
 /// would send. A question without an answer in `answers` fails with
-/// [`AskErrorKind::Unanswered`](crate::AskErrorKind::Unanswered).
+/// [`AskErrorKind::Unanswered`](crate::server::ask::AskErrorKind::Unanswered).
 ///
 /// ```
 /// use serde_json::json;
+/// use toolway::Form;
 /// use toolway::prelude::*;
 /// use toolway::testing::ctx_answering;
 ///

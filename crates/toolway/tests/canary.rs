@@ -23,9 +23,10 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use toolway::__private::sse::Parser;
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
-use toolway::transport::sse::Parser;
+use toolway::server::{Admit, Connecting, Principal, Refuse};
 
 /// The number of clients in `cargo xtask deep`.
 const CLIENTS: usize = 1_000;

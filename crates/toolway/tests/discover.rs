@@ -6,7 +6,8 @@
 use serde_json::json;
 use toolway::__private::inventory;
 use toolway::prelude::*;
-use toolway::server::{Element, Marked};
+use toolway::server::ToolEntry;
+use toolway::server::element::{Element, Marked};
 use toolway::testing::each_wire;
 
 /// Stands at the root, after what it is listed before.

@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use toolway::Notification;
 use toolway::client::{Answer, ClientBuilder};
 use toolway::prelude::*;
 use toolway::types::LogLevel;
+use toolway::{Form, Notification, ProtocolVersion};
 
 const CLIENTS: usize = 100;
 /// Calls of each client; every client uses the ids from 0 on.

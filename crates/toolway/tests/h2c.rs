@@ -22,6 +22,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, Semaphore, oneshot};
 use tokio::task::JoinHandle;
 use toolway::prelude::*;
+use toolway::server::ToolEntry;
 use toolway::server::http::HttpService;
 
 #[global_allocator]

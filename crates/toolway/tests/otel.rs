@@ -9,6 +9,7 @@ use opentelemetry_sdk::propagation::BaggagePropagator;
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 use serde_json::json;
 use toolway::prelude::*;
+use toolway::server::ToolEntry;
 use toolway::testing::each_wire;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::layer::SubscriberExt;

@@ -15,7 +15,11 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use toolway::prelude::*;
 use toolway::server::http::HttpBody;
-use toolway::server::{ErrorReport, RequestStats, layer_fn};
+use toolway::server::layer::layer_fn;
+use toolway::server::{
+    Admit, Completer, Connecting, ErrorReport, Filled, PromptEntry, Refuse, RequestStats, ResourceEntry,
+    ToolEntry,
+};
 use toolway::testing::each_wire;
 use toolway::types::{PromptArgument, Resource, ResourceTemplate};
 use tracing::field::{Field, Visit};

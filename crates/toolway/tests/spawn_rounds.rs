@@ -12,9 +12,9 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use tokio::task::JoinSet;
-use toolway::Chain;
 use toolway::client::{Command, Connector};
 use toolway::prelude::*;
+use toolway::{Chain, Error};
 
 const ROUNDS: usize = 1000;
 const AT_ONCE: usize = 16;

@@ -18,7 +18,7 @@ use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use toolway::client::{Http, IntoTarget};
 use toolway::prelude::*;
-use toolway::{Chain, ErrorKind};
+use toolway::{Chain, Error, ErrorKind, ProtocolVersion};
 
 /// Add two numbers.
 #[tool]

@@ -3,8 +3,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use toolway::Form;
 use toolway::prelude::*;
-use toolway::server::UserAnswer;
+use toolway::server::ask::UserAnswer;
+use toolway::server::{PromptError, ResourceError};
 use toolway::types::Content;
 
 #[derive(Form)]

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolway::Form;
 use toolway::prelude::*;
 
 /// How important a note is.

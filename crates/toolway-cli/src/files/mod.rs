@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 use toolway::prelude::*;
+use toolway::server::{Completing, Cursor, File, ResourceError, ResourcePage};
 use toolway::types::Resource;
 
 use self::pattern::Pattern;

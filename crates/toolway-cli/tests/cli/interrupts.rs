@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
 use serde_json::{Value, json};
+use toolway::ProtocolVersion;
 use toolway::prelude::*;
+use toolway::server::ToolEntry;
 
 use crate::stage::{Folder, answer, fixture_path, listen, read_request, toolway};
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use toolway::prelude::*;
+use toolway::server::Extensions;
 
 /// Sends a request and returns its result.
 pub(crate) async fn ask(server: &Server, method: &str, params: Value) -> Value {

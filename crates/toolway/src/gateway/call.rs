@@ -24,7 +24,8 @@ use super::upstream_event::{Question, UpstreamEvent, events};
 use super::upstreams::UpstreamRef;
 use crate::client::answer::forwarded::{Passed, Questions};
 use crate::ground::random::random;
-use crate::server::{AskError, AskErrorKind, Passing};
+use crate::server::Passing;
+use crate::server::ask::{AskError, AskErrorKind};
 
 /// How many times a request is sent again to a server that neither completes the call nor asks the caller anything.
 const MAX_AGAIN: u32 = 10;

@@ -22,11 +22,18 @@ use toolway_protocol::{RawJson, Request};
 use super::call::Call;
 use super::failure::Failure;
 use super::upstreams::{UpstreamRef, Upstreams};
+use crate::ground::mistakes::BoxError;
 use crate::hub::{Member, Snapshot};
+use crate::server::catalog::prompt::PromptFuture;
+use crate::server::catalog::resource::ReadFuture;
+use crate::server::catalog::tool::CallFuture;
+use crate::server::element::{
+    Completers, Elements, PromptHandler, ResourceDefinition, ResourceHandler, ToolHandler, Values,
+};
+use crate::server::parameter::{Arguments, Scope};
 use crate::server::{
-    Arguments, BoxError, CallFuture, Completer, Completers, Completing, Ctx, Elements, Passing, PromptEntry,
-    PromptError, PromptFuture, PromptHandler, ReadFuture, Reading, ResourceDefinition, ResourceEntry,
-    ResourceError, ResourceHandler, Scope, ToolEntry, ToolError, ToolHandler, Values,
+    Completer, Completing, Ctx, Passing, PromptEntry, PromptError, Reading, ResourceEntry, ResourceError,
+    ToolEntry, ToolError,
 };
 
 /// Creates entries for all elements that the servers list and that the edits do not leave out.

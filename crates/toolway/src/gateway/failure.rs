@@ -6,7 +6,8 @@ use toolway_protocol::jsonrpc::Code;
 
 use crate::ground::error::{Chain, Error, ErrorKind};
 use crate::hub::Upstream;
-use crate::server::{AskError, ResourceError};
+use crate::server::ResourceError;
+use crate::server::ask::AskError;
 
 /// The reason why a call has no result.
 pub(super) enum Failure {

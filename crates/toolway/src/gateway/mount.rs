@@ -117,8 +117,8 @@ impl ServerBuilder {
 /// messages and questions during a call.
 ///
 /// ```
-/// use toolway::Mount;
 /// use toolway::prelude::*;
+/// use toolway::server::Mount;
 /// use toolway::testing::connect;
 ///
 /// /// Search.
@@ -184,8 +184,8 @@ impl Mount {
     /// not valid is left out, and a warning is logged.
     ///
     /// ```
-    /// use toolway::Mount;
     /// use toolway::prelude::*;
+    /// use toolway::server::{Mount, ToolEntry};
     /// use toolway::testing::connect;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -227,8 +227,8 @@ impl Mount {
     /// neither read nor subscribed to, even if a template of their server matches them.
     ///
     /// ```
-    /// use toolway::Mount;
     /// use toolway::prelude::*;
+    /// use toolway::server::{Mount, ResourceEntry};
     /// use toolway::testing::connect;
     /// use toolway::types::Resource;
     ///

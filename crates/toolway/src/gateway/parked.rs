@@ -14,10 +14,10 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::upstream_event::{Events, Question};
+use crate::BoxFuture;
 use crate::client::answer::forwarded::Passed;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
-use crate::server::Running;
 
 /// The maximum number of parked calls in the table.
 const MAX_PARKED: usize = 1024;
@@ -25,7 +25,7 @@ const MAX_PARKED: usize = 1024;
 /// A call in progress at the other server.
 pub(super) struct Flight {
     pub(super) events: Events,
-    pub(super) work: Running<Result<Passed>>,
+    pub(super) work: BoxFuture<'static, Result<Passed>>,
     is_task: bool,
     /// The number of questions that the server has asked during the call.
     asked: u32,
@@ -34,7 +34,7 @@ pub(super) struct Flight {
 }
 
 impl Flight {
-    pub(super) fn new(events: Events, work: Running<Result<Passed>>) -> Self {
+    pub(super) fn new(events: Events, work: BoxFuture<'static, Result<Passed>>) -> Self {
         Self { events, work, is_task: false, asked: 0, turn: 0 }
     }
 

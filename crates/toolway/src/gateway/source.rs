@@ -11,11 +11,14 @@ use super::edits::Edits;
 use super::element;
 use super::subscriptions::{Interest, Subscriptions};
 use super::upstreams::{UpstreamRef, Upstreams};
+use crate::BoxFuture;
 use crate::client::Client;
 use crate::closest::closest;
 use crate::ground::mutex::Mutex;
 use crate::hub::{Follower, Hub, ServerState};
-use crate::server::{Offering, Passing, ReadFuture, Reading, Running, Scope, Source};
+use crate::server::catalog::resource::ReadFuture;
+use crate::server::parameter::Scope;
+use crate::server::{Offering, Passing, Reading, Source};
 
 /// A mounted hub.
 pub(super) struct MountedHub {
@@ -96,7 +99,7 @@ impl Source for MountedHub {
         all
     }
 
-    fn run(self: Arc<Self>, offering: Offering) -> Running<()> {
+    fn run(self: Arc<Self>, offering: Offering) -> BoxFuture<'static, ()> {
         Box::pin(async move { keep(&self, offering).await })
     }
 

@@ -8,19 +8,20 @@ use std::sync::Arc;
 /// Values attached to one request, at most one of each type.
 ///
 /// ```
-/// use toolway::Extensions;
+/// use toolway::server::Extensions;
 ///
 /// let extensions = Extensions::new().with(7_u32);
 /// assert_eq!(extensions.get::<u32>().as_deref(), Some(&7));
 /// ```
 ///
 /// Pass the values to [`Server::handle_json`](crate::Server::handle_json), or insert them into the extensions of an
-/// `http::Request`. A handler reads a value with a parameter of type [`Extension<T>`](crate::Extension), or with
+/// `http::Request`. A handler reads a value with a parameter of type [`Extension<T>`](crate::server::Extension), or with
 /// [`Ctx::get`](crate::Ctx::get) if the value may be missing.
 ///
 /// ```
 /// use serde_json::json;
 /// use toolway::prelude::*;
+/// use toolway::server::Extension;
 ///
 /// struct User(&'static str);
 ///

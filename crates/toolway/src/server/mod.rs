@@ -47,15 +47,14 @@
 //! | `pipe/`, `http/` | How do messages come in and go out? |
 
 pub(crate) mod admission;
-pub(crate) mod ask;
+pub mod ask;
 pub(crate) mod build;
 pub(crate) mod call;
 pub(crate) mod catalog;
 pub(crate) mod changes;
 pub(crate) mod execute;
 pub(crate) mod failure;
-#[doc(hidden)]
-pub mod handler;
+pub(crate) mod handler;
 pub(crate) mod handshake;
 #[cfg(feature = "http")]
 pub mod http;
@@ -82,73 +81,97 @@ use toolway_protocol::json::Limits;
 use toolway_protocol::types::Implementation;
 use toolway_protocol::{Era, ProtocolVersion};
 
+#[cfg(feature = "client")]
+pub use crate::gateway::{IntoMount, Mount};
+pub use crate::ground::extensions::Extensions;
 pub use crate::ground::mistakes::BoxError;
+pub use crate::ground::peer::Peer;
 pub use crate::schema::Generator;
-pub use admission::admit::{Admit, IntoAdmission, Refuse};
+pub use admission::admit::{Admit, Refuse};
 pub use admission::connecting::Connecting;
-pub use ask::form::Form;
-pub use ask::form::choice::FormChoice;
-pub use ask::form::field::FormField;
-pub use ask::question::{Ask, IntoSample, Question, UserAnswer};
-pub use ask::questions::Questions;
 pub use build::builder::ServerBuilder;
 pub use build::pin::ProtocolPin;
 pub use call::context::{Amount, Ctx};
-pub use call::layer::answer::{Answer, CallError};
-pub use call::layer::call::Call;
-pub use call::layer::function::{FnLayer, FnService, layer_fn};
-pub use call::layer::service::{Next, Service};
-pub use call::layer::stages::Kind;
-pub use call::layer::tower::{ForEachCall, Tower, TowerService, tower};
 pub use call::log::Log;
-pub use call::memory::Memory;
 #[cfg(feature = "client")]
 pub(crate) use call::passing::Passing;
-pub use call::place::MemoryError;
 #[cfg(feature = "testing")]
 pub(crate) use call::place::Place;
 pub use call::principal::Principal;
 #[cfg(feature = "client")]
 pub(crate) use call::scope::Arrival;
-pub use call::scope::Scope;
-pub use call::state::{State, States};
+pub use call::state::State;
 pub use catalog::cache::Cacheable;
-pub use catalog::completion::{Complete, Completer, Completers, Completing, IntoCompletion};
-pub use catalog::discover::{Element, Marked};
-pub use catalog::elements::{Elements, Provide};
-pub use catalog::listing::{Cursor, IntoResourcePage, ResourcePage};
-pub use catalog::method::IntoReply;
-pub use catalog::named::IntoTool;
-pub use catalog::prompt::{Filled, PromptEntry, PromptFuture, PromptHandler};
-pub use catalog::resource::{ReadFuture, Reading, ResourceDefinition, ResourceEntry, ResourceHandler};
+pub use catalog::completion::{Complete, Completer, Completing};
+pub use catalog::listing::{Cursor, ResourcePage};
+pub use catalog::prompt::{Filled, PromptEntry};
+pub use catalog::resource::{Reading, ResourceEntry};
 #[cfg(feature = "client")]
 pub(crate) use catalog::source::{Offering, Source};
 #[cfg(feature = "client")]
 pub(crate) use catalog::tool::wrong_name;
-pub use catalog::tool::{CallFuture, Offer, Run, ToolEntry, ToolHandler};
-pub use failure::ask::{AskError, AskErrorKind, OnceError};
-pub use failure::errors::{ErrorPolicy, IntoFailure, PromptError, ResourceError, ToolError};
-pub use handler::arguments::Arguments;
+pub use catalog::tool::{Offer, Run, ToolEntry};
+pub use failure::errors::{ErrorPolicy, PromptError, ResourceError, ToolError};
 pub use handler::extract::{Extension, Headers};
-pub use handler::function::Handler;
-
-/// The boxed future of a handler.
-pub type Running<T> = crate::BoxFuture<'static, T>;
-pub use handler::parameter::{Missing, Parameter};
 pub use observe::hooks::{Disconnected, Terminated, Termination};
 pub use observe::report::{ErrorReport, ErrorScope};
 pub use observe::stats::RequestStats;
 #[cfg(feature = "client")]
 pub(crate) use pipe::conversation::Conversation;
 pub use respond::{
-    About, Audio, Embedded, File, Image, IntoBlocks, IntoContent, IntoPrompt, IntoResource, IntoToolResult,
-    Json, Message, Prompt, Reader, Text, assistant, respond, user,
+    Audio, Embedded, File, Image, Json, Message, Prompt, Reader, Text, assistant, respond, user,
 };
-pub use toolway_protocol::uri_template::Values;
+
+/// Layers around calls: middleware that sees each call before its handler, and the answer after it.
+///
+/// [`ServerBuilder::layer`] adds a layer to all calls; [`tower`] adapts a layer of the crate `tower`.
+pub mod layer {
+    pub use super::call::layer::answer::{Answer, CallError};
+    pub use super::call::layer::call::Call;
+    pub use super::call::layer::function::{FnLayer, FnService, layer_fn};
+    pub use super::call::layer::service::{Next, Service};
+    pub use super::call::layer::stages::Kind;
+    pub use super::call::layer::tower::{ForEachCall, Tower, TowerService, tower};
+}
+
+/// Conversions: the traits behind what a handler may return and what a builder method accepts.
+///
+/// Programs implement them to return their own types from handlers.
+pub mod convert {
+    pub use super::admission::admit::IntoAdmission;
+    pub use super::ask::question::IntoSample;
+    pub use super::catalog::completion::IntoCompletion;
+    pub use super::catalog::listing::IntoResourcePage;
+    pub use super::catalog::method::IntoReply;
+    pub use super::catalog::named::IntoTool;
+    pub use super::failure::errors::IntoFailure;
+    pub use super::respond::{About, IntoBlocks, IntoContent, IntoPrompt, IntoResource, IntoToolResult};
+}
+
+/// Elements without macros: the traits that a tool, a prompt, a resource or a set of them implements.
+pub mod element {
+    pub use super::catalog::completion::Completers;
+    pub use super::catalog::discover::{Element, Marked};
+    pub use super::catalog::elements::{Elements, Provide};
+    pub use super::catalog::prompt::PromptHandler;
+    pub use super::catalog::resource::{ResourceDefinition, ResourceHandler};
+    pub use super::catalog::tool::ToolHandler;
+    pub use toolway_protocol::uri_template::Values;
+}
+
+/// Parameters of handlers: how a function's parameters are filled from a call.
+pub mod parameter {
+    pub use super::call::scope::Scope;
+    pub use super::call::state::States;
+    pub use super::handler::arguments::Arguments;
+    pub use super::handler::function::Handler;
+    pub use super::handler::parameter::{Missing, Parameter};
+}
 
 use admission::admit::Admission;
 use call::layer::stages::Stages;
 use call::place::Memories;
+use call::state::States;
 use catalog::cache::CachePolicy;
 use catalog::cursor::CursorKey;
 use catalog::listing::Lister;

@@ -215,7 +215,7 @@ impl Parser {
 ///
 /// ```
 /// let mut out = Vec::new();
-/// toolway::transport::sse::write_message(&mut out, Some("7"), b"{}");
+/// toolway::__private::sse::write_message(&mut out, Some("7"), b"{}");
 /// assert_eq!(out, b"id: 7\nevent: message\ndata: {}\n\n");
 /// ```
 pub fn write_message(out: &mut Vec<u8>, id: Option<&str>, frame: &[u8]) {
@@ -237,7 +237,7 @@ pub fn write_message(out: &mut Vec<u8>, id: Option<&str>, frame: &[u8]) {
 ///
 /// ```
 /// let mut out = Vec::new();
-/// toolway::transport::sse::write_primer(&mut out, "7", 1000);
+/// toolway::__private::sse::write_primer(&mut out, "7", 1000);
 /// assert_eq!(out, b"id: 7\nretry: 1000\ndata:\n\n");
 /// ```
 pub fn write_primer(out: &mut Vec<u8>, id: &str, retry: u64) {

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use toolway::Form;
 use toolway::prelude::*;
-use toolway::server::{
-    Ask, AskError, AskErrorKind, ErrorPolicy, IntoToolResult, OnceError, ServerBuilder, UserAnswer,
-};
+use toolway::server::ask::{Ask, AskError, AskErrorKind, OnceError, UserAnswer};
+use toolway::server::convert::IntoToolResult;
+use toolway::server::{ErrorPolicy, ResourceError, ServerBuilder, ToolEntry};
 use toolway::types::{
     CallToolResult, Content, CreateMessageResult, Field, FieldKind, Fields, FormSchema, LogLevel, Root,
 };
@@ -110,7 +111,7 @@ impl From<ResourceError> for Failed {
 }
 
 impl Live {
-    fn question(&self, asked: &Asked) -> toolway::server::Question {
+    fn question(&self, asked: &Asked) -> toolway::server::ask::Question {
         self.ctx.question(asked.key.clone(), asked.text(self.seed))
     }
 

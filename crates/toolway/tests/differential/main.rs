@@ -34,6 +34,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use tokio::net::TcpListener;
+use toolway::ProtocolVersion;
 use toolway::prelude::*;
 use toolway::store::Memory;
 use toolway::testing::each_wire_as;

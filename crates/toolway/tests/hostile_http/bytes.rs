@@ -1,6 +1,7 @@
 //! Which bytes get which answer? The tables are in `framing.rs` and `messages.rs`.
 
 use toolway::prelude::*;
+use toolway::server::{Admit, Headers};
 
 use crate::wire::{Answer, Served, discover};
 

@@ -8,7 +8,10 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
 use toolway::prelude::*;
-use toolway::server::ServerBuilder;
+use toolway::server::{
+    Admit, Connecting, Extension, Extensions, Headers, Principal, Reading, Refuse, ResourceEntry,
+    ServerBuilder, ToolEntry,
+};
 use toolway::testing::{connect, each_session};
 use toolway::types::Resource;
 use toolway::{Code, ErrorKind};

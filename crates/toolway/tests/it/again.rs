@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use toolway::BoxFuture;
 use toolway::client::{Change, Connector, EraCache, Inbox, Outgoing, Target, Transport};
 use toolway::prelude::*;
-use toolway::server::RequestStats;
+use toolway::server::{RequestStats, ToolEntry};
 use toolway::types::LogLevel;
-use toolway::{Chain, Era, ErrorKind};
+use toolway::{BoxFuture, Chain, Era, Error, ErrorKind, Form, ProtocolVersion};
 use toolway_protocol::Message;
 
 /// The failure of the next call of a tool.

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::sync::{Barrier, mpsc};
 use tokio::task::JoinHandle;
-use toolway::ErrorKind;
 use toolway::client::{Answer, ClientBuilder, Elicitation, Unanswered};
 use toolway::prelude::*;
 use toolway::types::{Content, CreateMessageResult, Role, Root};
+use toolway::{ErrorKind, ProtocolVersion};
 
 use super::client_http::{Asked, SESSION, Stage, Stream};
 

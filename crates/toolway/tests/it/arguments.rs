@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolway::prelude::*;
-use toolway::server::{Missing, Parameter, Scope};
+use toolway::server::parameter::{Missing, Parameter, Scope};
+use toolway::server::{Extension, Extensions, ToolEntry};
 use toolway::testing::each_wire;
 
 #[derive(Debug, Deserialize, JsonSchema)]

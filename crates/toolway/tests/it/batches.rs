@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use toolway::prelude::*;
+use toolway::server::Extensions;
 
 use crate::pipe::{Gate, Talk, quick, wait};
 
@@ -325,12 +326,16 @@ async fn an_array_of_answers_is_one_line() {
 /// A schema over several lines.
 struct Pretty(toolway::types::Tool);
 
-impl toolway::server::ToolHandler for Pretty {
+impl toolway::server::element::ToolHandler for Pretty {
     fn definition(&self) -> toolway::types::Tool {
         self.0.clone()
     }
 
-    fn call(&self, _: toolway::server::Arguments, _: toolway::server::Scope) -> toolway::server::CallFuture {
+    fn call(
+        &self,
+        _: toolway::server::parameter::Arguments,
+        _: toolway::server::parameter::Scope,
+    ) -> toolway::BoxFuture<'static, Result<toolway::types::CallToolResult, ToolError>> {
         Box::pin(async { Ok(toolway::types::CallToolResult::default()) })
     }
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::mpsc;
-use toolway::ErrorKind;
 use toolway::client::Change;
 use toolway::prelude::*;
-use toolway::server::{Cacheable, RequestStats};
+use toolway::server::{Cacheable, RequestStats, ToolEntry};
 use toolway::testing::{each_session, each_wire};
 use toolway::types::{CacheScope, LogLevel};
+use toolway::{ErrorKind, Form, ProtocolVersion};
 
 /// Reports when it is dropped.
 struct Dropped(mpsc::UnboundedSender<&'static str>);

@@ -5,7 +5,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use toolway::prelude::*;
-use toolway::{Chain, Era, ErrorKind};
+use toolway::{Chain, Era, Error, ErrorKind, ProtocolVersion};
 
 use crate::ports::Port;
 

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use toolway::prelude::*;
+use toolway::server::{Reading, ToolEntry};
 use toolway::testing::each_wire;
 use toolway::types::Resource;
 

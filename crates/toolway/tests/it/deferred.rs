@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot};
 use toolway::prelude::*;
-use toolway::server::ServerBuilder;
+use toolway::server::{ResourceEntry, ServerBuilder, ToolEntry};
 use toolway::testing::each_wire;
 use toolway::types::Resource;
-use toolway::{Code, Notification};
+use toolway::{Code, Notification, ProtocolVersion};
 
 use crate::pipe::Talk;
 

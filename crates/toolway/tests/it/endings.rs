@@ -8,7 +8,10 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc};
 use toolway::prelude::*;
-use toolway::server::{Disconnected, ServerBuilder, Terminated, Termination};
+use toolway::server::{
+    Admit, Connecting, Disconnected, Extension, Headers, Principal, Refuse, ServerBuilder, Terminated,
+    Termination,
+};
 use toolway::store::Memory;
 
 use crate::pipe::Talk;

@@ -6,8 +6,8 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use toolway::prelude::*;
-use toolway::server::ServerBuilder;
-use toolway::{Code, Era, ErrorKind};
+use toolway::server::{Extensions, ServerBuilder};
+use toolway::{Code, Era, ErrorKind, ProtocolVersion};
 
 use super::http::post;
 use super::pipe::{Talk, one_line};

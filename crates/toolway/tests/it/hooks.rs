@@ -9,9 +9,11 @@ use std::time::Duration;
 use http::HeaderValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use toolway::Form;
 use toolway::client::Answer;
 use toolway::prelude::*;
-use toolway::server::{AskErrorKind, ErrorReport, RequestStats, ServerBuilder};
+use toolway::server::ask::AskErrorKind;
+use toolway::server::{Admit, ErrorReport, Extensions, RequestStats, ServerBuilder, ToolEntry};
 use toolway::testing::{connect, each_wire, each_wire_as};
 
 use crate::http::post;

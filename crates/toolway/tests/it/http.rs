@@ -8,6 +8,7 @@ use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
+use toolway::ProtocolVersion;
 use toolway::prelude::*;
 use toolway::server::http::{Hosts, HttpBody, HttpService, Origins};
 

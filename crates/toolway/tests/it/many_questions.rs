@@ -6,6 +6,7 @@ use serde_json::json;
 use toolway::client::Answer;
 use toolway::prelude::*;
 use toolway::testing::each_wire_as;
+use toolway::{Form, ProtocolVersion};
 
 #[derive(Form)]
 struct Decision {

@@ -10,7 +10,8 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use toolway::BoxFuture;
 use toolway::prelude::*;
-use toolway::server::{MemoryError, ServerBuilder};
+use toolway::server::ask::MemoryError;
+use toolway::server::{Admit, Connecting, Extensions, Principal, ServerBuilder};
 use toolway::store::{Entry, Memory, Room, Store, Subscription};
 use toolway::testing::{ctx, each_wire};
 

@@ -5,7 +5,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use toolway::prelude::*;
-use toolway::server::ServerBuilder;
+use toolway::server::{Run, ServerBuilder, ToolEntry};
 use toolway::types::Tool;
 
 fn told(add: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Vec<String> {

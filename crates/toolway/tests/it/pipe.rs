@@ -116,7 +116,7 @@ pub(crate) fn quick() -> &'static str {
 /// A schema over several lines.
 struct Pretty;
 
-impl toolway::server::ToolHandler for Pretty {
+impl toolway::server::element::ToolHandler for Pretty {
     fn definition(&self) -> toolway::types::Tool {
         toolway::types::Tool::new(
             "pretty",
@@ -124,7 +124,11 @@ impl toolway::server::ToolHandler for Pretty {
         )
     }
 
-    fn call(&self, _: toolway::server::Arguments, _: toolway::server::Scope) -> toolway::server::CallFuture {
+    fn call(
+        &self,
+        _: toolway::server::parameter::Arguments,
+        _: toolway::server::parameter::Scope,
+    ) -> toolway::BoxFuture<'static, Result<toolway::types::CallToolResult, ToolError>> {
         Box::pin(async { Ok(toolway::types::CallToolResult::default()) })
     }
 }

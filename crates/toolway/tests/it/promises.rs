@@ -11,12 +11,14 @@ use tokio::sync::{Notify, mpsc};
 use toolway::capability::{ServerCapabilities, Settings};
 use toolway::client::News;
 use toolway::prelude::*;
-use toolway::server::{Arguments, CallFuture, Parameter, Scope, ToolHandler};
+use toolway::server::element::ToolHandler;
+use toolway::server::parameter::{Arguments, Parameter, Scope};
+use toolway::server::{Extension, Extensions, Headers, PromptEntry, ResourceEntry, ResourceError, ToolEntry};
 use toolway::testing::{each_session, each_wire};
 use toolway::types::{
     CacheScope, CallToolResult, LogLevel, Resource, ResourceTemplate, SubscriptionFilter, Tool,
 };
-use toolway::{Era, Notification, RawJson};
+use toolway::{BoxFuture, Era, Notification, ProtocolVersion, RawJson};
 
 use crate::http::{post, read};
 use crate::pipe::Talk;
@@ -404,7 +406,7 @@ impl ToolHandler for Pretty {
         Tool::new("pretty", json!({"type": "object"}))
     }
 
-    fn call(&self, _: Arguments, scope: Scope) -> CallFuture {
+    fn call(&self, _: Arguments, scope: Scope) -> BoxFuture<'static, Result<CallToolResult, ToolError>> {
         Box::pin(async move {
             Ctx::absent(&scope).unwrap().progress(1, 2, "begun").await;
             let structured = RawJson::parse("{\n  \"a\": 1,\r\n\r\n  \"b\": 2\r}").unwrap();

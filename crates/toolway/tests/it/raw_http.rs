@@ -4,8 +4,8 @@ use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
+use toolway::__private::sse::{Event, Parser};
 use toolway::server::http::{HttpBody, HttpService};
-use toolway::transport::sse::{Event, Parser};
 
 /// A session over HTTP that uses the service directly.
 #[derive(Clone)]

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
 use toolway::prelude::*;
+use toolway::server::Run;
 use toolway::testing::each_wire;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use toolway::prelude::*;
+use toolway::server::File;
 use toolway::testing::each_wire;
 use toolway::types::{CallToolResult, Content};
 

@@ -6,12 +6,18 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, Semaphore};
 use toolway::prelude::*;
+use toolway::server::element::{PromptHandler, ResourceDefinition, ResourceHandler, ToolHandler};
+use toolway::server::parameter::{Arguments, Scope};
 use toolway::server::{
-    Arguments, CallFuture, PromptFuture, PromptHandler, ReadFuture, ResourceDefinition, ResourceHandler,
-    Scope, ToolHandler,
+    Complete, Completer, Completing, PromptEntry, PromptError, Reading, ResourceEntry, ResourceError,
+    ToolEntry,
 };
 use toolway::testing::each_wire;
-use toolway::types::{PromptArgument, Resource, ResourceTemplate, Tool};
+use toolway::types::{
+    CallToolResult, Completion, GetPromptResult, PromptArgument, ReadResourceResult, Resource,
+    ResourceTemplate, Tool,
+};
+use toolway::{BoxFuture, Error};
 
 use crate::pipe::Talk;
 
@@ -182,7 +188,7 @@ impl ToolHandler for Rash {
         Tool::new("written", json!({"type": "object"}))
     }
 
-    fn call(&self, _: Arguments, _: Scope) -> CallFuture {
+    fn call(&self, _: Arguments, _: Scope) -> BoxFuture<'static, Result<CallToolResult, ToolError>> {
         Box::pin(at_once())
     }
 }
@@ -192,7 +198,7 @@ impl ResourceHandler for Rash {
         Resource::new("rash://written", "written").into()
     }
 
-    fn read(&self, _: Reading, _: Scope) -> ReadFuture {
+    fn read(&self, _: Reading, _: Scope) -> BoxFuture<'static, Result<ReadResourceResult, ResourceError>> {
         Box::pin(at_once())
     }
 }
@@ -202,7 +208,11 @@ impl PromptHandler for Rash {
         toolway::types::Prompt::new("written")
     }
 
-    fn get(&self, _: toolway::__private::values::Values, _: Scope) -> PromptFuture {
+    fn get(
+        &self,
+        _: toolway::__private::values::Values,
+        _: Scope,
+    ) -> BoxFuture<'static, Result<GetPromptResult, PromptError>> {
         Box::pin(at_once())
     }
 }

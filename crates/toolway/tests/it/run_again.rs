@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use toolway::client::Answer;
 use toolway::prelude::*;
-use toolway::server::AskErrorKind;
+use toolway::server::ask::AskErrorKind;
 use toolway::testing::each_wire_as;
 use toolway::types::LogLevel;
+use toolway::{Form, ProtocolVersion};
 
 #[derive(Form)]
 struct Age {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
+use toolway::server::{Admit, Connecting, Refuse};
 use toolway::store::Memory;
 
 use crate::raw_http::{Events, Raw, initialize, whole};

@@ -9,10 +9,10 @@ use tokio::time::timeout;
 use toolway::client::Answer;
 use toolway::hub::Config;
 use toolway::prelude::*;
-use toolway::server::ServerBuilder;
+use toolway::server::{Extensions, File, Reader, ResourceEntry, ServerBuilder};
 use toolway::testing::{each_session_as, each_wire, each_wire_as};
 use toolway::types::LogLevel;
-use toolway::{Error, ErrorKind, Reader};
+use toolway::{Error, ErrorKind, Form, ProtocolVersion};
 
 use crate::hub::stage::Web;
 use crate::pipe::Talk;

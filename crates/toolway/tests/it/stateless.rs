@@ -4,6 +4,7 @@ use http::Request;
 use http_body_util::Full;
 use serde_json::{Value, json};
 use toolway::prelude::*;
+use toolway::server::ToolEntry;
 
 use crate::http::{post, read, service};
 

@@ -8,6 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
+use toolway::ProtocolVersion;
 use toolway::prelude::*;
 
 /// Tells how many tasks are alive while it runs.

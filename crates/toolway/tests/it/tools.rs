@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use toolway::prelude::*;
+use toolway::server::{PromptEntry, ToolEntry};
 use toolway::testing::each_wire;
 
 /// Add two numbers.

@@ -11,7 +11,10 @@ use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
-use toolway::server::{Cacheable, ServerBuilder};
+use toolway::server::{
+    Admit, Cacheable, Connecting, Cursor, Reading, Refuse, ResourceEntry, ResourcePage, ServerBuilder,
+    ToolEntry,
+};
 use toolway::testing::{connect, each_wire};
 use toolway::types::{CacheScope, Resource};
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpSocket;
 use tokio::sync::watch;
+use toolway::ProtocolVersion;
 use toolway::client::{ClientBuilder, Command};
 use toolway::prelude::*;
 

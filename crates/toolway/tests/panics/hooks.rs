@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde_json::json;
 use toolway::BoxFuture;
 use toolway::prelude::*;
-use toolway::server::{Disconnected, Terminated};
+use toolway::server::{Admit, Connecting, Disconnected, Terminated, ToolEntry};
 use toolway::store::{Entry, Memory, Room, Store, Subscription};
 
 use crate::peer::{Era, Peer, Way};

@@ -14,7 +14,7 @@ use std::fmt::Write;
 use std::sync::Once;
 
 use serde_json::{Value, json};
-use toolway::prelude::*;
+use toolway::server::ErrorPolicy;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;

@@ -9,9 +9,10 @@ use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::task::JoinHandle;
+use toolway::__private::sse::Parser;
 use toolway::prelude::*;
 use toolway::server::http::{HttpBody, HttpService};
-use toolway::transport::sse::Parser;
+use toolway::server::{Extensions, Principal};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {

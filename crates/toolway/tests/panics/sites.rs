@@ -7,13 +7,18 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Number, Value, json};
-use toolway::RawJson;
 use toolway::prelude::*;
+use toolway::server::ask::FormField;
+use toolway::server::convert::{IntoReply, IntoToolResult};
+use toolway::server::element::ToolHandler;
+use toolway::server::layer::{Call, Kind, Next, layer_fn, tower};
+use toolway::server::parameter::{Arguments, Missing, Parameter, Scope};
 use toolway::server::{
-    Amount, Arguments, Call, CallFuture, ErrorReport, ErrorScope, IntoReply, IntoToolResult, Kind, Missing,
-    Next, Parameter, RequestStats, Scope, ServerBuilder, ToolHandler, layer_fn, tower,
+    Amount, Completer, Completing, Cursor, ErrorPolicy, ErrorReport, ErrorScope, Filled, PromptEntry,
+    Reading, RequestStats, ResourceEntry, ResourcePage, ServerBuilder, ToolEntry,
 };
 use toolway::types::{CallToolResult, Field, PromptArgument, Resource, ResourceTemplate, Tool};
+use toolway::{BoxFuture, Form, RawJson};
 
 use crate::peer::{Era, Way};
 
@@ -374,7 +379,7 @@ impl ToolHandler for ByHand {
         Tool::new("by_hand", json!({"type": "object"}))
     }
 
-    fn call(&self, _: Arguments, _: Scope) -> CallFuture {
+    fn call(&self, _: Arguments, _: Scope) -> BoxFuture<'static, Result<CallToolResult, ToolError>> {
         boom()
     }
 }
@@ -539,8 +544,8 @@ impl Clone for PartService {
 }
 
 impl ::tower::Service<Call> for PartService {
-    type Response = toolway::server::Answer;
-    type Error = toolway::server::CallError;
+    type Response = toolway::server::layer::Answer;
+    type Error = toolway::server::layer::CallError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {

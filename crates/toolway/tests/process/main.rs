@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rustix::process::Pid;
-use toolway::BoxFuture;
 use toolway::client::{Command, Connector, Inbox, Outgoing, Transport};
 use toolway::prelude::*;
+use toolway::{BoxFuture, Error};
 use toolway_protocol::Message;
 
 /// The fixture in one of its modes, with a mark to find its process and all descendants.

@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::{AbortHandle, JoinSet};
-use toolway::Notification;
 use toolway::client::News;
 use toolway::prelude::*;
+use toolway::{Error, Notification, ProtocolVersion};
 
 use crate::proxy::{Cut, End, Proxy};
 use crate::story::{

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{advance, sleep, timeout};
+use toolway::ProtocolVersion;
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
 use toolway::store::Memory;

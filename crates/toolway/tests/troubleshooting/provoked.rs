@@ -3,12 +3,12 @@
 use std::error::Error as StdError;
 
 use serde_json::{Value, json};
-use toolway::agent::{self, ToolCall, ToolFailure, ToolSet};
+use toolway::agent::{ToolCall, ToolFailure, ToolSet};
 use toolway::client::{Answer, Command, Http};
 use toolway::hub::{Config, NameRules};
 use toolway::prelude::*;
-use toolway::server::ServerBuilder;
-use toolway::{Extensions, Result};
+use toolway::server::{Extensions, ServerBuilder, ToolEntry};
+use toolway::{Form, Result, agent};
 use toolway_protocol::uri_template::UriTemplate;
 
 use crate::page;

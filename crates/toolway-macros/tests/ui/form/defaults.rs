@@ -1,3 +1,4 @@
+use toolway::Form;
 use toolway::prelude::*;
 
 #[derive(Form)]

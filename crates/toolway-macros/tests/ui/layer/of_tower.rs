@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use toolway::prelude::*;
-use toolway::server::{Kind, tower};
+use toolway::server::ToolEntry;
+use toolway::server::layer::{Kind, tower};
 
 #[tool]
 fn add() {}
@@ -10,11 +11,11 @@ fn main() {
     let limit = ::tower::limit::ConcurrencyLimitLayer::new(8);
     let rate = ::tower::limit::RateLimitLayer::new(8, Duration::from_secs(1));
     let _ = Server::new("app", "1").layer(limit.clone());
-    //~ wrap it in `toolway::server::tower(…)`
+    //~ wrap it in `toolway::server::layer::tower(…)`
     let _ = Server::new("app", "1").layer_for(Kind::Tool, limit.clone());
-    //~ wrap it in `toolway::server::tower(…)`
+    //~ wrap it in `toolway::server::layer::tower(…)`
     let _ = ToolEntry::of::<add>().layer(limit);
-    //~ wrap it in `toolway::server::tower(…)`
+    //~ wrap it in `toolway::server::layer::tower(…)`
     let _ = Server::new("app", "1").layer(tower(rate));
     //~ needs `.buffer(n)` first
 }

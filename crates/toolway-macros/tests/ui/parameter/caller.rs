@@ -1,4 +1,5 @@
 use toolway::prelude::*;
+use toolway::server::Principal;
 
 #[tool]
 fn whoami(caller: Option<Principal>) -> String {

@@ -1,6 +1,7 @@
 use std::rc::Rc;
 
 use toolway::prelude::*;
+use toolway::server::Extension;
 
 #[tool]
 async fn count(list: State<Rc<Vec<u8>>>) -> usize {

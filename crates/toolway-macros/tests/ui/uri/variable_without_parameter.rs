@@ -1,4 +1,5 @@
 use toolway::prelude::*;
+use toolway::server::Run;
 
 #[resource(uri = "notes://{id}/{section}{?lmit}")]
 //~ the variable `section` has no parameter: add one of this name

@@ -23,7 +23,7 @@ use crate::server::handler::function::{Erased, Handler};
 /// The decision to admit a peer.
 ///
 /// ```
-/// use toolway::Admit;
+/// use toolway::server::Admit;
 ///
 /// struct Plan(&'static str);
 ///
@@ -59,7 +59,7 @@ impl Admit {
 /// The decision to refuse a peer, with the reason.
 ///
 /// ```
-/// use toolway::Refuse;
+/// use toolway::server::Refuse;
 ///
 /// let refuse = Refuse::forbidden("please upgrade your plan");
 /// assert_eq!(refuse.to_string(), "please upgrade your plan");
@@ -95,7 +95,7 @@ impl Refuse {
     /// out.
     ///
     /// ```
-    /// use toolway::Refuse;
+    /// use toolway::server::Refuse;
     ///
     /// let refuse = Refuse::challenge("Bearer").with_error("invalid_token", "it has expired");
     /// assert_eq!(refuse.to_string(), "authentication is required");
@@ -109,7 +109,7 @@ impl Refuse {
     /// no challenge, gets one. Clients then ask their user for more rights.
     ///
     /// ```
-    /// use toolway::Refuse;
+    /// use toolway::server::Refuse;
     ///
     /// // 403 with `Bearer error="insufficient_scope", scope="notes:write"`
     /// let refuse = Refuse::forbidden("you may read only").with_error("insufficient_scope", "").with_scope("notes:write");
@@ -254,6 +254,7 @@ impl Admit {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::Admit;
     /// use toolway::testing::connect;
     ///
     /// /// Count the rows.
@@ -287,7 +288,7 @@ impl Admit {
     /// Shows the caller only these prompts, by name; see [`only_tools`](Self::only_tools).
     ///
     /// ```
-    /// use toolway::Admit;
+    /// use toolway::server::Admit;
     ///
     /// let nothing: [&str; 0] = [];
     /// let admit = Admit::anyone().only_prompts(nothing);
@@ -305,7 +306,7 @@ impl Admit {
     /// can always be read, even if its template is hidden.
     ///
     /// ```
-    /// use toolway::Admit;
+    /// use toolway::server::Admit;
     ///
     /// let admit = Admit::as_principal("ann").only_resources(["notes://index", "motd"]);
     /// ```
@@ -325,7 +326,7 @@ impl Admit {
     /// restriction it can be read only if `only_resources` names it.
     ///
     /// ```
-    /// use toolway::Admit;
+    /// use toolway::server::Admit;
     ///
     /// let admit = Admit::as_principal("ann").only_templates(["notes://{id}", "attachment"]);
     /// ```

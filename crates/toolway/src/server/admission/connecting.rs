@@ -19,6 +19,7 @@ use crate::server::handler::parameter::{Missing, Parameter};
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::{Admit, Connecting, Refuse};
 ///
 /// async fn check(connecting: Connecting) -> Result<Admit, Refuse> {
 ///     let is_local = connecting.remote().is_some_and(|remote| remote.ip().is_loopback());

@@ -18,3 +18,12 @@ pub(crate) mod form;
 pub(crate) mod once;
 pub(crate) mod question;
 pub(crate) mod questions;
+
+pub use crate::server::call::memory::Memory;
+pub use crate::server::call::place::MemoryError;
+pub use crate::server::failure::ask::{AskError, AskErrorKind, OnceError};
+pub use form::Form;
+pub use form::choice::FormChoice;
+pub use form::field::FormField;
+pub use question::{Ask, Question, UserAnswer};
+pub use questions::Questions;

@@ -21,6 +21,7 @@ impl Ctx {
     /// side; [`remember`](Self::remember) can keep one.
     ///
     /// ```
+    /// use toolway::Form;
     /// use toolway::prelude::*;
     ///
     /// #[derive(Form)]
@@ -70,6 +71,7 @@ impl Ctx {
     /// result.
     ///
     /// ```
+    /// use toolway::Form;
     /// use toolway::prelude::*;
     ///
     /// #[derive(Form)]

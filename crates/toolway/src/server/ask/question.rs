@@ -49,8 +49,9 @@ impl<T: Send + 'static> Ask<T> {
     /// Returns *declined* and *cancelled* as values instead of errors.
     ///
     /// ```
+    /// use toolway::Form;
     /// use toolway::prelude::*;
-    /// use toolway::server::UserAnswer;
+    /// use toolway::server::ask::UserAnswer;
     ///
     /// #[derive(Form)]
     /// struct Review {
@@ -198,6 +199,7 @@ impl Ctx {
     /// use toolway::client::Answer;
     /// use toolway::prelude::*;
     /// use toolway::testing::each_wire_as;
+    /// use toolway::{Form, ProtocolVersion};
     ///
     /// #[derive(Form)]
     /// struct Confirm {
@@ -241,6 +243,7 @@ impl Ctx {
     /// built at run time.
     ///
     /// ```
+    /// use toolway::Form;
     /// use toolway::prelude::*;
     ///
     /// #[derive(Form)]

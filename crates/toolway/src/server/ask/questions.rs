@@ -61,6 +61,7 @@ impl Ctx {
     /// at once; the others are sent after these were answered.
     ///
     /// ```
+    /// use toolway::Form;
     /// use toolway::prelude::*;
     ///
     /// #[derive(Form)]

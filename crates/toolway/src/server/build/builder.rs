@@ -266,6 +266,7 @@ impl ServerBuilder {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::{Reading, ResourceEntry};
     /// use toolway::types::Resource;
     ///
     /// let server = Server::new("motd", "1.0.0")
@@ -291,6 +292,7 @@ impl ServerBuilder {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::{Cursor, Reading, ResourcePage};
     /// use toolway::testing::connect;
     /// use toolway::types::Resource;
     ///
@@ -384,6 +386,7 @@ impl ServerBuilder {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::ErrorPolicy;
     ///
     /// let policy = if cfg!(debug_assertions) { ErrorPolicy::Verbose } else { ErrorPolicy::Hidden };
     /// let server = Server::new("app", "1.0.0").errors(policy).build()?;
@@ -426,6 +429,7 @@ impl ServerBuilder {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::ToolEntry;
     /// use toolway::testing::connect;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -516,6 +520,7 @@ impl ServerBuilder {
     /// ```
     /// use toolway::capability::{ServerCapabilities, Settings};
     /// use toolway::prelude::*;
+    /// use toolway::server::ToolEntry;
     ///
     /// let later = ServerCapabilities::new().with_tools(Settings::new());
     /// let server = Server::new("plugins", "1.0.0").capabilities(later).build()?;

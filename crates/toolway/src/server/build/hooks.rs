@@ -62,7 +62,7 @@ impl ServerBuilder {
     /// use std::collections::HashMap;
     /// use std::sync::Mutex;
     /// use toolway::prelude::*;
-    /// use toolway::server::RequestStats;
+    /// use toolway::server::{RequestStats, ToolEntry};
     /// use toolway::testing::connect;
     ///
     /// type Counts = Mutex<HashMap<String, u32>>;
@@ -176,6 +176,7 @@ impl ServerBuilder {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::{Admit, Connecting, Extension, Principal, Refuse};
     /// use toolway::testing::connect;
     ///
     /// struct Users(Vec<(&'static str, &'static str)>);

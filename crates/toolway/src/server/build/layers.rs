@@ -16,7 +16,8 @@ impl ServerBuilder {
     ///
     /// ```
     /// use toolway::prelude::*;
-    /// use toolway::server::layer_fn;
+    /// use toolway::server::ToolEntry;
+    /// use toolway::server::layer::layer_fn;
     /// use toolway::testing::connect;
     /// use toolway::{Code, RpcError};
     ///
@@ -47,7 +48,7 @@ impl ServerBuilder {
     ///
     /// ```
     /// use toolway::prelude::*;
-    /// use toolway::server::{Kind, layer_fn};
+    /// use toolway::server::layer::{Kind, layer_fn};
     ///
     /// let slow = layer_fn(|call, next| async move {
     ///     tokio::time::sleep(std::time::Duration::from_millis(100)).await;

@@ -5,6 +5,7 @@ use toolway_protocol::{Era, ProtocolVersion};
 /// A revision to [pin](crate::server::ServerBuilder::protocol): a [`ProtocolVersion`], its name, or `None` to pin none.
 ///
 /// ```
+/// use toolway::ProtocolVersion;
 /// use toolway::prelude::*;
 /// use toolway::server::ProtocolPin;
 ///

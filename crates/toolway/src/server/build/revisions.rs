@@ -17,6 +17,7 @@ impl ServerBuilder {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::Extensions;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> toolway::Result<()> {
@@ -43,8 +44,8 @@ impl ServerBuilder {
     /// supported revisions.
     ///
     /// ```
-    /// use toolway::prelude::*;
     /// use toolway::Era;
+    /// use toolway::prelude::*;
     ///
     /// let server = Server::new("app", "1.0.0").eras([Era::Stateless]).build()?;
     /// # Ok::<(), toolway::Error>(())

@@ -84,7 +84,7 @@ impl Ctx {
         self.0.arrival().memory.as_ref()
     }
 
-    /// Returns a value that is attached to the request: see [`Extensions`](crate::Extensions).
+    /// Returns a value that is attached to the request: see [`Extensions`](crate::ground::extensions::Extensions).
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.0.arrival().extensions.get()
     }

@@ -155,7 +155,7 @@ where
     /// Stores the current value.
     ///
     /// ```
-    /// use toolway::server::MemoryError;
+    /// use toolway::server::ask::MemoryError;
     ///
     /// # async fn doc(ctx: toolway::Ctx) -> Result<(), toolway::ToolError> {
     /// let mut draft = ctx.memory_named::<String>("draft").await?;

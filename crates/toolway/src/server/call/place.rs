@@ -102,7 +102,7 @@ impl Memories {
 /// The reason why a value cannot be remembered.
 ///
 /// ```
-/// use toolway::server::MemoryError;
+/// use toolway::server::ask::MemoryError;
 ///
 /// assert!(MemoryError::Nobody.to_string().contains("on_connect"));
 /// ```

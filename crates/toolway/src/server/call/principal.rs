@@ -14,6 +14,7 @@ use std::sync::Arc;
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::Principal;
 ///
 /// /// Say who calls.
 /// #[tool]

@@ -18,6 +18,7 @@ use crate::server::handler::parameter::{Missing, Parameter};
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::Completing;
 ///
 /// async fn cities(typed: Completing) -> Vec<String> {
 ///     // What was filled in before may decide.
@@ -68,6 +69,8 @@ impl Parameter for Completing {
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::{Completer, Completing};
+/// use toolway::types::Completion;
 ///
 /// async fn of_many(typed: Completing) -> Result<Completion, std::io::Error> {
 ///     let found = typed.filter(["a", "ab"]);
@@ -103,6 +106,7 @@ impl<T: IntoCompletion, E: Into<BoxError>> IntoCompletion for Result<T, E> {
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::{Complete, Completing};
 /// use toolway::types::Completion;
 ///
 /// struct Cities(Vec<String>);
@@ -142,6 +146,7 @@ lists! {
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::{Completer, Filled, PromptEntry};
 /// use toolway::types::PromptArgument;
 ///
 /// let definition =
@@ -173,6 +178,7 @@ impl Completer {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::{Completer, Completing};
     ///
     /// async fn cities(typed: Completing, known: State<Vec<String>>) -> Vec<String> {
     ///     typed.filter(known.iter())
@@ -228,8 +234,11 @@ impl fmt::Debug for Completer {
 /// Handlers that are written by hand return them:
 ///
 /// ```
+/// use toolway::BoxFuture;
 /// use toolway::prelude::*;
-/// use toolway::server::{Completers, PromptFuture, PromptHandler, Scope, Values};
+/// use toolway::server::element::{Completers, PromptHandler, Values};
+/// use toolway::server::parameter::Scope;
+/// use toolway::server::{Completer, PromptEntry, PromptError};
 /// use toolway::testing::connect;
 /// use toolway::types::{GetPromptResult, PromptArgument};
 ///
@@ -240,7 +249,7 @@ impl fmt::Debug for Completer {
 ///         toolway::types::Prompt::new("review").with_arguments(vec![PromptArgument::new("language")])
 ///     }
 ///
-///     fn get(&self, _: Values, _: Scope) -> PromptFuture {
+///     fn get(&self, _: Values, _: Scope) -> BoxFuture<'static, Result<GetPromptResult, PromptError>> {
 ///         Box::pin(async { Ok(GetPromptResult::new(Vec::new())) })
 ///     }
 ///

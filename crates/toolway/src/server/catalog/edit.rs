@@ -16,6 +16,7 @@ impl Server {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::ToolEntry;
     ///
     /// let server = Server::new("app", "1.0.0").build()?;
     /// server.add_tool(ToolEntry::from_fn("hello", || async { "hello" }))?;
@@ -49,6 +50,7 @@ impl Server {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::PromptEntry;
     ///
     /// /// Review code.
     /// #[prompt]
@@ -78,6 +80,7 @@ impl Server {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::ResourceEntry;
     ///
     /// /// The message of the day.
     /// #[resource("motd://today")]

@@ -17,7 +17,8 @@ use crate::server::catalog::tool::ToolEntry;
 /// ```
 /// use std::sync::Arc;
 /// use toolway::prelude::*;
-/// use toolway::server::{Elements, Provide};
+/// use toolway::server::ToolEntry;
+/// use toolway::server::element::{Elements, Provide};
 ///
 /// struct Phrases(Vec<(&'static str, &'static str)>);
 ///
@@ -141,7 +142,7 @@ fn missing<E: Entry>(known: &[E], mut others: Vec<E>) -> Vec<E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a service",
     label = "mark its `impl` block `#[service]`",
-    note = "without macros, implement `toolway::server::Provide`"
+    note = "without macros, implement `toolway::server::element::Provide`"
 )]
 pub trait Provide: Send + Sync + 'static {
     /// Returns all elements.

@@ -28,7 +28,8 @@ elements! {
     ///
     /// ```
     /// use toolway::prelude::*;
-    /// use toolway::server::tower;
+    /// use toolway::server::ToolEntry;
+    /// use toolway::server::layer::tower;
     /// use ::tower::limit::ConcurrencyLimitLayer;
     ///
     /// // One at a time.

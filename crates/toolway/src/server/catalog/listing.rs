@@ -35,6 +35,7 @@ impl Parameter for Cursor {
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::{Cursor, ResourcePage};
 /// use toolway::types::Resource;
 ///
 /// struct Rows(Vec<String>);

@@ -34,7 +34,11 @@ pub trait PromptHandler: Send + Sync + 'static {
     fn definition(&self) -> Prompt;
 
     /// Fills in the prompt.
-    fn get(&self, arguments: Values, scope: Scope) -> PromptFuture;
+    fn get(
+        &self,
+        arguments: Values,
+        scope: Scope,
+    ) -> BoxFuture<'static, Result<GetPromptResult, PromptError>>;
 
     /// Returns what the server lacks for this prompt, in sentences for its author. Called when the server is built.
     fn check(&self, states: &States) -> Vec<String> {
@@ -52,6 +56,7 @@ pub trait PromptHandler: Send + Sync + 'static {
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::{Filled, PromptEntry};
 /// use toolway::types::PromptArgument;
 ///
 /// let definition = toolway::types::Prompt::new("greet")
@@ -80,6 +85,7 @@ impl Parameter for Filled {
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::PromptEntry;
 ///
 /// /// Review code.
 /// #[prompt]

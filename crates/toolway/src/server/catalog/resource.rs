@@ -30,6 +30,7 @@ pub type ReadFuture = BoxFuture<'static, Result<ReadResourceResult, ResourceErro
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::{Reading, ResourceEntry};
 /// use toolway::types::ResourceTemplate;
 ///
 /// let anything = ResourceEntry::define(
@@ -119,9 +120,13 @@ impl From<ResourceTemplate> for ResourceDefinition {
 /// function.
 ///
 /// ```
+/// use toolway::BoxFuture;
 /// use toolway::prelude::*;
-/// use toolway::server::{IntoResource, ReadFuture, ResourceDefinition, ResourceHandler, Scope};
-/// use toolway::types::Resource;
+/// use toolway::server::convert::IntoResource;
+/// use toolway::server::element::{ResourceDefinition, ResourceHandler};
+/// use toolway::server::parameter::Scope;
+/// use toolway::server::{Reading, ResourceEntry, ResourceError};
+/// use toolway::types::{ReadResourceResult, Resource};
 ///
 /// struct Page {
 ///     name: &'static str,
@@ -133,7 +138,7 @@ impl From<ResourceTemplate> for ResourceDefinition {
 ///         Resource::new(format!("pages://{}", self.name), self.name).with_mime_type("text/markdown").into()
 ///     }
 ///
-///     fn read(&self, reading: Reading, _: Scope) -> ReadFuture {
+///     fn read(&self, reading: Reading, _: Scope) -> BoxFuture<'static, Result<ReadResourceResult, ResourceError>> {
 ///         Box::pin(self.text.into_resource(reading.about()))
 ///     }
 /// }
@@ -147,7 +152,11 @@ pub trait ResourceHandler: Send + Sync + 'static {
     fn definition(&self) -> ResourceDefinition;
 
     /// Reads the resource.
-    fn read(&self, reading: Reading, scope: Scope) -> ReadFuture;
+    fn read(
+        &self,
+        reading: Reading,
+        scope: Scope,
+    ) -> BoxFuture<'static, Result<ReadResourceResult, ResourceError>>;
 
     /// Returns what the server lacks for this resource, in sentences for its author. Called when the server is built.
     fn check(&self, states: &States) -> Vec<String> {
@@ -165,6 +174,7 @@ pub trait ResourceHandler: Send + Sync + 'static {
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::ResourceEntry;
 ///
 /// /// The message of the day.
 /// #[resource("motd://today")]
@@ -244,6 +254,7 @@ impl ResourceEntry {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::{Reading, ResourceEntry};
     /// use toolway::types::{Resource, ResourceTemplate};
     ///
     /// let motd = ResourceEntry::define(Resource::new("motd://today", "motd"), || async { "be kind" });

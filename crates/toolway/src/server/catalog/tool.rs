@@ -32,8 +32,11 @@ pub type CallFuture = BoxFuture<'static, Result<CallToolResult, ToolError>>;
 /// A handler that can be listed and called as a tool. `#[tool]` implements this for a function.
 ///
 /// ```
+/// use toolway::BoxFuture;
 /// use toolway::prelude::*;
-/// use toolway::server::{Arguments, CallFuture, Scope, ToolHandler};
+/// use toolway::server::ToolEntry;
+/// use toolway::server::element::ToolHandler;
+/// use toolway::server::parameter::{Arguments, Scope};
 /// use toolway::types::{CallToolResult, Tool};
 ///
 /// struct Dice {
@@ -45,7 +48,7 @@ pub type CallFuture = BoxFuture<'static, Result<CallToolResult, ToolError>>;
 ///         Tool::new("roll", serde_json::json!({"type": "object"})).with_description("Roll a die.")
 ///     }
 ///
-///     fn call(&self, _: Arguments, _: Scope) -> CallFuture {
+///     fn call(&self, _: Arguments, _: Scope) -> BoxFuture<'static, Result<CallToolResult, ToolError>> {
 ///         let rolled = self.sides; // always the best
 ///         Box::pin(async move { Ok(CallToolResult::text(rolled.to_string())) })
 ///     }
@@ -59,7 +62,11 @@ pub trait ToolHandler: Send + Sync + 'static {
     fn definition(&self) -> Tool;
 
     /// Runs the tool.
-    fn call(&self, arguments: Arguments, scope: Scope) -> CallFuture;
+    fn call(
+        &self,
+        arguments: Arguments,
+        scope: Scope,
+    ) -> BoxFuture<'static, Result<CallToolResult, ToolError>>;
 
     /// Returns what the server lacks for this tool, in sentences for its author. Called when the server is built.
     fn check(&self, states: &States) -> Vec<String> {
@@ -95,6 +102,7 @@ pub trait ToolHandler: Send + Sync + 'static {
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::Run;
 ///
 /// /// Save a note.
 /// #[tool]
@@ -236,6 +244,7 @@ impl ToolEntry {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::ToolEntry;
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Rectangle {
@@ -266,6 +275,7 @@ impl ToolEntry {
     /// ```
     /// use serde_json::{Value, json};
     /// use toolway::prelude::*;
+    /// use toolway::server::ToolEntry;
     /// use toolway::types::Tool;
     ///
     /// let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});

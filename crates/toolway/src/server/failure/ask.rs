@@ -15,6 +15,7 @@ use crate::ground::mistakes::BoxError;
 /// with the error.
 ///
 /// ```
+/// use toolway::Form;
 /// use toolway::prelude::*;
 ///
 /// #[derive(Form)]

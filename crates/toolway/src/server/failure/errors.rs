@@ -37,6 +37,7 @@ impl<E: Into<BoxError>, Own> IntoFailure<Own> for E {
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::ErrorPolicy;
 /// use toolway::testing::connect;
 ///
 /// /// Read the message of the day.
@@ -227,7 +228,7 @@ failures! {
     /// with a reference if it was converted by `?`.
     ///
     /// ```
-    /// use toolway::ResourceError;
+    /// use toolway::server::ResourceError;
     ///
     /// fn read(id: u64) -> Result<String, ResourceError> {
     ///     match id {
@@ -242,7 +243,7 @@ failures! {
     /// with a reference if it was converted by `?`.
     ///
     /// ```
-    /// use toolway::PromptError;
+    /// use toolway::server::PromptError;
     ///
     /// fn review(language: &str) -> Result<String, PromptError> {
     ///     if language == "brainfuck" {

@@ -43,13 +43,14 @@ pub(crate) struct Rules {
 /// The arguments are read strictly first. If that fails, values are coerced, but only where the schema is unambiguous:
 /// `"5"` to 5, `"[1]"` to a list.
 ///
-/// A [`ToolHandler`](crate::server::ToolHandler) gets the arguments and decodes them into its own type:
+/// A [`ToolHandler`](crate::server::element::ToolHandler) gets the arguments and decodes them into its own type:
 ///
 /// ```
-/// use toolway::server::{Arguments, CallFuture};
+/// use toolway::BoxFuture;
+/// use toolway::server::parameter::Arguments;
 /// use toolway::types::CallToolResult;
 ///
-/// fn call(arguments: Arguments) -> CallFuture {
+/// fn call(arguments: Arguments) -> BoxFuture<'static, Result<CallToolResult, ToolError>> {
 ///     Box::pin(async move {
 ///         let numbers: Vec<f64> = arguments.decode::<std::collections::BTreeMap<String, f64>>()?.into_values().collect();
 ///         Ok(CallToolResult::text(numbers.iter().sum::<f64>().to_string()))

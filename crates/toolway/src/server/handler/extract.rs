@@ -18,6 +18,7 @@ use crate::server::handler::parameter::{Missing, Parameter};
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::Headers;
 ///
 /// /// Say where the caller came from.
 /// #[tool]
@@ -53,11 +54,12 @@ impl Parameter for Headers {
     }
 }
 
-/// A value that is attached to the request, as a parameter of a handler: see [`Extensions`](crate::Extensions). A call
+/// A value that is attached to the request, as a parameter of a handler: see [`Extensions`](crate::ground::extensions::Extensions). A call
 /// without it fails; if the value is optional, use [`Ctx::get`](crate::server::Ctx::get) instead.
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::Extension;
 ///
 /// struct User(String);
 ///

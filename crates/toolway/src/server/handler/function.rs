@@ -136,6 +136,7 @@ impl<D, P, H: Handler<P>> Defined<D, P, H> {
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::ToolEntry;
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Sum {
@@ -154,7 +155,7 @@ impl<D, P, H: Handler<P>> Defined<D, P, H> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a handler",
     note = "a handler is an `async fn`, or a closure `|…| async move {{ … }}`, with at most six parameters",
-    note = "each parameter implements `toolway::server::Parameter`: something to deserialize, `Ctx`, `State<T>`, …"
+    note = "each parameter implements `toolway::server::parameter::Parameter`: something to deserialize, `Ctx`, `State<T>`, …"
 )]
 pub trait Handler<Parameters>: Send + Sync + 'static {
     /// The return type.

@@ -23,7 +23,7 @@ use crate::server::handler::arguments::{Arguments, Lacking};
 ///
 /// ```
 /// use toolway::prelude::*;
-/// use toolway::server::{Missing, Parameter, Scope};
+/// use toolway::server::parameter::{Missing, Parameter, Scope};
 ///
 /// struct Config {
 ///     unit: &'static str,
@@ -48,7 +48,7 @@ use crate::server::handler::arguments::{Arguments, Lacking};
     message = "`{Self}` cannot be a parameter of a tool",
     label = "not a parameter",
     note = "an argument needs `#[derive(serde::Deserialize, schemars::JsonSchema)]`",
-    note = "anything else implements `toolway::server::Parameter`, as `Ctx` and `State<T>` do"
+    note = "anything else implements `toolway::server::parameter::Parameter`, as `Ctx` and `State<T>` do"
 )]
 pub trait Parameter: Sized {
     /// Returns the value of a parameter that the caller did not send. Parameters that are not arguments always get

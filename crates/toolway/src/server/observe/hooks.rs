@@ -30,7 +30,7 @@ const MAX_RUNNING: usize = 16_384;
 ///
 /// ```
 /// use toolway::prelude::*;
-/// use toolway::server::Disconnected;
+/// use toolway::server::{Disconnected, Principal};
 ///
 /// async fn log(over: Disconnected, caller: Principal) {
 ///     let what = over.http_method().unwrap_or("a pipe");

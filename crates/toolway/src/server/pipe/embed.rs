@@ -23,6 +23,7 @@ impl Server {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::Extensions;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> toolway::Result<()> {
@@ -35,6 +36,7 @@ impl Server {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::{Extensions, Principal};
     ///
     /// /// Say who calls.
     /// #[tool]

@@ -18,7 +18,8 @@ pub trait IntoContent {
 /// A block of text.
 ///
 /// ```
-/// use toolway::{IntoContent, Text};
+/// use toolway::server::Text;
+/// use toolway::server::convert::IntoContent;
 ///
 /// let block = Text::code("fn main() {}", "rust").into_content();
 /// assert_eq!(block.as_text(), Some("```rust\nfn main() {}\n```"));
@@ -80,6 +81,7 @@ media! {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::Image;
     ///
     /// /// Draw a dot.
     /// #[tool]
@@ -103,6 +105,7 @@ media! {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::Audio;
     ///
     /// /// Make a noise.
     /// #[tool]
@@ -125,7 +128,7 @@ media! {
 /// A resource inside a result, with its contents.
 ///
 /// ```
-/// use toolway::Embedded;
+/// use toolway::server::Embedded;
 ///
 /// let readme = Embedded::text("file:///README.md", "# Hello").mime("text/markdown");
 /// ```

@@ -13,6 +13,7 @@ use crate::server::failure::errors::ResourceError;
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::File;
 ///
 /// #[resource(uri = "config://app")]
 /// fn config() -> File {
@@ -36,6 +37,7 @@ impl File {
     ///
     /// ```
     /// use toolway::prelude::*;
+    /// use toolway::server::File;
     ///
     /// /// A picture or a text of this program.
     /// #[resource(uri = "assets://{name}")]

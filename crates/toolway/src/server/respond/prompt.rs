@@ -9,6 +9,7 @@ use crate::server::failure::errors::{IntoFailure, PromptError};
 ///
 /// ```
 /// use toolway::prelude::*;
+/// use toolway::server::{Message, Text, assistant, user};
 ///
 /// /// Review code.
 /// #[prompt]
@@ -32,7 +33,7 @@ impl Message {
 /// Creates a message of the user.
 ///
 /// ```
-/// use toolway::{Image, user};
+/// use toolway::server::{Image, user};
 ///
 /// let short = user("Describe the picture.");
 /// let long = user(("Describe the picture.", Image::png(b"not really a picture")));
@@ -91,7 +92,7 @@ several_blocks! { A; A B; A B C; A B C D; A B C D E; A B C D E F; }
 /// A filled-in prompt: messages in their order, and a description.
 ///
 /// ```
-/// use toolway::Prompt;
+/// use toolway::server::Prompt;
 ///
 /// let prompt = Prompt::new().described("A review").assistant("You are an editor.").user("Review this.");
 /// ```

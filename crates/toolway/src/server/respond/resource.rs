@@ -15,7 +15,8 @@ use crate::server::failure::errors::{IntoFailure, ResourceError};
 ///
 /// ```
 /// use toolway::prelude::*;
-/// use toolway::server::{About, IntoResource};
+/// use toolway::server::ResourceError;
+/// use toolway::server::convert::{About, IntoResource};
 /// use toolway::types::ReadResourceResult;
 ///
 /// /// A page that is kept in Markdown and may be read as it is.
@@ -182,7 +183,7 @@ fn dynamic(value: Value, about: &About) -> Result<ReadResourceResult, ResourceEr
 ///
 /// ```
 /// use toolway::prelude::*;
-/// use toolway::Reader;
+/// use toolway::server::Reader;
 ///
 /// #[resource(uri = "data://noise")]
 /// fn noise() -> Reader<&'static [u8]> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolway::prelude::*;
+use toolway::server::{Admit, Connecting, Extensions, Principal, PromptError, ResourceError};
 use toolway::store::Memory;
 
 use super::{Door, Name, accept, again, call, greet, request, text};

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use toolway::client::{Answer, ClientBuilder, Unanswered};
 use toolway::prelude::*;
-use toolway::server::UserAnswer as Answered;
+use toolway::server::ask::{AskError, UserAnswer as Answered};
 use toolway::testing::{ctx_answering, each_wire_as};
 use toolway::types::{Content, CreateMessageResult, Field, FieldKind, Fields, FormSchema, Role, Root};
-use toolway::{AskError, Code, Era, ErrorKind};
+use toolway::{Code, Era, ErrorKind, Form, ProtocolVersion};
 
 use super::{Door, Name, accept, again, call, filling_in, greet, has_forms, text};
 use crate::pipe::Talk;
@@ -73,7 +73,7 @@ async fn outcome(ctx: Ctx) -> String {
     }
 }
 
-/// The same, by [`Ask::answer`](toolway::server::Ask::answer).
+/// The same, by [`Ask::answer`](toolway::server::ask::Ask::answer).
 #[tool]
 async fn answered(ctx: Ctx) -> Result<String, ToolError> {
     Ok(match ctx.ask::<Name>("Who are you?").answer().await? {
@@ -356,7 +356,7 @@ async fn a_malformed_answer_is_an_error_on_both_wires() {
 
 #[tokio::test]
 async fn a_call_of_nobody_can_be_given_answers() {
-    use toolway::AskErrorKind::{Declined, Invalid, Unanswered};
+    use toolway::server::ask::AskErrorKind::{Declined, Invalid, Unanswered};
     let server = server();
     let kind = async |answers: Vec<(&'static str, Value)>| {
         let ctx = ctx_answering(&server, answers);

@@ -23,7 +23,9 @@ mod waiting;
 use serde_json::{Value, json};
 use toolway::client::{Answer, ClientBuilder};
 use toolway::prelude::*;
+use toolway::server::Extensions;
 use toolway::server::http::HttpService;
+use toolway::{Form, ProtocolVersion};
 
 use crate::http::{post, read};
 

@@ -5,9 +5,11 @@ use std::sync::Mutex;
 use serde_json::json;
 use tokio::sync::mpsc;
 use toolway::prelude::*;
+use toolway::server::ask::AskErrorKind;
+use toolway::server::{Admit, Completing, PromptError, Reading, ResourceError};
 use toolway::testing::each_wire_as;
 use toolway::types::Resource;
-use toolway::{AskErrorKind, Code, Era};
+use toolway::{Code, Era};
 
 use super::{Door, Name, accept, again, filling_in, greet, has_forms, request};
 

@@ -4,11 +4,13 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
+use toolway::Notification;
 use toolway::client::Answer;
 use toolway::prelude::*;
+use toolway::server::ToolEntry;
+use toolway::server::ask::AskError;
 use toolway::testing::each_wire_as;
 use toolway::types::{Field, FieldKind, Fields, FormSchema, LogLevel};
-use toolway::{AskError, Notification};
 
 use super::{Door, Name, accept, again, call, filling_in, has_forms, text};
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolway::prelude::*;
+use toolway::server::Extensions;
 
 use super::{Door, Name, accept, greet, request, text};
 use crate::pipe::Talk;

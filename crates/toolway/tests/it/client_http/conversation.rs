@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
-use toolway::ErrorKind;
 use toolway::prelude::*;
+use toolway::{ErrorKind, ProtocolVersion};
 
 use super::stage::{Asked, SESSION, Stage, calling, heard, in_session, news, number, opened, text};
 use crate::ports::Port;

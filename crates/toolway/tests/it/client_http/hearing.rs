@@ -18,10 +18,10 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout};
-use toolway::BoxFuture;
 use toolway::client::{Answer, Change, Http, HttpBody, HttpClient};
 use toolway::prelude::*;
 use toolway::types::{Content, CreateMessageResult, Role, Root};
+use toolway::{BoxFuture, Error, ProtocolVersion};
 
 /// The number of seeds for each case.
 const RUNS: u64 = 100;

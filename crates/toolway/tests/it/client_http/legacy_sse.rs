@@ -6,11 +6,10 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use toolway::BoxFuture;
 use toolway::client::{Answer, ClientBuilder, Http, HttpBody, HttpClient};
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
-use toolway::{Chain, ErrorKind, Notification};
+use toolway::{BoxFuture, Chain, ErrorKind, Form, Notification, ProtocolVersion};
 use tower::Service;
 
 use super::stage::{Asked, Stage, Stream, calling, news, number, text};

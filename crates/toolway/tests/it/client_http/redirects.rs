@@ -6,7 +6,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use toolway::client::Http;
 use toolway::prelude::*;
-use toolway::{Chain, ErrorKind};
+use toolway::{Chain, ErrorKind, ProtocolVersion};
 
 use super::stage::{SESSION, Stage, calling, text};
 

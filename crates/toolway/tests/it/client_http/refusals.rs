@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::time::Instant;
+use toolway::__private::frame::MAX_MESSAGE;
 use toolway::client::Http;
 use toolway::prelude::*;
-use toolway::transport::frame::MAX_MESSAGE;
-use toolway::{Chain, ErrorKind};
+use toolway::{Chain, ErrorKind, ProtocolVersion};
 
 use super::stage::{Asked, Stage, calling, in_session, text};
 use crate::ports::Port;

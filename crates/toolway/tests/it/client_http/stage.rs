@@ -9,8 +9,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use toolway::Notification;
 use toolway::prelude::*;
+use toolway::{Error, Notification, ProtocolVersion};
 
 /// A server that answers nothing by itself: each request is passed to the test, which answers it.
 pub(crate) struct Stage {

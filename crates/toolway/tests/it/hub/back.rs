@@ -6,13 +6,11 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::Mutex;
-use toolway::BoxFuture;
 use toolway::agent::{FailureKind, ToolCall};
-use toolway::client::Transport;
-use toolway::client::{Connector, Target};
+use toolway::client::{Connector, Target, Transport};
 use toolway::hub::ServerState;
 use toolway::prelude::*;
-use toolway::{Chain, ErrorKind};
+use toolway::{BoxFuture, Chain, Error, ErrorKind, ProtocolVersion};
 
 use super::stage::{Web, child, echo, named, names, status, until, until_gone, until_ready};
 

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
-use toolway::ErrorKind;
 use toolway::agent::{FailureKind, ToolCall};
 use toolway::hub::{HubChange, NameRules, ServerState};
 use toolway::prelude::*;
-use toolway::server::RequestStats;
+use toolway::server::{Completer, Filled, PromptEntry, Reading, RequestStats, ResourceEntry};
 use toolway::types::{Prompt, PromptArgument, Resource, ResourceTemplate};
+use toolway::{ErrorKind, ProtocolVersion};
 
 use super::foreign::{Foreign, target, tools};
 use super::stage::{Web, echo, named, names, status, until};

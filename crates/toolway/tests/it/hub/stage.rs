@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use toolway::BoxFuture;
-use toolway::client::Transport;
-use toolway::client::{Command, Connector, IntoTarget, Target};
+use toolway::client::{Command, Connector, IntoTarget, Target, Transport};
 use toolway::hub::{HubWatch, ServerStatus};
 use toolway::prelude::*;
+use toolway::server::ToolEntry;
 
 use crate::ports::Port;
 

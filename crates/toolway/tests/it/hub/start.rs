@@ -8,14 +8,13 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
-use toolway::BoxFuture;
 use toolway::agent::{FailureKind, ToolCall};
-use toolway::client::Transport;
-use toolway::client::{Connector, Target};
+use toolway::client::{Connector, Target, Transport};
 use toolway::hub::config::Variables;
 use toolway::hub::{Config, ServerKind, ServerState};
 use toolway::prelude::*;
-use toolway::{Chain, ErrorKind};
+use toolway::server::ToolEntry;
+use toolway::{BoxFuture, Chain, ErrorKind, ProtocolVersion};
 
 use super::stage::{Gated, Web, child_path, echo, named, names, status, until_ready};
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
+use toolway::ProtocolVersion;
 use toolway::agent::{FailureKind, ToolCall};
 use toolway::prelude::*;
 

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use toolway::client::{Answer, ClientBuilder};
 use toolway::prelude::*;
-use toolway::server::UserAnswer;
+use toolway::server::ask::UserAnswer;
+use toolway::server::{Extensions, PromptError, ResourceError};
 use toolway::testing::connect;
 use toolway::types::{Content, CreateMessageResult, Role, Root};
-use toolway::{Code, Extensions};
+use toolway::{Code, Form, ProtocolVersion};
 
 use super::{Place, Wire, through_as};
 

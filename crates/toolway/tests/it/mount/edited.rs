@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use toolway::client::Answer;
 use toolway::prelude::*;
+use toolway::server::{Mount, Reading, ResourceEntry, ToolEntry};
 use toolway::testing::{connect, each_wire};
 use toolway::types::{Resource, ResourceTemplate};
-use toolway::{Hub, Mount};
+use toolway::{Form, Hub, ProtocolVersion};
 
 use super::through_as;
 

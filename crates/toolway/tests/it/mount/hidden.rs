@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use toolway::client::Change;
 use toolway::prelude::*;
-use toolway::server::{Kind, Next, layer_fn};
+use toolway::server::layer::{Kind, Next, layer_fn};
+use toolway::server::{Admit, Reading, ResourceEntry};
 use toolway::testing::{connect, each_wire};
 use toolway::types::ResourceTemplate;
 use toolway::{Hub, RpcError};
@@ -114,7 +115,7 @@ async fn layers_of_a_merged_server_stand_around_what_its_mounts_read() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let layer = {
         let seen = seen.clone();
-        layer_fn(move |call: toolway::server::Call, next: Next| {
+        layer_fn(move |call: toolway::server::layer::Call, next: Next| {
             let uri = call.uri().unwrap_or_default().to_owned();
             seen.lock().unwrap().push(uri.clone());
             async move {

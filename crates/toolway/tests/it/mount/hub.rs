@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use serde_json::json;
-use toolway::Hub;
 use toolway::client::{Answer, Change};
 use toolway::prelude::*;
+use toolway::server::{Completer, ResourceEntry, ToolEntry};
 use toolway::testing::each_wire_as;
 use toolway::types::{Resource, ResourceTemplate};
+use toolway::{Form, Hub, ProtocolVersion};
 
 #[derive(Form)]
 struct Name {

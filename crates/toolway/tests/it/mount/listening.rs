@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::timeout;
-use toolway::BoxFuture;
 use toolway::client::{Change, Connector, Inbox, Outgoing, Target, Transport, Watch};
 use toolway::prelude::*;
+use toolway::server::{ResourceEntry, ToolEntry};
 use toolway::testing::connect;
 use toolway::types::Resource;
-use toolway::{ProtocolVersion, RpcError};
+use toolway::{BoxFuture, ProtocolVersion, RpcError};
 use toolway_protocol::Message;
 
 /// A server in this process whose subscription stream behaves in a certain way.

@@ -24,6 +24,7 @@ mod talking;
 
 use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
+use toolway::ProtocolVersion;
 use toolway::client::ClientBuilder;
 use toolway::prelude::*;
 use toolway::server::ServerBuilder;

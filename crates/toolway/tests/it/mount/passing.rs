@@ -3,12 +3,16 @@
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use toolway::prelude::*;
-use toolway::server::{Arguments, CallFuture, Scope, ToolHandler};
+use toolway::server::element::ToolHandler;
+use toolway::server::parameter::{Arguments, Scope};
+use toolway::server::{
+    Completer, Completing, Filled, PromptEntry, Reading, ResourceEntry, ResourceError, ToolEntry,
+};
 use toolway::types::{
     CallToolResult, Content, Icon, PromptArgument, ReadResourceResult, Resource, ResourceContents,
     ResourceTemplate, Tool, ToolAnnotations,
 };
-use toolway::{Code, RawJson, RpcError};
+use toolway::{BoxFuture, Code, ProtocolVersion, RawJson, RpcError};
 
 use super::{in_front_of, through};
 
@@ -35,7 +39,7 @@ impl ToolHandler for Odd {
         definition()
     }
 
-    fn call(&self, arguments: Arguments, _: Scope) -> CallFuture {
+    fn call(&self, arguments: Arguments, _: Scope) -> BoxFuture<'static, Result<CallToolResult, ToolError>> {
         let (sent, checked) = (arguments.json().cloned(), arguments.decode::<Value>());
         Box::pin(async move {
             checked?;

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use toolway::Code;
 use toolway::prelude::*;
-use toolway::server::{RequestStats, layer_fn};
+use toolway::server::layer::layer_fn;
+use toolway::server::{Admit, RequestStats};
 use toolway::testing::{connect, each_wire};
 
 /// Say who this is.
@@ -114,7 +115,7 @@ async fn a_server_with_mounts_can_be_merged_and_nested() {
             async move { next.run(call).await }
         })
     };
-    let inner = Server::new("inner", "1.0.0").layer_for(toolway::server::Kind::Tool, layer);
+    let inner = Server::new("inner", "1.0.0").layer_for(toolway::server::layer::Kind::Tool, layer);
     let inner = inner.mount_as("one", client("first").await);
     let merged = Server::new("also", "1.0.0").mount(client("second").await);
     let gateway = Server::new("gateway", "1.0.0").nest("deep", inner).merge(merged).build().unwrap();

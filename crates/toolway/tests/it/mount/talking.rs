@@ -9,7 +9,7 @@ use toolway::client::ClientBuilder;
 use toolway::prelude::*;
 use toolway::testing::{connect, each_wire_as};
 use toolway::types::{LogLevel, LogMessage, Progress};
-use toolway::{Code, Notification};
+use toolway::{Code, Notification, ProtocolVersion};
 
 use super::{through, through_as};
 use crate::ports::Port;

@@ -13,9 +13,9 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
-use toolway::Extensions;
 use toolway::prelude::*;
-use toolway::server::{ServerBuilder, layer_fn};
+use toolway::server::layer::layer_fn;
+use toolway::server::{Admit, Connecting, Extension, Extensions, Principal, ServerBuilder, ToolEntry};
 use toolway::testing::each_wire;
 use tracing::Level;
 use tracing::field::{Field, Visit};

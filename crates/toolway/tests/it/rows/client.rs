@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use toolway::BoxFuture;
-use toolway::agent::{self, ToolFailure, ToolSet};
+use toolway::agent::{ToolFailure, ToolSet};
 use toolway::client::{Outgoing, Transport};
 use toolway::prelude::*;
+use toolway::server::ToolEntry;
 use toolway::testing::{each_session, each_wire};
 use toolway::types::{Tool, ToolAnnotations};
-use toolway::{Code, ErrorKind, RawJson};
+use toolway::{BoxFuture, Code, ErrorKind, ProtocolVersion, RawJson, agent};
 use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, Message, parse};
 

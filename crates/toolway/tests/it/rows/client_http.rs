@@ -8,10 +8,11 @@ use http::{Method, Request};
 use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use toolway::BoxFuture;
 use toolway::client::{Http, HttpBody, HttpClient};
 use toolway::prelude::*;
+use toolway::server::Headers;
 use toolway::server::http::HttpService;
+use toolway::{BoxFuture, ProtocolVersion};
 use tower::Service;
 
 /// Says what came in a header.

@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use toolway::prelude::*;
+use toolway::server::{Complete, Completer, Completing, Filled, PromptEntry, Reading, ResourceEntry};
 use toolway::testing::each_wire;
-use toolway::types::{PromptArgument, Resource, ResourceTemplate};
+use toolway::types::{Completion, PromptArgument, Resource, ResourceTemplate};
 
 /// Backed: `serde` says under which texts the variants travel.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use toolway::prelude::*;
-use toolway::server::{ErrorReport, ErrorScope, RequestStats, ServerBuilder};
+use toolway::server::{
+    Admit, Completer, Completing, Connecting, ErrorReport, ErrorScope, Extension, Filled, Headers, Principal,
+    PromptEntry, RequestStats, ResourceEntry, ServerBuilder, ToolEntry,
+};
 use toolway::testing::{connect, each_wire};
 use toolway::types::{PromptArgument, Resource, ResourceTemplate, Tool};
 use toolway::{Code, RawJson};

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use toolway::agent::{self, AgentTool, FailureKind, ToolCall, ToolSet};
+use toolway::agent;
+use toolway::agent::{AgentTool, FailureKind, ToolCall, ToolSet};
 use toolway::hub::config::Variables;
 use toolway::hub::{Config, Names, ServerKind};
 use toolway::prelude::*;
+use toolway::server::{PromptEntry, ResourceEntry, ToolEntry};
 use toolway::testing::each_wire;
 use toolway::types::{Resource, Tool};
 

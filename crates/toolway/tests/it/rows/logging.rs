@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use toolway::Notification;
 use toolway::client::News;
 use toolway::prelude::*;
+use toolway::server::ToolEntry;
 use toolway::testing::{each_session, each_wire};
 use toolway::types::{LogLevel, LogMessage};
+use toolway::{Notification, ProtocolVersion};
 
 /// Returns the log messages so far. Messages arrive before the answer of the call that they belong to.
 fn logged(news: &mut News) -> Vec<LogMessage> {

@@ -6,9 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use toolway::capability::{ServerCapabilities, Settings};
 use toolway::prelude::*;
+use toolway::server::{
+    Completer, Completing, Embedded, Filled, Image, Prompt, PromptEntry, PromptError, ToolEntry,
+};
 use toolway::testing::{each_session, each_wire};
-use toolway::types::{Content, PromptArgument, Role, Tool};
-use toolway::{Era, ErrorKind, Notification, RpcError};
+use toolway::types::{Completion, Content, PromptArgument, Role, Tool};
+use toolway::{Era, ErrorKind, Notification, ProtocolVersion, RpcError};
 
 use super::listening::{Listening, TOLD, listen};
 

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use toolway::prelude::*;
+use toolway::server::{Completer, Cursor, PromptError, Reading, ResourceEntry, ResourceError, ResourcePage};
 use toolway::testing::{each_session, each_wire};
 use toolway::types::{Content, Resource, ResourceContents, ResourceTemplate};
-use toolway::{Notification, types};
+use toolway::{Notification, ProtocolVersion, types};
 
 use super::listening::{TOLD, listen};
 

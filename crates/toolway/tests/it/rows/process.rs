@@ -7,10 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolway::BoxFuture;
 use toolway::client::{Command, Connector, Inbox, Outgoing, Transport};
 use toolway::prelude::*;
-use toolway::{ErrorKind, RawJson};
+use toolway::{BoxFuture, ErrorKind, RawJson};
 use toolway_protocol::Message;
 
 fn path() -> PathBuf {

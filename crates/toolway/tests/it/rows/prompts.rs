@@ -4,13 +4,17 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolway::prelude::*;
-use toolway::server::BoxError;
+use toolway::server::convert::IntoContent;
+use toolway::server::{
+    Audio, BoxError, Embedded, ErrorPolicy, Filled, Image, Message, Prompt, PromptEntry, PromptError, Run,
+    assistant, user,
+};
 use toolway::testing::each_wire;
 use toolway::types::{
     Content, EmbeddedResource, GetPromptResult, Icon, ImageContent, PromptArgument, PromptMessage, Resource,
     ResourceContents, Role, Theme,
 };
-use toolway::{ErrorKind, IntoContent, RpcError, types};
+use toolway::{ErrorKind, ProtocolVersion, RpcError, types};
 
 fn serving(prompts: Vec<PromptEntry>) -> Server {
     Server::new("prompts", "1.0.0").prompts(prompts).build().unwrap()

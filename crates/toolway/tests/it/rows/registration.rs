@@ -6,9 +6,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolway::prelude::*;
-use toolway::server::{Arguments, CallFuture, Scope, ServerBuilder, ToolHandler};
+use toolway::server::element::ToolHandler;
+use toolway::server::parameter::{Arguments, Scope};
+use toolway::server::{
+    Filled, Prompt, PromptEntry, Reading, ResourceEntry, ResourceError, Run, ServerBuilder, ToolEntry,
+};
 use toolway::testing::{connect, each_wire};
 use toolway::types::{CallToolResult, PromptArgument, Resource, ResourceTemplate, Tool};
+use toolway::{BoxFuture, ProtocolVersion};
 
 /// Nothing here is registered by name; it is only found by discovery.
 mod marked {
@@ -603,7 +608,7 @@ impl ToolHandler for Dice {
         Tool::new("roll", json!({"type": "object", "properties": {}})).with_description("Roll a die.")
     }
 
-    fn call(&self, _: Arguments, _: Scope) -> CallFuture {
+    fn call(&self, _: Arguments, _: Scope) -> BoxFuture<'static, Result<CallToolResult, ToolError>> {
         let best = self.sides.to_string();
         Box::pin(async move { Ok(CallToolResult::text(best)) })
     }

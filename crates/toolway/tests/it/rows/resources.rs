@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWriteExt, DuplexStream, ReadBuf};
 use toolway::prelude::*;
-use toolway::server::BoxError;
+use toolway::server::{BoxError, ErrorPolicy, File, Reader, Reading, ResourceEntry, ResourceError, Run};
 use toolway::testing::each_wire;
 use toolway::types::{Annotations, Icon, ReadResourceResult, Resource, ResourceContents, Role, Theme};
-use toolway::{ErrorKind, Reader, RpcError};
+use toolway::{ErrorKind, ProtocolVersion, RpcError};
 
 fn serving(resources: Vec<ResourceEntry>) -> Server {
     Server::new("resources", "1.0.0").resources(resources).build().unwrap()

@@ -6,15 +6,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolway::prelude::*;
+use toolway::server::element::{PromptHandler, ToolHandler};
+use toolway::server::parameter::{Arguments, Scope};
 use toolway::server::{
-    Arguments, CallFuture, PromptFuture, PromptHandler, Scope, ServerBuilder, ToolHandler,
+    Extension, Extensions, Filled, Prompt, PromptEntry, PromptError, Reading, ResourceEntry, ResourceError,
+    Run, ServerBuilder, ToolEntry,
 };
 use toolway::testing::{connect, each_session, each_wire};
 use toolway::types::{
     CallToolResult, Content, GetPromptResult, Icon, PromptArgument, PromptMessage, Resource,
     ResourceTemplate, Role, Tool, ToolAnnotations,
 };
-use toolway::{ErrorKind, Notification, RawJson};
+use toolway::{BoxFuture, ErrorKind, Notification, ProtocolVersion, RawJson};
 
 fn new() -> ServerBuilder {
     Server::new("ruby", "1.0.0")
@@ -322,7 +325,7 @@ impl ToolHandler for SumTool {
         sum_definition("sum")
     }
 
-    fn call(&self, arguments: Arguments, _: Scope) -> CallFuture {
+    fn call(&self, arguments: Arguments, _: Scope) -> BoxFuture<'static, Result<CallToolResult, ToolError>> {
         Box::pin(async move {
             let structured = RawJson::from(sum(arguments.decode()?).await);
             Ok(CallToolResult::text(structured.as_str()).with_structured_content(structured))
@@ -688,7 +691,11 @@ impl PromptHandler for ReviewPrompt {
         review_definition("by_type")
     }
 
-    fn get(&self, arguments: toolway_protocol::uri_template::Values, _: Scope) -> PromptFuture {
+    fn get(
+        &self,
+        arguments: toolway_protocol::uri_template::Values,
+        _: Scope,
+    ) -> BoxFuture<'static, Result<GetPromptResult, PromptError>> {
         let text = format!("Review {}.", arguments.text("code").unwrap_or_default());
         let style = arguments.text("style").unwrap_or("short").to_owned();
         Box::pin(async move {

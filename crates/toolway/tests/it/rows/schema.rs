@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolway::prelude::*;
+use toolway::server::{Run, ToolEntry};
 use toolway::testing::each_wire;
 use toolway::types::Tool;
 

@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolway::prelude::*;
+use toolway::server::{Completer, File, Reader, Reading, ResourceEntry, ResourceError, Run};
 use toolway::testing::each_wire;
 use toolway::types::{Annotations, Icon, ResourceContents, ResourceTemplate, Role};
-use toolway::{ErrorKind, Reader, RpcError};
+use toolway::{ErrorKind, ProtocolVersion, RpcError};
 
 fn serving(resources: Vec<ResourceEntry>) -> Server {
     Server::new("templates", "1.0.0").resources(resources).build().unwrap()

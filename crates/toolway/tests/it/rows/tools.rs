@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use toolway::ProtocolVersion;
 use toolway::prelude::*;
+use toolway::server::{Audio, Embedded, ErrorPolicy, Extensions, Image, Text, ToolEntry};
 use toolway::testing::each_wire;
 use toolway::types::{
     Annotations, CallToolResult, Content, Icon, ImageContent, ResourceContents, Role, TextContent, Theme,

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use toolway::prelude::*;
-use toolway::server::ServerBuilder;
+use toolway::server::{
+    Admit, Completing, Connecting, Extension, Extensions, Principal, Refuse, ServerBuilder,
+};
 use toolway::testing::{each_session, each_wire};
 use toolway::types::LogLevel;
-use toolway::{Code, Error};
+use toolway::{Code, Error, ProtocolVersion};
 
 use super::listening::{TOLD, listen};
 use crate::http::post;

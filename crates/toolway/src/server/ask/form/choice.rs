@@ -12,8 +12,9 @@ use crate::schema::{cut, shown_with_kind};
 /// variants are not sent.
 ///
 /// ```
+/// use toolway::Form;
 /// use toolway::prelude::*;
-/// use toolway::server::FormChoice;
+/// use toolway::server::ask::FormChoice;
 ///
 /// #[derive(Form)]
 /// enum Size {

@@ -31,8 +31,9 @@ use crate::server::ask::form::choice::FormChoice;
 ///
 /// ```
 /// use serde_json::Value;
+/// use toolway::Form;
 /// use toolway::prelude::*;
-/// use toolway::server::FormField;
+/// use toolway::server::ask::FormField;
 /// use toolway::types::Field;
 ///
 /// struct Email(String);

@@ -24,12 +24,13 @@ pub(crate) use crate::server::ask::form::check::check;
 /// A form that a user can be asked to fill in.
 ///
 /// Derive it for a struct: each field of the struct becomes a field of the form, in the same order, and its doc comment
-/// is the description. [`FormField`](crate::server::FormField) lists the types that a field can have; the macro
+/// is the description. [`FormField`](crate::server::ask::FormField) lists the types that a field can have; the macro
 /// [`Form`](derive@crate::Form) lists the attributes.
 ///
 /// ```
 /// use std::collections::BTreeMap;
 /// use serde_json::json;
+/// use toolway::Form;
 /// use toolway::prelude::*;
 ///
 /// #[derive(Form)]

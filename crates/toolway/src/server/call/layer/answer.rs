@@ -14,14 +14,15 @@ use crate::ground::mistakes::BoxError;
 use crate::server::call::replay::Past;
 use crate::server::failure::errors::Failure;
 
-/// The answer to a call, as it is returned through the [layers](crate::server::Service).
+/// The answer to a call, as it is returned through the [layers](crate::server::layer::Service).
 ///
 /// A layer can answer a call itself by converting a result. The result must be of the requested kind, otherwise the
 /// client gets an error:
 ///
 /// ```
 /// use toolway::prelude::*;
-/// use toolway::server::{Answer, Kind, layer_fn};
+/// use toolway::server::ToolEntry;
+/// use toolway::server::layer::{Answer, Kind, layer_fn};
 /// use toolway::testing::connect;
 /// use toolway::types::CallToolResult;
 ///
@@ -126,7 +127,7 @@ answers! {
 /// [`on_error`](crate::server::ServerBuilder::on_error) get the cause.
 ///
 /// ```
-/// use toolway::server::CallError;
+/// use toolway::server::layer::CallError;
 /// use toolway::{Code, RpcError};
 ///
 /// let told = CallError::from(RpcError::invalid_request("members only"));

@@ -13,12 +13,12 @@ use crate::server::call::layer::stages::{Kind, Path};
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
 
-/// A request that is about to be answered, and everything that is known about it. [Layers](crate::server::Service)
+/// A request that is about to be answered, and everything that is known about it. [Layers](crate::server::layer::Service)
 /// receive it and pass it on.
 ///
 /// ```
 /// use toolway::prelude::*;
-/// use toolway::server::layer_fn;
+/// use toolway::server::layer::layer_fn;
 ///
 /// struct Arrived(std::time::SystemTime);
 ///

@@ -15,7 +15,7 @@ use crate::server::call::layer::service::{Next, Service};
 /// ```
 /// use std::time::Instant;
 /// use toolway::prelude::*;
-/// use toolway::server::layer_fn;
+/// use toolway::server::layer::layer_fn;
 ///
 /// let timed = layer_fn(|call, next| async move {
 ///     let (method, begun) = (call.method(), Instant::now());

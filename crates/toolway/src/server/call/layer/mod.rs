@@ -1,4 +1,4 @@
-//! What can wrap a handler? Layers: each gets the [`Call`](crate::server::Call), passes it on, and gets the answer of
+//! What can wrap a handler? Layers: each gets the [`Call`](crate::server::layer::Call), passes it on, and gets the answer of
 //! the layers inside.
 //!
 //! | file | question |

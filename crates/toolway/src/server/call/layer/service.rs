@@ -9,15 +9,16 @@ use crate::server::call::layer::stages::Kind;
 
 /// A service that answers calls. A [`Layer`](tower_layer::Layer) makes a service that wraps [`Next`].
 ///
-/// Most layers are closures: see [`layer_fn`](crate::server::layer_fn). Implement this trait for layers that are types.
-/// For layers of the tower crates use [`tower()`](crate::server::tower()).
+/// Most layers are closures: see [`layer_fn`](crate::server::layer::layer_fn). Implement this trait for layers that are types.
+/// For layers of the tower crates use [`tower()`](crate::server::layer::tower()).
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
 /// use std::sync::Arc;
-/// use toolway::prelude::*;
 /// use toolway::BoxFuture;
-/// use toolway::server::{Answer, Call, CallError, Next, Service};
+/// use toolway::prelude::*;
+/// use toolway::server::ToolEntry;
+/// use toolway::server::layer::{Answer, Call, CallError, Next, Service};
 /// use toolway::testing::connect;
 /// use tower_layer::Layer;
 ///
@@ -59,8 +60,8 @@ use crate::server::call::layer::stages::Kind;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not answer calls of toolway",
     label = "not a layer of toolway",
-    note = "if this is a layer of tower, wrap it in `toolway::server::tower(…)`",
-    note = "a closure becomes a layer with `toolway::server::layer_fn(…)`"
+    note = "if this is a layer of tower, wrap it in `toolway::server::layer::tower(…)`",
+    note = "a closure becomes a layer with `toolway::server::layer::layer_fn(…)`"
 )]
 pub trait Service: Send + Sync + 'static {
     /// Answers a call itself, or passes it to the next service.

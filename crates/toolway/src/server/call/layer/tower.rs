@@ -23,7 +23,7 @@ use crate::server::call::layer::service::{Next, Service};
 /// use ::tower::limit::ConcurrencyLimitLayer;
 /// use ::tower::timeout::TimeoutLayer;
 /// use toolway::prelude::*;
-/// use toolway::server::{Kind, tower};
+/// use toolway::server::layer::{Kind, tower};
 ///
 /// let server = Server::new("app", "1.0.0")
 ///     .layer(tower(TimeoutLayer::new(Duration::from_secs(30))))

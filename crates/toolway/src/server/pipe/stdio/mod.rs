@@ -33,7 +33,7 @@ impl Server {
     /// # Errors
     ///
     /// If stdin or stdout cannot be used, or if this method was called before: a process has only one stdin and stdout.
-    /// Also if a handler takes a [`Principal`](crate::Principal) or an [`Extension`](crate::Extension) that calls over
+    /// Also if a handler takes a [`Principal`](crate::server::Principal) or an [`Extension`](crate::server::Extension) that calls over
     /// stdio never get.
     pub async fn serve_stdio(&self) -> Result<()> {
         static TAKEN: AtomicBool = AtomicBool::new(false);
