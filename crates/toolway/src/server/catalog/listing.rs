@@ -121,7 +121,7 @@ impl Server {
             Some(cursor) => {
                 let text = self.inner.cursors.verify(LIST, cursor)?;
                 Place::read(&text)
-                    .ok_or_else(|| RpcError::invalid_params("`params.cursor` is of another server"))?
+                    .ok_or_else(|| RpcError::invalid_params("`params.cursor` was issued by another server"))?
             }
         };
         let allowed = scope.allowed();
