@@ -153,7 +153,7 @@ fn types_that_say_it_all_need_no_check() {
         |patch| InputSchema::default().parameter::<u8>("a", Arg::default()).merged(patch).finish().is_typed;
     assert!(patched(json!({"properties": {"a": {"description": "A."}}})));
     assert!(!patched(json!({"properties": {"a": {"maximum": 7}}})));
-    assert!(!patched(json!({"properties": {"a": {"default": 7}}})), "nobody but the check fills it in");
+    assert!(!patched(json!({"properties": {"a": {"default": 7}}})), "only the check fills it in");
     assert!(!patched(json!({"minProperties": 1})));
     assert!(!InputSchema::default().parameter::<Vec<Ruled>>("a", Arg::default()).finish().is_typed);
     assert!(InputSchema::default().parameter::<(u8, i16, Vec<f32>)>("a", Arg::default()).finish().is_typed);

@@ -40,7 +40,7 @@ impl Parameter for Cursor {
 /// struct Rows(Vec<String>);
 ///
 /// async fn list(Cursor(after): Cursor, rows: State<Rows>) -> ResourcePage {
-///     // The last name that was listed is a better cursor than a number: rows may come and go.
+///     // The last name that was listed is a better cursor than a number: rows may be added and removed.
 ///     let mut rest = rows.0.iter().filter(|name| after.as_ref().is_none_or(|after| *name > after)).peekable();
 ///     let page: Vec<&String> = rest.by_ref().take(100).collect();
 ///     let next = rest.peek().and(page.last()).map(|last| (*last).clone());

@@ -55,7 +55,7 @@ use crate::store::backend::Store;
 /// use bytes::Bytes;
 /// use std::time::Duration;
 ///
-/// /// Keeps what it should forget.
+/// /// Keeps values that it should delete.
 /// struct Hoarder(Memory);
 ///
 /// impl Store for Hoarder {

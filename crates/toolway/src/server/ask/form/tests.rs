@@ -19,7 +19,7 @@ fn form(json: &Value) -> FormSchema {
 fn content(json: Value) -> BTreeMap<String, Value> {
     match json {
         Value::Object(members) => members.into_iter().collect(),
-        other => panic!("{other} is no content"),
+        other => panic!("{other} is not content"),
     }
 }
 
