@@ -59,7 +59,7 @@ impl Elsewhere {
                     Ok(Some(frame)) if !frame.is_empty() => settle(live, &frame),
                     Ok(_) => {}
                     Err(error) => {
-                        tracing::warn!(%error, "an answer that another server received could not be read")
+                        tracing::warn!(%error, "an answer that another server received could not be read");
                     }
                 }
             }
