@@ -229,7 +229,7 @@ fn what_the_macro_cannot_see_is_told_by_the_form() {
         Mistaken::mistakes(),
         [
             "the default of field `colour`: expected one of \"Red\", \"dark-green\", got \"Small\"",
-            "field `size`: `min_length` says nothing beside choices",
+            "field `size`: `min_length` does not apply to a field with choices",
             "the default of field `home`: expected a URI with its scheme, got \"nowhere\"",
         ]
     );

@@ -84,8 +84,16 @@ async fn failures_tell_the_model_what_it_may_know() {
                 json!({"name": "Ann", "email": "ann@example.com", "age": 30, "plan": "gold"}),
                 "`plan`",
             ),
-            ("fail", json!({}), "the tool `fail` failed; its operator finds the cause under reference "),
-            ("crash", json!({}), "the tool `crash` failed; its operator finds the cause under reference "),
+            (
+                "fail",
+                json!({}),
+                "the tool `fail` failed; the server's operator can find the cause under reference ",
+            ),
+            (
+                "crash",
+                json!({}),
+                "the tool `crash` failed; the server's operator can find the cause under reference ",
+            ),
             ("read", json!({"uri": "everything://nothing"}), "no such resource"),
         ] {
             let result = client.call(tool, arguments).await.unwrap();

@@ -168,7 +168,9 @@ pub fn classify_in(only: Option<Era>, message: &Message, door: Door<'_>) -> Resu
             }
             Message::Request { params, .. } => Err(envelope::missing(params)),
             Message::Notification { .. } => Ok(Claim::Stateless(None)),
-            Message::Response { .. } => Err(RpcError::invalid_request("this server has asked nothing")),
+            Message::Response { .. } => {
+                Err(RpcError::invalid_request("the response does not belong to a request of this server"))
+            }
         },
     }
 }

@@ -23,7 +23,10 @@ impl Said {
         match self {
             Self::Frame(frame) | Self::Question(frame) => Some(frame),
             Self::Release(retry) => {
-                tracing::debug!(?retry, "a handler let its connection go, which only sessions over HTTP can");
+                tracing::debug!(
+                    ?retry,
+                    "a handler released its connection, which only sessions over HTTP support"
+                );
                 None
             }
         }
@@ -63,7 +66,7 @@ impl Outbound {
             tracing::warn!(
                 bytes = frame.len(),
                 max_message = self.max_message,
-                "a notification is longer than the server's `max_message`, and was not sent: say less, or raise it"
+                "a notification exceeds the server's `max_message` and was not sent: send less, or raise the limit"
             );
         }
         fits

@@ -231,7 +231,7 @@ impl InputSchema {
 
         if let Some(patch) = self.patch {
             if !patch.is_object() {
-                found.push(format!("what lies over the schema must be an object, it is {patch}"));
+                found.push(format!("the patch of the schema must be an object, it is {patch}"));
             }
             found.extend(self.names.strangers(&patch));
             is_typed &= adds_remarks_only(&patch) && !has_defaults(&patch);
@@ -288,7 +288,7 @@ fn without_effect(name: &str, rules: Option<&Value>, schema: &Value) -> Vec<Stri
     let idle = groups.filter(|(_, (_, about))| !types.has(*about));
     let tell = |(keyword, (owners, _)): (&String, (&str, Types))| {
         let types = types.names().join(" or ");
-        format!("the rule `{keyword}` of `{name}` is for {owners}, and its type is {types}")
+        format!("the rule `{keyword}` of `{name}` applies to {owners}, but the type of `{name}` is {types}")
     };
     idle.map(tell).collect()
 }

@@ -153,7 +153,7 @@ fn types_that_say_it_all_need_no_check() {
         |patch| InputSchema::default().parameter::<u8>("a", Arg::default()).merged(patch).finish().is_typed;
     assert!(patched(json!({"properties": {"a": {"description": "A."}}})));
     assert!(!patched(json!({"properties": {"a": {"maximum": 7}}})));
-    assert!(!patched(json!({"properties": {"a": {"default": 7}}})), "nobody but the check fills it in");
+    assert!(!patched(json!({"properties": {"a": {"default": 7}}})), "only the check fills it in");
     assert!(!patched(json!({"minProperties": 1})));
     assert!(!InputSchema::default().parameter::<Vec<Ruled>>("a", Arg::default()).finish().is_typed);
     assert!(InputSchema::default().parameter::<(u8, i16, Vec<f32>)>("a", Arg::default()).finish().is_typed);
@@ -185,10 +185,13 @@ fn mistakes_are_told_to_the_author() {
         (with(Arg { default: Some(json!("")), ..ruled(json!({"minLength": 1})) }), "the default of argument `name`: expected at least 1 character, got none"),
         (with(ruled(json!({"minLength": 5, "maxLength": 3}))), "the input schema: nothing fits at `#/properties/name`: `minLength` is 5 and `maxLength` is 3"),
         (with(Arg::default()).replaced(json!({"type": "object", "properties": {"name": {"items": {"exclusiveMinimum": 1, "maximum": 1}}}})), "the input schema: nothing fits at `#/properties/name/items`: `exclusiveMinimum` is 1 and `maximum` is 1"),
-        (with(Arg::default()).merged(json!(1)), "what lies over the schema must be an object, it is 1"),
+        (with(Arg::default()).merged(json!(1)), "the patch of the schema must be an object, it is 1"),
         (with(ruled(json!(true))), "the rules of `name` must be an object of keywords, they are true"),
         (with(ruled(json!({"minLength": "1"}))), "the input schema: `minLength` at `#/properties/name` must be a count"),
-        (with(ruled(json!({"minimum": 1}))), "the rule `minimum` of `name` is for numbers, and its type is string"),
+        (
+            with(ruled(json!({"minimum": 1}))),
+            "the rule `minimum` of `name` applies to numbers, but the type of `name` is string",
+        ),
     ] {
         assert_eq!(told(input), [expected]);
     }

@@ -254,10 +254,7 @@ struct Inner {
 
 impl Server {
     /// Returns a builder for a server. Finish it with `build`, `serve_stdio` or `serve_http`.
-    #[expect(
-        clippy::new_ret_no_self,
-        reason = "`Server::new(…).tools(…).serve_stdio()` is how the story is told"
-    )]
+    #[expect(clippy::new_ret_no_self, reason = "`Server::new(…).tools(…).serve_stdio()` is one chain")]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
         ServerBuilder::new(Implementation::new(name, version))
     }

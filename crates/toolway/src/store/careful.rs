@@ -102,7 +102,7 @@ impl Subscription for Heard {
             match catch(|| subscription.next()).await {
                 Ok(message) => message,
                 Err(panic) => {
-                    tracing::error!(error = %panic, "a subscription panicked: what is published is not heard any more");
+                    tracing::error!(error = %panic, "a subscription panicked: it receives no further messages");
                     self.0 = None;
                     None
                 }

@@ -17,12 +17,12 @@
 //! const HOUR: Duration = Duration::from_secs(60 * 60);
 //! let store = Memory::new();
 //!
-//! // Of all who want to be the first, one is.
+//! // Several servers may try to become the leader; one succeeds.
 //! assert!(store.swap("leader", None, "server 1".into(), HOUR).await?);
 //! assert!(!store.swap("leader", None, "server 2".into(), HOUR).await?);
 //! assert_eq!(store.renew("leader", HOUR).await?.as_deref(), Some(&b"server 1"[..]));
 //!
-//! // A reader that was away continues after the last number that it read.
+//! // A reader that was disconnected continues after the last number that it read.
 //! let room = Room { entries: 2, bytes: 1 << 20 };
 //! let mut news = store.subscribe("events").await?;
 //! for text in ["one", "two", "three"] {

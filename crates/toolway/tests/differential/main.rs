@@ -224,7 +224,7 @@ async fn too_many_rounds_fail_alike_everywhere() {
     let mut steps: Vec<_> = (0..11).map(sample).collect();
     steps.insert(10, effect(1));
     let seen = on_every_wire(steps).await;
-    let text = json!("this call has asked in 10 rounds, which is as often as it may");
+    let text = json!("this call has asked in 10 rounds, which is the maximum");
     assert_eq!((seen.questions.len(), seen.effects.len(), &seen.outcome["text"]), (10, 1, &text));
 }
 

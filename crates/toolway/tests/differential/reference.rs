@@ -112,7 +112,8 @@ impl Reference {
             Some((known, mind)) if is_same(known, asked) => *mind,
             Some(_) => {
                 let text = format!(
-                    "the tool `execute` failed: two different questions have the key `{key}`: give one of them another"
+                    "the tool `execute` failed: two different questions have the key `{key}`: give one of them \
+                     another key"
                 );
                 return why(Reason::Other, text);
             }
@@ -134,7 +135,7 @@ impl Reference {
     fn put(&mut self, asked: &Asked) -> Result<Mind, Why> {
         if self.open.is_empty() {
             if self.rounds == MAX_ROUNDS {
-                let text = format!("this call has asked in {MAX_ROUNDS} rounds, which is as often as it may");
+                let text = format!("this call has asked in {MAX_ROUNDS} rounds, which is the maximum");
                 return why(Reason::Other, text);
             }
             self.rounds += 1;

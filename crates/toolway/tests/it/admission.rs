@@ -251,7 +251,7 @@ async fn a_hook_that_cannot_be_run_refuses() {
 
 #[tokio::test]
 async fn without_a_hook_everybody_is_nobody() {
-    let needs = "this is only for callers who have said who they are";
+    let needs = "this is only for authenticated callers";
     for server in [server(), server().on_connect(async || Admit::anyone())] {
         let client = connect(&server.build().unwrap()).await;
         assert_eq!(client.call("perhaps", json!({})).await.unwrap().first_text(), Some("nobody"));
@@ -274,7 +274,7 @@ async fn a_handler_without_a_macro_needs_a_principal_too() {
         .method("acme/whoami", async |caller: Principal| caller.to_string())
         .build()
         .unwrap();
-    let needs = "this is only for callers who have said who they are";
+    let needs = "this is only for authenticated callers";
     let client = connect(&server).await;
     assert_eq!(client.call("whoami", json!({})).await.unwrap().first_text(), Some(needs));
     assert_eq!(client.read_resource("notes://mine").await.unwrap_err().rpc().unwrap().message, needs);
@@ -320,10 +320,7 @@ fn a_hook_does_not_get_lost_when_servers_are_merged() {
     let outer = || Server::new("outer", "1.0.0");
     for open in [outer().merge(guarded()), outer().nest("inner", outer().merge(guarded()))] {
         let told = mistake(open);
-        assert!(
-            told.contains("the merged server \"app\" has `on_connect`, which is not taken over"),
-            "{told}"
-        );
+        assert!(told.contains("the merged server \"app\" has `on_connect`, which is not merged"), "{told}");
     }
     outer().merge(guarded()).on_connect(async || Admit::anyone()).build().unwrap();
     outer().on_connect(async || Admit::anyone()).nest("inner", guarded()).build().unwrap();

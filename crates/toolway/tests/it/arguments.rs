@@ -127,7 +127,7 @@ async fn an_argument_that_comes_twice_is_refused() {
     let frame = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mixed","arguments":{"name":"a","name":"b"}}}"#;
     let reply = crate::pipe::one_line(&server(), frame).await;
     assert_eq!(reply["result"]["isError"], true, "{reply}");
-    assert_eq!(reply["result"]["content"][0]["text"], "argument `name`: it comes twice");
+    assert_eq!(reply["result"]["content"][0]["text"], "argument `name`: it occurs twice");
 }
 
 #[tokio::test]
@@ -232,8 +232,8 @@ async fn a_struct_and_a_function_read_the_same_arguments_alike() {
         // Null means the default, where there is one.
         (r#"{"count":5,"limit":null}"#, Ok("5 0 Some(5)")),
         (r#"{"count":5,"inner":null}"#, Ok("5 0 Some(5)")),
-        (r#"{"count":5,"count":5}"#, Err("argument `count`: it comes twice")),
-        (r#"{"count":5,"count":"5"}"#, Err("argument `count`: it comes twice")),
+        (r#"{"count":5,"count":5}"#, Err("argument `count`: it occurs twice")),
+        (r#"{"count":5,"count":"5"}"#, Err("argument `count`: it occurs twice")),
         (r#"{"count":5,"inner":{"depth":-1}}"#, Err("argument `inner.depth`: expected at least 0, got -1")),
     ] {
         for tool in ["counted", "struct"] {

@@ -329,7 +329,9 @@ type Days = u32;
 #[test]
 fn rules_that_say_nothing_about_their_type_are_told() {
     let rule = |rule: &str, name: &str, owners: &str, kind: &str| {
-        format!("tool `rate`: the rule `{rule}` of `{name}` is for {owners}, and its type is {kind}")
+        format!(
+            "tool `rate`: the rule `{rule}` of `{name}` applies to {owners}, but the type of `{name}` is {kind}"
+        )
     };
     assert_eq!(
         told(|server| server.tools(tools![rate])),

@@ -113,7 +113,7 @@ async fn failures_show_what_their_author_meant_to_show() {
             assert!(result.is_error());
             let text = result.first_text().unwrap();
             assert!(text.starts_with(&format!(
-                "the tool `{tool}` failed; its operator finds the cause under reference "
+                "the tool `{tool}` failed; the server's operator can find the cause under reference "
             )));
             assert!(!text.contains("secret") && !text.contains("No such file"), "{text}");
         }

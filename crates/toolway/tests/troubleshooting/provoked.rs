@@ -137,7 +137,7 @@ fn mistakes_of_an_author() {
         "seal key … is neither 32 bytes in base64 nor 64 hexadecimal digits; make one with `openssl rand -base64 32`",
         app().seal_keys(["secret"]),
     );
-    build("`eras` is given none: a server serves at least one", app().eras([]));
+    build("`eras` is empty: a server must serve at least one era", app().eras([]));
     build(
         "the arguments of a tool are an object: `type` must be \"object\", it is …",
         app().tool(ToolEntry::define(
@@ -252,7 +252,7 @@ async fn calls_that_fail() {
     provoked.error("no such method: …", &client.request("acme/none", json!({})).await.unwrap_err());
     provoked.error("the tool failed: …", &text("fail", json!({"secret": false})).await);
     provoked.error(
-        "the tool `…` failed; its operator finds the cause under reference …",
+        "the tool `…` failed; the server's operator can find the cause under reference …",
         &text("fail", json!({"secret": true})).await,
     );
     provoked.error("argument `…` is missing", &text("add", json!({"a": 1})).await);
@@ -401,7 +401,7 @@ async fn messages_that_are_none() {
             r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
         ),
         (
-            "`params.cursor` is not one that this server gave out",
+            "`params.cursor` was not issued by this server",
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}"#,
         ),
         (

@@ -43,5 +43,5 @@ struct Plain;
 fn main() {
     asks::<Unit>();
     asks::<Plain>();
-    //~ `Plain` is no form
+    //~ `Plain` is not a form
 }

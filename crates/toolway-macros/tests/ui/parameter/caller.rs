@@ -3,7 +3,7 @@ use toolway::server::Principal;
 
 #[tool]
 fn whoami(caller: Option<Principal>) -> String {
-    //~ ask `ctx.principal()` instead
+    //~ call `ctx.principal()` instead
     caller.map_or_else(String::new, |caller| caller.to_string())
 }
 

@@ -187,8 +187,8 @@ fn is_of_text(byte: u8) -> bool {
 /// The return type of an [`on_connect`](crate::server::ServerBuilder::on_connect) handler: [`Admit`], or a `Result` of
 /// [`Admit`] and [`Refuse`].
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` says neither who may come in nor why not",
-    note = "a handler of `on_connect` returns `Admit` or `Result<Admit, Refuse>`"
+    message = "`{Self}` cannot be returned by a handler of `on_connect`",
+    note = "return `Admit` or `Result<Admit, Refuse>`"
 )]
 pub trait IntoAdmission {
     /// Converts the value into a decision.

@@ -356,7 +356,7 @@ fn elicit<T: Send + 'static>(
                 AskErrorKind::Cancelled,
                 format!("the user closed the question `{asked}` without an answer"),
             )),
-            other => Err(invalid(&asked, &format!("`{}` is no action", other.as_str()))),
+            other => Err(invalid(&asked, &format!("`{}` is not a known action", other.as_str()))),
         }
     };
     Ask { ctx, key, question: InputRequest::Elicit(elicit), read: Box::new(read) }
@@ -367,5 +367,5 @@ fn invalid(key: &str, problem: &str) -> AskError {
 }
 
 fn other_kind() -> AskError {
-    AskError::new(AskErrorKind::Invalid, "the answer is of another kind than its question")
+    AskError::new(AskErrorKind::Invalid, "the kind of the answer differs from the kind of its question")
 }

@@ -6,8 +6,9 @@ use crate::server::failure::ask::{AskError, AskErrorKind};
 
 /// Questions that are asked together: a tuple of up to eight, or a `Vec`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` are no questions",
-    note = "give a tuple or a `Vec` of what `ctx.ask(…)`, `ctx.question(…).ask()`, `ctx.sample(…)` and `ctx.roots()` return, without `.await`"
+    message = "`{Self}` is not a list of questions",
+    note = "pass a tuple or a `Vec` of the values that `ctx.ask(…)`, `ctx.question(…).ask()`, `ctx.sample(…)` and \
+            `ctx.roots()` return, without `.await`"
 )]
 pub trait Questions {
     /// The answers, in the same order.
@@ -88,7 +89,7 @@ impl Ctx {
     ///
     /// The error of the first question that still needs an answer; if there is none, the error of the first question
     /// that failed. [`Ask::answer`] returns refusals as values instead.
-    #[expect(clippy::unused_async, reason = "that nothing is waited for is nobody's business")]
+    #[expect(clippy::unused_async, reason = "callers must not depend on the fact that it never waits")]
     pub async fn ask_all<Q: Questions>(&self, questions: Q) -> Result<Q::Answers, AskError> {
         questions.find_all()
     }

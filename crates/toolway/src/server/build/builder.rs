@@ -436,7 +436,7 @@ impl ServerBuilder {
     /// # async fn main() -> toolway::Result<()> {
     /// let tools = (0..25).map(|number| ToolEntry::from_fn(format!("tool-{number}"), || async { "done" }));
     /// let server = Server::new("many", "1.0.0").tools(tools).page_size(10).build()?;
-    /// // Our client reads on to the last page.
+    /// // The client of Toolway reads all pages.
     /// assert_eq!(connect(&server).await.tools().await?.len(), 25);
     /// # Ok(())
     /// # }

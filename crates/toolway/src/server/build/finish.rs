@@ -74,7 +74,9 @@ impl ServerBuilder {
         match &self.admission {
             Some(admission) => admission.check("the handler of `on_connect`", &states, Absent::default(), &mut mistakes),
             None => mistakes.extend(self.guarded.iter().map(|name| {
-                format!("the merged server {name:?} has `on_connect`, which is not taken over: call it on this one")
+                format!(
+                    "the merged server {name:?} has `on_connect`, which is not merged: call `on_connect` on this server"
+                )
             })),
         }
         let (era, pinned) = settled(self.eras.as_deref(), self.pin, &mut mistakes);

@@ -46,7 +46,7 @@ impl ServerBuilder {
     pub fn on_error<P: 'static, H: Handler<P, Output = ()>>(mut self, handler: H) -> Self {
         self.check_hook("on_error", &handler);
         if self.reporter.replace(hook(handler)).is_some() {
-            self.mistakes.push("`on_error` is called twice: a server has one".to_owned());
+            self.mistakes.push("`on_error` is called twice: a server can have only one".to_owned());
         }
         self
     }
@@ -92,7 +92,7 @@ impl ServerBuilder {
     pub fn on_request_end<P: 'static, H: Handler<P, Output = ()>>(mut self, handler: H) -> Self {
         self.check_hook("on_request_end", &handler);
         if self.counter.replace(hook(handler)).is_some() {
-            self.mistakes.push("`on_request_end` is called twice: a server has one".to_owned());
+            self.mistakes.push("`on_request_end` is called twice: a server can have only one".to_owned());
         }
         self
     }
@@ -159,7 +159,7 @@ impl ServerBuilder {
 
     pub(crate) fn check_hook<P, H: Handler<P>>(&mut self, name: &str, handler: &H) {
         if handler.takes_arguments() {
-            self.mistakes.push(format!("the handler of `{name}` takes an argument, but nothing was sent"));
+            self.mistakes.push(format!("the handler of `{name}` takes an argument, but a hook gets none"));
         }
     }
 
@@ -218,11 +218,12 @@ impl ServerBuilder {
         H::Output: IntoAdmission,
     {
         if handler.takes_arguments() {
-            self.mistakes
-                .push("the handler of `on_connect` takes an argument, but nothing was sent yet".to_owned());
+            self.mistakes.push(
+                "the handler of `on_connect` takes an argument, but the client has sent none yet".to_owned(),
+            );
         }
         if self.admission.replace(admission(handler)).is_some() {
-            self.mistakes.push("`on_connect` is called twice: a server has one".to_owned());
+            self.mistakes.push("`on_connect` is called twice: a server can have only one".to_owned());
         }
         self
     }

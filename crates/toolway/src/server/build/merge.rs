@@ -114,8 +114,8 @@ impl ServerBuilder {
         if is_dropped {
             let name = &info.name;
             mistakes.push(format!(
-                "the merged server {name:?} has layers around lists, `read_resource` or `list_resources`, which are no more its \
-                 own: add them to this one"
+                "the merged server {name:?} has layers around lists, `read_resource` or `list_resources`, which \
+                 belong to this server after the merge: add the layers to this server"
             ));
         }
         self.endings.extend(endings, &states);

@@ -50,7 +50,7 @@ pub(crate) fn settled(
         (true, false) => Some(Era::Handshake),
         (false, true) => Some(Era::Stateless),
         (false, false) => {
-            mistakes.push("`eras` is given none: a server serves at least one".to_owned());
+            mistakes.push("`eras` is empty: a server must serve at least one era".to_owned());
             None
         }
     };
@@ -58,14 +58,14 @@ pub(crate) fn settled(
         None => None,
         Some(Ok(version)) if version.era() == Era::Stateless => {
             mistakes.push(format!(
-                "`protocol` pins the revision of the handshake, and {version} has none: to serve only that one \
-                 call `.eras([Era::Stateless])`"
+                "`protocol` pins a revision with a handshake, and {version} has no handshake: \
+                 to serve only {version}, call `.eras([Era::Stateless])`"
             ));
             None
         }
         Some(Ok(version)) => {
             if only == Some(Era::Stateless) {
-                mistakes.push(format!("`protocol` pins {version}, but `eras` leaves the handshake out"));
+                mistakes.push(format!("`protocol` pins {version}, but `eras` leaves out `Era::Handshake`"));
             }
             Some(version)
         }

@@ -27,7 +27,7 @@ impl ServerBuilder {
         Self: HttpFeature<'a>,
     {
         let _ = address;
-        unreachable!("nothing implements what it asks for")
+        unreachable!("no type implements this trait")
     }
 
     /// Makes a tower service; requires the feature `http`.
@@ -35,7 +35,7 @@ impl ServerBuilder {
     where
         Self: HttpFeature<'a>,
     {
-        unreachable!("nothing implements what it asks for")
+        unreachable!("no type implements this trait")
     }
 }
 
@@ -47,7 +47,7 @@ impl Server {
         Self: HttpFeature<'a>,
     {
         let _ = address;
-        unreachable!("nothing implements what it asks for")
+        unreachable!("no type implements this trait")
     }
 
     /// Makes a tower service; requires the feature `http`.
@@ -55,6 +55,6 @@ impl Server {
     where
         Self: HttpFeature<'a>,
     {
-        unreachable!("nothing implements what it asks for")
+        unreachable!("no type implements this trait")
     }
 }

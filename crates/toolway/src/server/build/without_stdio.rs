@@ -26,7 +26,7 @@ impl ServerBuilder {
     where
         Self: StdioFeature<'a>,
     {
-        unreachable!("nothing implements what it asks for")
+        unreachable!("no type implements this trait")
     }
 }
 
@@ -37,6 +37,6 @@ impl Server {
     where
         Self: StdioFeature<'a>,
     {
-        unreachable!("nothing implements what it asks for")
+        unreachable!("no type implements this trait")
     }
 }

@@ -125,14 +125,16 @@ impl fmt::Display for MemoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nobody => f.write_str(
-                "nothing can be remembered of a caller that is nobody in particular: admit it as a principal with `on_connect`",
+                "nothing can be remembered for a caller without a session or a principal: set a principal in \
+                 `on_connect`",
             ),
             Self::TooLarge(bytes) => write!(
                 f,
-                "what is remembered of this caller would be {bytes} bytes long, but at most {MAX_MEMORY} are kept"
+                "the values remembered for this caller would take {bytes} bytes, but at most {MAX_MEMORY} bytes are \
+                 kept"
             ),
             Self::Conflict => f.write_str("the value was changed by another call meanwhile: read it again"),
-            Self::Unreadable(_) => f.write_str("the value and its type do not fit each other"),
+            Self::Unreadable(_) => f.write_str("the value does not match its type"),
             Self::Store(_) => f.write_str("the store failed"),
         }
     }

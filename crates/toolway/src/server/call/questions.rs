@@ -36,7 +36,8 @@ impl Scope {
             None => drop(state.seen.insert(key.to_owned(), whole)),
             Some(seen) if *seen == whole => {}
             Some(_) => {
-                let text = format!("two different questions have the key `{key}`: give one of them another");
+                let text =
+                    format!("two different questions have the key `{key}`: give one of them another key");
                 return Err(AskError::new(AskErrorKind::SameKey, text));
             }
         }
@@ -93,11 +94,13 @@ impl Scope {
     pub(super) fn check_way(&self) -> Result<(), AskError> {
         match self.arrival().asking.way {
             Way::NotHere => {
-                let text = "only a tool, a prompt or the reader of a resource may ask, while it is called";
+                let text =
+                    "only the handler of a tool, a prompt or a resource may ask, and only during its call";
                 return Err(AskError::new(AskErrorKind::NotHere, text));
             }
             Way::Nobody => {
-                let text = "the client cannot be asked: there is no way to it while a call runs";
+                let text =
+                    "the client cannot be asked: the connection does not carry questions during a call";
                 return Err(AskError::unsupported(ClientCapabilities::default(), text));
             }
             Way::Live(_) | Way::Again => {}
@@ -183,7 +186,7 @@ impl Scope {
 
 pub(super) fn check_rounds(past: Option<&Past>) -> Result<(), AskError> {
     if past.is_some_and(|past| past.rounds >= MAX_ROUNDS) {
-        let text = format!("this call has asked in {MAX_ROUNDS} rounds, which is as often as it may");
+        let text = format!("this call has asked in {MAX_ROUNDS} rounds, which is the maximum");
         return Err(AskError::new(AskErrorKind::TooManyRounds, text));
     }
     Ok(())

@@ -11,7 +11,7 @@ use toolway_protocol::types::CacheHints;
 /// use toolway::server::Cacheable;
 /// use toolway::types::CacheScope;
 ///
-/// // The list of tools is the same for all callers and changes seldom.
+/// // The tool list is the same for all callers and rarely changes.
 /// let server =
 ///     Server::new("app", "1.0.0").cache(Cacheable::Tools, Duration::from_secs(3600), CacheScope::Public).build()?;
 /// # Ok::<(), toolway::Error>(())

@@ -21,7 +21,7 @@ use crate::server::handler::parameter::{Missing, Parameter};
 /// use toolway::server::Completing;
 ///
 /// async fn cities(typed: Completing) -> Vec<String> {
-///     // What was filled in before may decide.
+///     // The values may depend on arguments that are already filled in.
 ///     match typed.arguments.get("country").map(String::as_str) {
 ///         Some("fr") => typed.filter(["Paris", "Pau", "Lyon"]),
 ///         _ => typed.filter(["Paris", "Perth"]),

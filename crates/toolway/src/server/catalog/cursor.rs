@@ -35,7 +35,7 @@ impl CursorKey {
 
     /// Returns the position that a cursor of this list stands for.
     pub(crate) fn verify(&self, list: &str, cursor: &str) -> Result<String, RpcError> {
-        let wrong = || RpcError::invalid_params("`params.cursor` is not one that this server gave out");
+        let wrong = || RpcError::invalid_params("`params.cursor` was not issued by this server");
         let bytes = base64_simd::URL_SAFE_NO_PAD.decode_to_vec(cursor).map_err(|_| wrong())?;
         let (tag, place) = bytes.split_at_checked(16).ok_or_else(wrong)?;
         let place = std::str::from_utf8(place).map_err(|_| wrong())?;

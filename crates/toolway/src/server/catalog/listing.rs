@@ -41,7 +41,7 @@ impl Parameter for Cursor {
 /// struct Rows(Vec<String>);
 ///
 /// async fn list(Cursor(after): Cursor, rows: State<Rows>) -> ResourcePage {
-///     // The last name that was listed is a better cursor than a number: rows may come and go.
+///     // The last name that was listed is a better cursor than a number: rows may be added and removed.
 ///     let mut rest = rows.0.iter().filter(|name| after.as_ref().is_none_or(|after| *name > after)).peekable();
 ///     let page: Vec<&String> = rest.by_ref().take(100).collect();
 ///     let next = rest.peek().and(page.last()).map(|last| (*last).clone());
@@ -122,7 +122,7 @@ impl Server {
             Some(cursor) => {
                 let text = self.inner.cursors.verify(LIST, cursor)?;
                 Place::read(&text)
-                    .ok_or_else(|| RpcError::invalid_params("`params.cursor` is of another server"))?
+                    .ok_or_else(|| RpcError::invalid_params("`params.cursor` was issued by another server"))?
             }
         };
         let allowed = scope.allowed();

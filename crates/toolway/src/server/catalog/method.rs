@@ -96,7 +96,7 @@ pub(crate) fn wrong_name(name: &str) -> Option<String> {
     }
     if name.is_empty() || name.starts_with("rpc.") {
         return Some(format!(
-            "a method cannot be called {name:?}: JSON-RPC keeps names that begin with `rpc.`"
+            "a method cannot have the name {name:?}: JSON-RPC reserves names that begin with `rpc.`"
         ));
     }
     None

@@ -42,7 +42,7 @@ pub mod unmarked {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an entry of a server's list of tools",
     label = "write `tools![f]` to list a function `f` that is marked `#[tool]`",
-    note = "one entry is `f::entry()`; that of a closure is `ToolEntry::from_fn(\"name\", …)`"
+    note = "for one entry write `f::entry()`, for a closure `ToolEntry::from_fn(\"name\", …)`"
 )]
 pub trait IntoTool {
     /// Converts the value to an entry.

@@ -58,8 +58,8 @@ fn tell(tool: &str, duration: Duration) {
     let millis = duration.as_millis();
     tracing::warn!(
         tool,
-        "the tool `{tool}` ran for {millis} ms in one piece, and held up every other call on its thread: mark the function \
-         `#[tool(blocking)]`, or `.await` what takes long"
+        "the tool `{tool}` ran for {millis} ms without yielding and blocked every other call on its thread: mark the \
+         function `#[tool(blocking)]`, or `.await` the slow operations"
     );
 }
 

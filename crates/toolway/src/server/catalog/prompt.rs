@@ -227,7 +227,7 @@ impl Entry for PromptEntry {
         found.extend(self.completers.check(states));
         for completed in self.completers.names() {
             if self.arguments().all(|known| known != completed) {
-                found.push(format!("`{completed}` is completed, but it is no argument"));
+                found.push(format!("`{completed}` has a completion, but it is not an argument"));
             }
         }
         found

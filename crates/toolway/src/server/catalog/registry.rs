@@ -122,7 +122,7 @@ impl Snapshot {
             let unread = elements.resources.iter().filter(|resource| resource.handler.is_none());
             mistakes.extend(unread.map(|resource| {
                 let uri = resource.key();
-                format!("resource `{uri}`: nobody reads it; give the server a `.read_resource(…)`")
+                format!("resource `{uri}`: it has no handler; add one, or call `.read_resource(…)`")
             }));
         }
         if !mistakes.is_empty() {
@@ -225,7 +225,7 @@ fn routes(resources: &[ResourceEntry], mistakes: &mut Vec<String>) -> (HashMap<S
         match resource.template() {
             Some(template) => {
                 if let Some((_, twin)) = families.iter().find(|(_, known)| known.same_shape(template)) {
-                    mistakes.push(format!("the templates `{twin}` and `{uri}` take the same URIs"));
+                    mistakes.push(format!("the templates `{twin}` and `{uri}` match the same URIs"));
                 }
                 families.push((place, template));
             }

@@ -352,7 +352,7 @@ impl Entry for ResourceEntry {
         found.extend(self.completers.check(states));
         for name in self.completers.names() {
             if self.template().is_none_or(|template| template.variables().all(|known| known != name)) {
-                found.push(format!("`{name}` is completed, but the URI has no such variable"));
+                found.push(format!("`{name}` has a completion, but the URI has no such variable"));
             }
         }
         found
@@ -370,25 +370,25 @@ pub(crate) fn wrong_uri(uri: &str) -> Option<String> {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte);
     if let Some(wrong) = uri.chars().find(|character| !character.is_ascii() || !legal(*character as u8)) {
         let hint = if wrong == '{' || wrong == '}' {
-            "; templates are `ResourceTemplate`s"
+            "; for a template use `ResourceTemplate`"
         } else {
             "; encode it with `%`"
         };
-        return Some(format!("{uri:?} is no URI: it holds {wrong:?}{hint}"));
+        return Some(format!("{uri:?} is not a URI: it holds {wrong:?}{hint}"));
     }
     let broken = uri.as_bytes().iter().enumerate().any(|(at, byte)| {
         *byte == b'%'
             && !uri.as_bytes().get(at + 1..at + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit))
     });
     if broken {
-        return Some(format!("{uri:?} is no URI: a `%` needs two hexadecimal digits"));
+        return Some(format!("{uri:?} is not a URI: a `%` needs two hexadecimal digits"));
     }
     if uri.matches('#').count() > 1 {
-        return Some(format!("{uri:?} is no URI: the fragment holds a `#`; encode it with `%`"));
+        return Some(format!("{uri:?} is not a URI: the fragment holds a `#`; encode it with `%`"));
     }
     if has_stray_bracket(uri) {
         return Some(format!(
-            "{uri:?} is no URI: `[` and `]` stand around the IP address of a host only; encode them with `%`"
+            "{uri:?} is not a URI: `[` and `]` are allowed only around the IP address of a host; encode them with `%`"
         ));
     }
     wrong_scheme(uri)
@@ -415,7 +415,7 @@ fn wrong_scheme(uri: &str) -> Option<String> {
     };
     match uri.split_once(':') {
         Some((scheme, rest)) if is_scheme(scheme) && !rest.is_empty() => None,
-        _ => Some(format!("{uri:?} is no URI: it begins with a scheme, as in `notes://index`")),
+        _ => Some(format!("{uri:?} is not a URI: it must begin with a scheme, as in `notes://index`")),
     }
 }
 

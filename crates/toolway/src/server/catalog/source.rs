@@ -203,7 +203,9 @@ impl Server {
             for attached in &sources.all {
                 let mut settled = attached.settled.subscribe();
                 if timeout_at(until, settled.wait_for(|settled| *settled)).await.is_err() {
-                    tracing::warn!("a source has not said yet what it has: the server goes on without it");
+                    tracing::warn!(
+                        "a source has not listed its elements yet: the server continues without them"
+                    );
                 }
             }
             sources.is_settled.store(true, Ordering::SeqCst);
@@ -261,7 +263,7 @@ impl Server {
         for attached in &self.inner.sources.all {
             let mut followed = attached.followed.subscribe();
             if timeout_at(until, followed.wait_for(|seen| *seen >= version)).await.is_err() {
-                tracing::warn!("a source has not taken note of a subscription yet");
+                tracing::warn!("a source has not applied a subscription yet");
             }
         }
     }
@@ -308,7 +310,7 @@ impl Offering {
         let left_out = match changed {
             Ok(left_out) => left_out,
             Err(mistakes) => {
-                tracing::error!(mistakes = mistakes.join("; "), "what a source offers cannot be taken over");
+                tracing::error!(mistakes = mistakes.join("; "), "the elements of a source cannot be added");
                 return Vec::new();
             }
         };

@@ -441,8 +441,8 @@ impl ToolEntry {
         let names: Vec<_> = undescribed.map(|tool| format!("`{}`", tool.definition.name)).collect();
         if !names.is_empty() {
             tracing::warn!(
-                "models choose tools by their descriptions, and these have none: {}; write a doc comment (`/// …`) on the \
-                 function, or call `.described(…)`",
+                "models choose tools by their descriptions, and these tools have none: {}; write a doc comment \
+                 (`/// …`) on the function, or call `.described(…)`",
                 names.join(", ")
             );
         }

@@ -1,5 +1,8 @@
 //! The replacement for `source.rs` when the feature `client` is off: all elements are the server's own.
-#![expect(clippy::unused_self, reason = "the twin has the same functions, and they look at the server")]
+#![expect(
+    clippy::unused_self,
+    reason = "the functions of `source.rs` have the same signatures and use `self`"
+)]
 
 use toolway_protocol::Request;
 use toolway_protocol::capability::ServerCapabilities;

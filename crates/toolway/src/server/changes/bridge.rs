@@ -95,10 +95,10 @@ impl Crossing {
                         self.tell(None);
                     }
                     if let Err(error) = self.cross(&mut *heard).await {
-                        tracing::error!(%error, "changes cannot be told to other servers");
+                        tracing::error!(%error, "changes cannot be published to other servers");
                     }
                 }
-                Err(error) => tracing::error!(%error, "changes of other servers cannot be heard"),
+                Err(error) => tracing::error!(%error, "cannot subscribe to the changes of other servers"),
             }
             tokio::time::sleep(PAUSE).await;
         }
@@ -135,7 +135,7 @@ impl Crossing {
                 self.listeners.tell(&published.change, Some(&self.here));
             }
             Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "what another server published cannot be read"),
+            Err(error) => tracing::warn!(%error, "a message from another server cannot be read"),
         }
     }
 }

@@ -225,7 +225,7 @@ impl Listener {
         }
         let mut state = self.state.lock();
         if state.subscribed.len() >= MAX_SUBSCRIBED && !state.subscribed.contains(&uri) {
-            let text = format!("there are {MAX_SUBSCRIBED} subscriptions already, and no more are kept");
+            let text = format!("there are {MAX_SUBSCRIBED} subscriptions already, which is the maximum");
             return Err(RpcError::invalid_request(text));
         }
         let bytes = uri.len() + state.subscribed.iter().map(String::len).sum::<usize>();

@@ -168,8 +168,8 @@ async fn in_time(
     if let Ok(answer) = tokio::time::timeout(limit, run).await {
         return answer;
     }
-    tracing::warn!(?limit, "a handler took longer than it may, and was stopped");
-    let text = format!("this took longer than {limit:?}, and was stopped");
+    tracing::warn!(?limit, "a handler exceeded its deadline and was stopped");
+    let text = format!("the call took longer than {limit:?} and was stopped");
     if is_tool {
         return Ok(Answer::complete(Reply::ToolCalled(CallToolResult::error(text))));
     }

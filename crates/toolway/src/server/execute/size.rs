@@ -35,7 +35,7 @@ impl Server {
             method = method_name,
             bytes = size,
             max_message = max,
-            "a reply is longer than the server's `max_message`, and was not sent: answer with less, or raise it"
+            "a reply exceeds the server's `max_message` and was not sent: return less, or raise the limit"
         );
         let text = format!(
             "the result is {size} bytes long, and the server sends at most {max}: ask for less, or raise `max_message` on the server"

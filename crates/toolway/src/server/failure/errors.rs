@@ -19,7 +19,7 @@ use crate::server::failure::ask::{AskError, AskErrorKind, OnceError};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an error that a handler can return",
     label = "return `{Own}`, or implement `std::error::Error` for `{Self}`",
-    note = "`{Own}::new(…)` is read by the caller; any other error is kept from it, and goes to the log"
+    note = "the caller reads the text of `{Own}::new(…)`; any other error is hidden from the caller and goes to the log"
 )]
 pub trait IntoFailure<Own> {
     /// Boxes the error.
@@ -324,7 +324,9 @@ impl ErrorPolicy {
         match self {
             Self::Verbose => format!("{subject} failed: {cause}"),
             Self::Hidden | Self::Rpc => {
-                format!("{subject} failed; its operator finds the cause under reference {reference}")
+                format!(
+                    "{subject} failed; the server's operator can find the cause under reference {reference}"
+                )
             }
         }
     }

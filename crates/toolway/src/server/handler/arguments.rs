@@ -277,7 +277,7 @@ fn members(text: &[u8]) -> Result<Map<String, Value>, String> {
 }
 
 pub(super) fn twice<E: serde::de::Error>() -> E {
-    E::custom("it comes twice")
+    E::custom("it occurs twice")
 }
 
 /// Adds the format that a type expects to an error, because the errors of types from other crates often lack it.
@@ -368,7 +368,7 @@ impl Lacking {
 
 impl fmt::Display for Lacking {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the call came without what its handler takes: {}", self.0)
+        write!(f, "the call lacks a value that its handler takes: {}", self.0)
     }
 }
 

@@ -115,7 +115,7 @@ impl<T: Send + Sync + 'static> Parameter for Extension<T> {
     fn check(states: &States) -> Option<String> {
         states.absent().extensions.then(|| {
             format!(
-                "it takes `Extension<{}>`, which nothing gives to calls here: give it in `on_connect` (`Admit::with`) or in a \
+                "it takes `Extension<{}>`, which no call has here: set it in `on_connect` (`Admit::with`) or in a \
                  layer (`Call::insert`)",
                 type_name::<T>()
             )
@@ -128,7 +128,7 @@ impl<T: Send + Sync + 'static> Parameter for Extension<T> {
 }
 
 impl Parameter for Principal {
-    const NEEDED: Option<&'static str> = Some("this is only for callers who have said who they are");
+    const NEEDED: Option<&'static str> = Some("this is only for authenticated callers");
 
     const GIVEN_BY: Option<&'static str> = Some(
         ": `on_connect` gives it (`Admit::as_principal`), or the program that mounts the service or calls `handle_json` \
@@ -137,7 +137,7 @@ impl Parameter for Principal {
 
     fn check(states: &States) -> Option<String> {
         states.absent().principal.then(|| {
-            "it takes `Principal`, but callers have no name here: give them one in `on_connect` (`Admit::as_principal`)"
+            "it takes `Principal`, but callers have no principal here: set one in `on_connect` (`Admit::as_principal`)"
                 .to_owned()
         })
     }

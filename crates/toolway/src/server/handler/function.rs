@@ -203,7 +203,8 @@ macro_rules! handlers {
                 let arguments: &[bool] = &[$($name::IS_ARGUMENT),*];
                 if arguments.iter().filter(|is_argument| **is_argument).count() > 1 {
                     mistakes.push(
-                        "a handler without `#[tool]` takes one argument, which is all that was sent: make it a struct"
+                        "a handler without `#[tool]` takes at most one argument, which gets all values that were sent: \
+                         use a struct"
                             .to_owned(),
                     );
                 }

@@ -44,7 +44,7 @@ suspicions! {
     Shared<Held>: "`{Held}` is not `Send + Sync`", "calls on several threads share it",
         "use `Arc` instead of `Rc`, `Mutex` or `RwLock` instead of `RefCell`, and atomics instead of `Cell`";
     /// An `Option<Principal>`.
-    Caller: "`{Self}` cannot be a parameter", "take `ctx: &Ctx`, and ask `ctx.principal()` instead",
+    Caller: "`{Self}` cannot be a parameter", "take `ctx: &Ctx`, and call `ctx.principal()` instead",
         "a plain `Principal` is a parameter: calls without one fail";
 }
 

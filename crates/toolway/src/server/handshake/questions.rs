@@ -141,7 +141,8 @@ impl Questions {
             let mut frame = Vec::with_capacity(256);
             write_question(&mut frame, version, &waiting.id, &question);
             if !waiting.outbound.is_open() {
-                let text = "the client cannot be asked: it takes no stream in reply to this request";
+                let text =
+                    "the client cannot be asked: it does not accept a stream as the reply to this request";
                 return Err(AskError::unsupported(ClientCapabilities::default(), text));
             }
             let max = waiting.outbound.max_message();
@@ -176,7 +177,7 @@ impl Questions {
 }
 
 fn over() -> AskError {
-    AskError::new(AskErrorKind::Ended, "nobody is there any more who could answer")
+    AskError::new(AskErrorKind::Ended, "the session ended before the client answered")
 }
 
 /// How many characters of the client's error message are repeated in the error.

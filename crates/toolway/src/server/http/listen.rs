@@ -102,10 +102,10 @@ fn not_listened_on(address: SocketAddr, error: std::io::Error) -> Error {
     let why = match error.kind() {
         std::io::ErrorKind::AddrInUse => "another program listens there: stop it, or choose another port",
         std::io::ErrorKind::AddrNotAvailable => {
-            "this machine does not have that address: choose 127.0.0.1, or 0.0.0.0 for all that it has"
+            "this machine does not have that address: choose 127.0.0.1, or 0.0.0.0 for all its addresses"
         }
-        std::io::ErrorKind::PermissionDenied => "the system does not allow it: choose a port from 1024 on",
-        _ => "the system refuses",
+        std::io::ErrorKind::PermissionDenied => "the system does not allow it: choose a port above 1023",
+        _ => "the system refused to bind it",
     };
     let text = format!("cannot serve at {address}: {why}");
     Error::new(ErrorKind::Transport, text).caused_by(error)

@@ -37,7 +37,7 @@ impl Seen {
             name: "toolway.http.start",
             target: "toolway",
             { http.request.method = method },
-            "an HTTP request has come"
+            "an HTTP request arrived"
         );
         Some(Self { method, begun: Instant::now(), is_over: false })
     }
@@ -53,7 +53,7 @@ impl Seen {
                 http.response.status_code = response.status().as_u16(),
                 duration_ms = self.begun.elapsed().as_secs_f64() * 1000.0
             },
-            "an HTTP request is answered"
+            "an HTTP request was answered"
         );
     }
 }
@@ -65,7 +65,7 @@ impl Drop for Seen {
                 name: "toolway.http.exception",
                 target: "toolway",
                 { http.request.method = self.method },
-                "an HTTP request was given up"
+                "an HTTP request was dropped before it was answered"
             );
         }
     }

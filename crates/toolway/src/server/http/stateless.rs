@@ -44,7 +44,7 @@ pub(super) async fn post(
     }
     if method == Method::Listen && !takes_events(&arrival) {
         let error = RpcError::invalid_request(
-            "the Accept header must allow text/event-stream: changes are told on a stream",
+            "the Accept header must allow text/event-stream: changes are sent on a stream",
         );
         return failed(StatusCode::NOT_ACCEPTABLE, Some(&id), &error);
     }

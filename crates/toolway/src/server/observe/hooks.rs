@@ -191,11 +191,13 @@ impl Drop for Counted {
 impl HookTasks {
     fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let Ok(runtime) = Handle::try_current() else {
-            tracing::warn!("something has ended outside of a runtime, and its hooks were not run");
+            tracing::warn!(
+                "a call, a connection or a session ended outside of a tokio runtime, so its hooks were not run"
+            );
             return;
         };
         if *self.running.borrow() >= MAX_RUNNING {
-            tracing::error!("{MAX_RUNNING} hooks are running: another one was not run");
+            tracing::error!("a hook was not run: {MAX_RUNNING} hooks are running, which is the maximum");
             return;
         }
         self.running.send_modify(|running| *running += 1);

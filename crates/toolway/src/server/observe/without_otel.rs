@@ -14,6 +14,6 @@ impl Instruments {
 
     pub(crate) fn adopt(_: &Span, _: &Origin) {}
 
-    #[allow(clippy::unused_self, reason = "its twin needs itself")]
+    #[allow(clippy::unused_self, reason = "the function in `otel.rs` uses `self`")]
     pub(crate) fn ended(&self, _: &RequestStats, _: &'static str, _: Option<&str>, _: Option<&str>) {}
 }

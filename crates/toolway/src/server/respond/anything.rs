@@ -58,10 +58,10 @@ macro_rules! ranks {
 
 /// A type that can be serialized and has a schema.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` can be written as JSON, but nothing describes it",
+    message = "`{Self}` can be written as JSON, but has no schema",
     label = "derive `schemars::JsonSchema` too",
     note = "a type of another crate may need a feature of `schemars`: `chrono04`, `jiff02` or `uuid1`, for example",
-    note = "what needs no schema can be returned as a `serde_json::Value`"
+    note = "to return it without a schema, convert it to a `serde_json::Value`"
 )]
 pub trait Described: Serialize + JsonSchema {}
 

@@ -7,8 +7,8 @@ use toolway_protocol::types::{
 
 /// A type that converts to one block of content.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no block of content",
-    note = "text, `Text`, `Image`, `Audio`, `Embedded`, links and `Content` itself are"
+    message = "`{Self}` is not a block of content",
+    note = "a block is text, `Text`, `Image`, `Audio`, `Embedded`, a link or `Content`"
 )]
 pub trait IntoContent {
     /// Converts the value to a block.

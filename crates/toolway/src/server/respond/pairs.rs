@@ -74,5 +74,5 @@ fn blocks(content: Value) -> Result<Vec<Content>, PromptError> {
 }
 
 fn malformed() -> PromptError {
-    PromptError::new("the prompt returned something that is no list of messages")
+    PromptError::new("the prompt returned a value that is not a list of messages")
 }

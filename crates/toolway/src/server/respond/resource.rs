@@ -62,7 +62,8 @@ impl About {
             return Ok(());
         }
         let text = format!(
-            "the {what} is longer than {max} bytes, which is all that the server sends: read a part of it, or raise `max_message` on the server"
+            "the {what} is longer than {max} bytes, which is the limit of the server: read a part of it, or raise \
+             `max_message` on the server"
         );
         tracing::warn!(uri = self.uri, max_message = max, "{text}");
         Err(RpcError::internal(text).with_max_message(max).into())

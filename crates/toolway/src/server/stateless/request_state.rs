@@ -37,7 +37,7 @@ pub(crate) async fn asking(
     if let Some(responses) = input_responses {
         let Keyed(answers) = responses.decode::<Keyed<RawJson>>().map_err(|_| {
             RpcError::invalid_params(
-                "`params.inputResponses` must be an object of answers, by the keys of their questions",
+                "`params.inputResponses` must be an object that maps the keys of questions to answers",
             )
         })?;
         let answers: BTreeMap<_, _> = answers.into_iter().map(|(key, answer)| (key, Ok(answer))).collect();
@@ -61,9 +61,7 @@ async fn past(
     let bound = bound(server, request, principal, arguments.as_ref());
     let opened = server.inner.seal.open(&bound, state, now).map_err(|why| {
         RpcError::invalid_params(match why {
-            Unsealed::Foreign => {
-                "`params.requestState` is not one that was given to this call: call again without it"
-            }
+            Unsealed::Foreign => "`params.requestState` was not issued for this call: call again without it",
             Unsealed::Expired => "`params.requestState` has expired: call again without it",
         })
     })?;
@@ -83,8 +81,10 @@ async fn past(
                 ));
             }
             Err(error) => {
-                tracing::error!(%error, "the store does not answer");
-                return Err(busy("it cannot be found out now whether `params.requestState` was used before"));
+                tracing::error!(%error, "the store failed");
+                return Err(busy(
+                    "the server cannot check at the moment whether `params.requestState` was used before",
+                ));
             }
         }
     }
@@ -113,14 +113,14 @@ pub(crate) fn seal(
         static TOLD: Once = Once::new();
         TOLD.call_once(|| {
             tracing::warn!(
-                "this server asks over HTTP and has keys of its own: what a client brings back after a restart, or to another \
-                 machine, cannot be opened; give it `seal_keys` or set TOOLWAY_SEAL_KEYS"
+                "this server asks questions over HTTP with random seal keys: after a restart, or on another machine, \
+                 the states that clients send back cannot be decrypted; call `seal_keys` or set TOOLWAY_SEAL_KEYS"
             );
         });
     }
     let text = past.write();
     if !SealKeys::fits(text.len()) {
-        return Err(RpcError::internal("the call has to remember more than there is room for"));
+        return Err(RpcError::internal("the state of the call is too large to be sent to the client"));
     }
     // Decoded again, because the call has consumed the request. The cost does not matter, because few calls ask.
     let request =
@@ -151,7 +151,7 @@ const _: () = {
     }
     assert!(
         asking == 3,
-        "tools/call, prompts/get and resources/read ask: is there something to bind in another one?"
+        "only tools/call, prompts/get and resources/read ask: `bound` must cover any other method that asks"
     );
 };
 

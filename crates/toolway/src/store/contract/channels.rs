@@ -24,7 +24,7 @@ cases! { "channels":
 
 /// Returns the next message as text.
 async fn hear(subscription: &mut Box<dyn Subscription>) -> String {
-    let message = subscription.next().await.expect("so few messages that none is missed");
+    let message = subscription.next().await.expect("a subscriber must not miss any of so few messages");
     String::from_utf8_lossy(&message).into_owned()
 }
 
@@ -92,7 +92,7 @@ async fn who_waits_is_woken(trial: &Trial<'_>) {
     for number in 0..10 {
         let mut next = pin!(subscription.next());
         let is_pending = std::future::poll_fn(|cx| Poll::Ready(next.as_mut().poll(cx).is_pending())).await;
-        assert!(is_pending, "nothing was said yet");
+        assert!(is_pending, "`next` must wait until a message is published");
         trial.publish("channel", number.to_string()).await;
         assert_eq!(next.await, Some(Bytes::from(number.to_string())));
     }
@@ -149,9 +149,13 @@ async fn who_falls_behind_is_told_and_goes_on(trial: &Trial<'_>) {
                 }
             }
             Some(message) => {
-                let number: u64 = String::from_utf8_lossy(&message).parse().expect("a number");
+                let number: u64 =
+                    String::from_utf8_lossy(&message).parse().expect("a message must be a number");
                 let follows = if was_told { number > heard } else { number == heard + 1 };
-                assert!(follows, "{number} came after {heard}, and nothing was said of missing any");
+                assert!(
+                    follows,
+                    "{number} came after {heard}, but `next` did not return `None` for the missed messages"
+                );
                 (heard, was_told, has_heard) = (number, false, true);
             }
         }
@@ -178,6 +182,9 @@ async fn a_message_is_any_bytes(trial: &Trial<'_>) {
     let all: Bytes = (0..=255).rev().collect::<Vec<u8>>().into();
     for message in [Bytes::new(), all, Bytes::from_static(b"\r\n\0"), Bytes::from(vec![0xff; 1 << 16])] {
         trial.publish("channel", message.clone()).await;
-        assert!(subscription.next().await == Some(message), "it is not what was published");
+        assert!(
+            subscription.next().await == Some(message),
+            "`next` must return the bytes that were published"
+        );
     }
 }

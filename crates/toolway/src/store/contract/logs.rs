@@ -49,7 +49,7 @@ async fn numbers(trial: &Trial<'_>, log: &str) -> Vec<u64> {
 
 async fn append_for(trial: &Trial<'_>, log: &str, ttl: Duration) -> u64 {
     let entry = Entry { bytes: "entry".into(), keep: WhileThereIsRoom };
-    trial.store.append(&trial.name(log), entry, PLENTY, ttl).await.expect("append works")
+    trial.store.append(&trial.name(log), entry, PLENTY, ttl).await.expect("`append` must succeed")
 }
 
 async fn a_log_that_was_never_written_is_not_there(trial: &Trial<'_>) {
@@ -63,7 +63,7 @@ async fn entries_are_numbered_from_one(trial: &Trial<'_>) {
         assert_eq!(trial.append("log", format!("entry {number}"), keep, PLENTY).await, number);
         assert_eq!(trial.last("log").await, Some(number));
     }
-    assert_eq!(trial.append("other", "else", Always, PLENTY).await, 1, "each log counts its own");
+    assert_eq!(trial.append("other", "else", Always, PLENTY).await, 1, "each log must have its own numbers");
     let expected: Vec<_> = (1..=4).map(|number| (number, format!("entry {number}"))).collect();
     assert_eq!(texts(trial, "log").await, expected);
 }
@@ -78,10 +78,13 @@ async fn many_appends_at_once_leave_no_gap(trial: &Trial<'_>) {
                 let bytes = Bytes::from(format!("{task} {turn}"));
                 let keep = if turn % 2 == 0 { Always } else { WhileThereIsRoom };
                 let entry = Entry { bytes: bytes.clone(), keep };
-                written.push((store.append(&log, entry, PLENTY, LONG).await.expect("append works"), bytes));
+                written.push((
+                    store.append(&log, entry, PLENTY, LONG).await.expect("`append` must succeed"),
+                    bytes,
+                ));
                 tokio::task::yield_now().await;
             }
-            assert!(written.is_sorted(), "the numbers of one task grow: {written:?}");
+            assert!(written.is_sorted(), "the numbers of one task must increase: {written:?}");
             written
         });
     }
@@ -89,11 +92,7 @@ async fn many_appends_at_once_leave_no_gap(trial: &Trial<'_>) {
     written.sort();
     let numbers: Vec<_> = written.iter().map(|(number, _)| *number).collect();
     assert_eq!(numbers, (1..=100).collect::<Vec<_>>());
-    assert_eq!(
-        trial.read("log").await,
-        written,
-        "an entry stands under the number that its append gave back"
-    );
+    assert_eq!(trial.read("log").await, written, "an entry must have the number that its `append` returned");
 }
 
 async fn reading_gives_pages(trial: &Trial<'_>) {
@@ -129,7 +128,7 @@ async fn too_many_entries_drop_the_oldest(trial: &Trial<'_>) {
     for number in 1..=7_u64 {
         trial.append("log", number.to_string(), WhileThereIsRoom, room).await;
         let expected: Vec<_> = (number.saturating_sub(2).max(1)..=number).collect();
-        assert_eq!(numbers(trial, "log").await, expected, "after {number} appends there is room for 3");
+        assert_eq!(numbers(trial, "log").await, expected, "after {number} appends, with room for 3");
     }
 }
 
@@ -146,7 +145,7 @@ async fn too_many_bytes_drop_the_oldest(trial: &Trial<'_>) {
     ];
     for (bytes, expected) in rows {
         trial.append("log", bytes, WhileThereIsRoom, room).await;
-        assert_eq!(numbers(trial, "log").await, expected, "after {bytes:?} there is room for 10 bytes");
+        assert_eq!(numbers(trial, "log").await, expected, "after {bytes:?}, with room for 10 bytes");
     }
 }
 
@@ -217,7 +216,11 @@ async fn a_log_lives_as_long_as_its_last_append_says(trial: &Trial<'_>) {
     append_for(trial, "shorter", LONG).await;
     append_for(trial, "shorter", MOMENT).await;
     trial.wait().await;
-    assert_eq!(numbers(trial, "longer").await, [1, 2], "the whole log lives on, not the last entry alone");
+    assert_eq!(
+        numbers(trial, "longer").await,
+        [1, 2],
+        "`append` must extend the lifetime of the whole log, not only of the last entry"
+    );
     assert_eq!(append_for(trial, "longer", LONG).await, 3);
     assert_eq!(trial.last("shorter").await, None);
     assert_eq!(trial.read("shorter").await, []);
@@ -228,11 +231,11 @@ async fn an_expired_log_was_never_there(trial: &Trial<'_>) {
         append_for(trial, log, MOMENT).await;
         append_for(trial, log, MOMENT).await;
     }
-    assert_eq!(trial.last("read").await, Some(2), "it is there before it expires");
+    assert_eq!(trial.last("read").await, Some(2), "a log must exist until it expires");
     trial.wait().await;
     assert_eq!(trial.read("read").await, []);
     assert_eq!(trial.last("read").await, None);
-    assert_eq!(append_for(trial, "append", LONG).await, 1, "a new log begins");
+    assert_eq!(append_for(trial, "append", LONG).await, 1, "`append` to an expired log must begin a new log");
     assert_eq!(numbers(trial, "append").await, [1]);
     assert!(!trial.forget("forget").await);
 }
@@ -251,16 +254,17 @@ async fn a_log_can_be_prolonged(trial: &Trial<'_>) {
     append_for(trial, "longer", MOMENT).await;
     append_for(trial, "shorter", LONG).await;
     append_for(trial, "gone", MOMENT).await;
-    let prolong =
-        async |log: &str, ttl| trial.store.prolong(&trial.name(log), ttl).await.expect("prolong works");
+    let prolong = async |log: &str, ttl| {
+        trial.store.prolong(&trial.name(log), ttl).await.expect("`prolong` must succeed")
+    };
     assert!(prolong("longer", LONG).await);
     assert!(prolong("shorter", MOMENT).await);
     assert!(!prolong("never", LONG).await);
     trial.wait().await;
     assert_eq!(numbers(trial, "longer").await, [1]);
     assert!(numbers(trial, "shorter").await.is_empty());
-    assert!(!prolong("gone", LONG).await, "prolonging does not bring it back");
-    assert_eq!(trial.last("never").await, None, "prolonging puts nothing there");
+    assert!(!prolong("gone", LONG).await, "`prolong` must not restore an expired log");
+    assert_eq!(trial.last("never").await, None, "`prolong` must not create a log");
 }
 
 async fn a_forgotten_log_begins_again(trial: &Trial<'_>) {
@@ -271,7 +275,7 @@ async fn a_forgotten_log_begins_again(trial: &Trial<'_>) {
     }
     assert!(trial.forget("log").await);
     assert_eq!((trial.read("log").await, trial.last("log").await), (Vec::new(), None));
-    assert!(!trial.forget("log").await, "it was there only once");
+    assert!(!trial.forget("log").await, "a second `forget` must find no log");
     // Entries of the deleted log take no room in the new one.
     let room = Room { entries: 2, bytes: 6 };
     assert_eq!(trial.append("log", "new", WhileThereIsRoom, room).await, 1);
@@ -287,18 +291,22 @@ async fn an_entry_is_any_bytes(trial: &Trial<'_>) {
         trial.append("log", entry.clone(), keep, PLENTY).await;
     }
     let read: Vec<_> = trial.read("log").await.into_iter().map(|(_, bytes)| bytes).collect();
-    assert!(read == entries, "they are not what was appended");
+    assert!(read == entries, "`read` must return the bytes that were appended");
 }
 
 async fn the_name_of_a_log_is_any_text(trial: &Trial<'_>) {
     let mut logs: Vec<_> = ODD_NAMES.map(str::to_owned).into();
     logs.push("long ".repeat(1000));
     for log in &logs {
-        assert_eq!(trial.append(log, log.clone(), Always, PLENTY).await, 1, "{log:?} is another log");
+        assert_eq!(
+            trial.append(log, log.clone(), Always, PLENTY).await,
+            1,
+            "{log:?} must differ from the logs before it"
+        );
     }
     for log in &logs {
         assert_eq!(trial.read(log).await, [(1, Bytes::from(log.clone()))]);
-        assert!(trial.forget(log).await, "{log:?} was there");
+        assert!(trial.forget(log).await, "{log:?} must exist");
     }
 }
 
@@ -309,22 +317,30 @@ async fn a_key_a_log_and_a_channel_of_one_name_are_three_things(trial: &Trial<'_
     let mut subscription = trial.subscribe("name").await;
     assert_eq!(trial.get("name").await.as_deref(), Some(&b"value"[..]));
     assert!(trial.delete("name").await);
-    assert_eq!(trial.last("name").await, Some(1), "deleting the value has left the log");
+    assert_eq!(trial.last("name").await, Some(1), "deleting the value must not delete the log");
     trial.put("name", "value", LONG).await;
     assert!(trial.forget("name").await);
-    assert!(trial.get("name").await.is_some(), "forgetting the log has left the value");
+    assert!(trial.get("name").await.is_some(), "forgetting the log must not delete the value");
     trial.publish("name", "message").await;
-    assert_eq!(subscription.next().await.as_deref(), Some(&b"message"[..]), "nothing else was said");
+    assert_eq!(
+        subscription.next().await.as_deref(),
+        Some(&b"message"[..]),
+        "a channel must carry only published messages"
+    );
 }
 
 async fn a_log_may_live_for_no_time_or_for_ever(trial: &Trial<'_>) {
     append_for(trial, "gone", LONG).await;
-    assert_eq!(append_for(trial, "gone", Duration::ZERO).await, 2, "it was there when this was appended");
-    assert_eq!(trial.last("gone").await, None, "it lives for no time");
+    assert_eq!(
+        append_for(trial, "gone", Duration::ZERO).await,
+        2,
+        "`append` must count the entries before it"
+    );
+    assert_eq!(trial.last("gone").await, None, "a log with a lifetime of zero must be gone at once");
     append_for(trial, "kept", Duration::MAX).await;
     assert_eq!(append_for(trial, "kept", Duration::MAX).await, 2);
     trial.wait().await;
-    assert_eq!(trial.last("kept").await, Some(2), "it lives for ever");
+    assert_eq!(trial.last("kept").await, Some(2), "a log with the longest lifetime must not expire");
 }
 
 async fn a_dropped_append_leaves_no_gap(trial: &Trial<'_>) {

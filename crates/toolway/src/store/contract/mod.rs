@@ -55,7 +55,7 @@ use crate::store::backend::Store;
 /// use bytes::Bytes;
 /// use std::time::Duration;
 ///
-/// /// Keeps what it should forget.
+/// /// Keeps values that it should delete.
 /// struct Hoarder(Memory);
 ///
 /// impl Store for Hoarder {
@@ -100,7 +100,7 @@ pub async fn check<S: Store>(make: impl AsyncFn() -> S, wait: impl AsyncFn(Durat
         let problem = match tokio::time::timeout(A_CASE, catch(|| case(&trial))).await {
             Ok(Ok(())) => continue,
             Ok(Err(panic)) => panic.to_string(),
-            Err(_) => "waits for something that does not come".to_owned(),
+            Err(_) => "did not end in time: it waits for something that never happens".to_owned(),
         };
         // Writing to a string cannot fail.
         let _ = write!(broken, "\n  {name}: {problem}");

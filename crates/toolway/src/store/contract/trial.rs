@@ -29,19 +29,19 @@ impl Trial<'_> {
     }
 
     pub(super) async fn put(&self, key: &str, value: impl Into<Bytes>, ttl: Duration) {
-        self.store.put(&self.name(key), value.into(), ttl).await.expect("put works");
+        self.store.put(&self.name(key), value.into(), ttl).await.expect("`put` must succeed");
     }
 
     pub(super) async fn get(&self, key: &str) -> Option<Bytes> {
-        self.store.get(&self.name(key)).await.expect("get works")
+        self.store.get(&self.name(key)).await.expect("`get` must succeed")
     }
 
     pub(super) async fn renew(&self, key: &str, ttl: Duration) -> Option<Bytes> {
-        self.store.renew(&self.name(key), ttl).await.expect("renew works")
+        self.store.renew(&self.name(key), ttl).await.expect("`renew` must succeed")
     }
 
     pub(super) async fn delete(&self, key: &str) -> bool {
-        self.store.delete(&self.name(key)).await.expect("delete works")
+        self.store.delete(&self.name(key)).await.expect("`delete` must succeed")
     }
 
     pub(super) async fn swap(&self, key: &str, expected: Option<&'static str>, value: &'static str) -> bool {
@@ -49,12 +49,12 @@ impl Trial<'_> {
     }
 
     pub(super) async fn swap_for(&self, key: &str, old: Option<Bytes>, new: Bytes, ttl: Duration) -> bool {
-        self.store.swap(&self.name(key), old, new, ttl).await.expect("swap works")
+        self.store.swap(&self.name(key), old, new, ttl).await.expect("`swap` must succeed")
     }
 
     pub(super) async fn append(&self, log: &str, bytes: impl Into<Bytes>, keep: Keep, room: Room) -> u64 {
         let entry = Entry { bytes: bytes.into(), keep };
-        self.store.append(&self.name(log), entry, room, LONG).await.expect("append works")
+        self.store.append(&self.name(log), entry, room, LONG).await.expect("`append` must succeed")
     }
 
     /// Returns all entries of a log.
@@ -63,23 +63,23 @@ impl Trial<'_> {
     }
 
     pub(super) async fn page(&self, log: &str, after: u64, max: usize) -> Vec<(u64, Bytes)> {
-        self.store.read(&self.name(log), after, max).await.expect("read works")
+        self.store.read(&self.name(log), after, max).await.expect("`read` must succeed")
     }
 
     pub(super) async fn last(&self, log: &str) -> Option<u64> {
-        self.store.last(&self.name(log)).await.expect("last works")
+        self.store.last(&self.name(log)).await.expect("`last` must succeed")
     }
 
     pub(super) async fn forget(&self, log: &str) -> bool {
-        self.store.forget(&self.name(log)).await.expect("forget works")
+        self.store.forget(&self.name(log)).await.expect("`forget` must succeed")
     }
 
     pub(super) async fn publish(&self, channel: &str, message: impl Into<Bytes>) {
-        self.store.publish(&self.name(channel), message.into()).await.expect("publish works");
+        self.store.publish(&self.name(channel), message.into()).await.expect("`publish` must succeed");
     }
 
     pub(super) async fn subscribe(&self, channel: &str) -> Box<dyn Subscription> {
-        self.store.subscribe(&self.name(channel)).await.expect("subscribe works")
+        self.store.subscribe(&self.name(channel)).await.expect("`subscribe` must succeed")
     }
 }
 

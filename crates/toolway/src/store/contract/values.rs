@@ -34,7 +34,7 @@ async fn a_key_that_was_never_put_has_no_value(trial: &Trial<'_>) {
     assert_eq!(trial.get("key").await, None);
     assert_eq!(trial.renew("key", LONG).await, None);
     assert!(!trial.delete("key").await);
-    assert_eq!(trial.get("key").await, None, "renew and delete put nothing there");
+    assert_eq!(trial.get("key").await, None, "`renew` and `delete` must not create a value");
 }
 
 async fn put_keeps_a_value_and_replaces_it(trial: &Trial<'_>) {
@@ -43,7 +43,7 @@ async fn put_keeps_a_value_and_replaces_it(trial: &Trial<'_>) {
     assert_eq!(trial.get("key").await.as_deref(), Some(&b"one"[..]));
     trial.put("key", "two", LONG).await;
     assert_eq!(trial.get("key").await.as_deref(), Some(&b"two"[..]));
-    assert_eq!(trial.get("key").await.as_deref(), Some(&b"two"[..]), "getting takes nothing away");
+    assert_eq!(trial.get("key").await.as_deref(), Some(&b"two"[..]), "`get` must not remove the value");
     assert_eq!(trial.get("other").await.as_deref(), Some(&b"else"[..]));
 }
 
@@ -53,19 +53,19 @@ async fn put_replaces_how_long_a_value_lives(trial: &Trial<'_>) {
     trial.put("shorter", "value", LONG).await;
     trial.put("shorter", "value", MOMENT).await;
     trial.wait().await;
-    assert!(trial.get("longer").await.is_some(), "the life that was put last is the longer one");
-    assert_eq!(trial.get("shorter").await, None, "the life that was put last is the shorter one");
+    assert!(trial.get("longer").await.is_some(), "the last `put` must extend the lifetime");
+    assert_eq!(trial.get("shorter").await, None, "the last `put` must shorten the lifetime");
 }
 
 async fn an_expired_value_was_never_there(trial: &Trial<'_>) {
     for key in ["get", "renew", "delete"] {
         trial.put(key, "value", MOMENT).await;
     }
-    assert!(trial.get("get").await.is_some(), "it is there before it expires");
+    assert!(trial.get("get").await.is_some(), "a value must exist until it expires");
     trial.wait().await;
     assert_eq!(trial.get("get").await, None);
     assert_eq!(trial.renew("renew", LONG).await, None);
-    assert_eq!(trial.get("renew").await, None, "renewing does not bring it back");
+    assert_eq!(trial.get("renew").await, None, "`renew` must not restore an expired value");
     assert!(!trial.delete("delete").await);
 }
 
@@ -100,16 +100,16 @@ async fn a_swap_that_expects_nothing_wants_nothing_there(trial: &Trial<'_>) {
 }
 
 async fn a_swap_that_expects_a_value_wants_that_value(trial: &Trial<'_>) {
-    assert!(!trial.swap("key", Some("one"), "two").await, "nothing is there");
+    assert!(!trial.swap("key", Some("one"), "two").await, "`swap` must fail: the key has no value");
     assert_eq!(trial.get("key").await, None);
     trial.put("key", "one", LONG).await;
     for wrong in ["", "on", "onee", "ONE"] {
-        assert!(!trial.swap("key", Some(wrong), "two").await, "{wrong:?} is not there");
+        assert!(!trial.swap("key", Some(wrong), "two").await, "`swap` must fail: the value is not {wrong:?}");
     }
     assert_eq!(trial.get("key").await.as_deref(), Some(&b"one"[..]));
     assert!(trial.swap("key", Some("one"), "two").await);
     assert_eq!(trial.get("key").await.as_deref(), Some(&b"two"[..]));
-    assert!(trial.swap("key", Some("two"), "two").await, "what is there may be put there again");
+    assert!(trial.swap("key", Some("two"), "two").await, "`swap` must accept the same value again");
 }
 
 async fn a_swap_takes_what_has_expired_for_nothing(trial: &Trial<'_>) {
@@ -132,8 +132,8 @@ async fn a_swap_gives_a_new_life_only_when_it_succeeds(trial: &Trial<'_>) {
     assert!(trial.swap_for("shortens", Some("old".into()), "new".into(), MOMENT).await);
     trial.wait().await;
     assert_eq!(trial.get("succeeds").await.as_deref(), Some(&b"new"[..]));
-    assert_eq!(trial.get("fails").await, None, "a swap that failed has renewed the value");
-    assert_eq!(trial.get("shortens").await, None, "a swap that succeeded has left the old life");
+    assert_eq!(trial.get("fails").await, None, "a `swap` that fails must not renew the value");
+    assert_eq!(trial.get("shortens").await, None, "a `swap` that succeeds must replace the lifetime");
 }
 
 async fn of_many_swaps_at_once_one_wins(trial: &Trial<'_>) {
@@ -147,11 +147,15 @@ async fn of_many_swaps_at_once_one_wins(trial: &Trial<'_>) {
             tasks.spawn(async move {
                 let value = Bytes::from(format!("winner {number}"));
                 let won = store.swap(&key, expected.map(Bytes::from), value.clone(), LONG).await;
-                won.expect("swap works").then_some(value)
+                won.expect("`swap` must succeed").then_some(value)
             });
         }
         let winners: Vec<_> = tasks.join_all().await.into_iter().flatten().collect();
-        assert_eq!(winners.len(), 1, "of 50 that expect {expected:?} these won: {winners:?}");
+        assert_eq!(
+            winners.len(),
+            1,
+            "of 50 swaps that expect {expected:?}, one must succeed, but these did: {winners:?}"
+        );
         assert_eq!(trial.get("key").await.as_ref(), winners.first());
     }
 }
@@ -164,10 +168,10 @@ async fn swaps_count_without_losing_any(trial: &Trial<'_>) {
         tasks.spawn(async move {
             let mut done = 0;
             while done < 10 {
-                let old = store.get(&key).await.expect("get works").expect("it was put");
+                let old = store.get(&key).await.expect("`get` must succeed").expect("the value must exist");
                 let count: u32 = std::str::from_utf8(&old).expect("a number").parse().expect("a number");
                 let new = Bytes::from((count + 1).to_string());
-                if store.swap(&key, Some(old), new, LONG).await.expect("swap works") {
+                if store.swap(&key, Some(old), new, LONG).await.expect("`swap` must succeed") {
                     done += 1;
                 }
                 tokio::task::yield_now().await;
@@ -183,7 +187,7 @@ async fn a_deleted_value_is_gone(trial: &Trial<'_>) {
     trial.put("other", "else", LONG).await;
     assert!(trial.delete("key").await);
     assert_eq!(trial.get("key").await, None);
-    assert!(!trial.delete("key").await, "it was there only once");
+    assert!(!trial.delete("key").await, "a second `delete` must find no value");
     assert!(trial.get("other").await.is_some());
     assert!(trial.swap("key", None, "again").await);
 }
@@ -198,11 +202,11 @@ async fn a_value_is_any_bytes(trial: &Trial<'_>) {
 }
 
 async fn an_empty_value_is_a_value(trial: &Trial<'_>) {
-    assert!(!trial.swap("key", Some(""), "value").await, "nothing is not an empty value");
+    assert!(!trial.swap("key", Some(""), "value").await, "a missing value must differ from an empty value");
     trial.put("key", "", LONG).await;
     assert_eq!(trial.get("key").await, Some(Bytes::new()));
     assert_eq!(trial.renew("key", LONG).await, Some(Bytes::new()));
-    assert!(!trial.swap("key", None, "value").await, "an empty value is not nothing");
+    assert!(!trial.swap("key", None, "value").await, "an empty value must differ from a missing value");
     assert!(trial.swap("key", Some(""), "").await);
     assert!(trial.delete("key").await);
 }
@@ -210,7 +214,10 @@ async fn an_empty_value_is_a_value(trial: &Trial<'_>) {
 async fn a_value_may_be_a_mebibyte(trial: &Trial<'_>) {
     let large: Bytes = (0..1 << 20).map(|place: u32| place.to_le_bytes()[place as usize % 3]).collect();
     trial.put("key", large.clone(), LONG).await;
-    assert!(trial.get("key").await.is_some_and(|value| value == large), "it is not what was put");
+    assert!(
+        trial.get("key").await.is_some_and(|value| value == large),
+        "`get` must return the bytes that were put"
+    );
     assert!(trial.swap_for("key", Some(large), "small".into(), LONG).await);
 }
 
@@ -218,26 +225,26 @@ async fn a_key_is_any_text(trial: &Trial<'_>) {
     let mut keys: Vec<_> = ODD_NAMES.map(str::to_owned).into();
     keys.extend(["long ".repeat(1000), "long ".repeat(999) + "Long "]);
     for (number, key) in keys.iter().enumerate() {
-        assert_eq!(trial.get(key).await, None, "{key:?} is another key");
+        assert_eq!(trial.get(key).await, None, "{key:?} must differ from the keys before it");
         trial.put(key, number.to_string(), LONG).await;
     }
     for (number, key) in keys.iter().enumerate() {
         assert_eq!(trial.get(key).await, Some(number.to_string().into()), "{key:?}");
-        assert!(trial.delete(key).await, "{key:?} was there");
+        assert!(trial.delete(key).await, "{key:?} must have a value to delete");
     }
 }
 
 async fn a_life_may_be_nothing_or_for_ever(trial: &Trial<'_>) {
     trial.put("gone", "value", LONG).await;
     trial.put("gone", "value", Duration::ZERO).await;
-    assert_eq!(trial.get("gone").await, None, "it lives for no time");
+    assert_eq!(trial.get("gone").await, None, "a value with a lifetime of zero must be gone at once");
     // Below the resolution of some clocks: the value may exist or not, but this is not an error.
     trial.put("gone", "value", Duration::from_nanos(1)).await;
     trial.put("kept", "value", Duration::MAX).await;
     assert!(trial.renew("kept", Duration::MAX).await.is_some());
     trial.wait().await;
     assert_eq!(trial.get("gone").await, None);
-    assert!(trial.get("kept").await.is_some(), "it lives for ever");
+    assert!(trial.get("kept").await.is_some(), "a value with the longest lifetime must not expire");
 }
 
 async fn a_dropped_call_changes_a_value_wholly_or_not_at_all(trial: &Trial<'_>) {

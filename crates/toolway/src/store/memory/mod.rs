@@ -35,7 +35,7 @@ use crate::store::backend::{Entry, Room, Store, Subscription};
 /// let store = Memory::new();
 /// store.put("key", "value".into(), Duration::from_secs(60)).await?;
 /// assert_eq!(store.get("key").await?.as_deref(), Some(&b"value"[..]));
-/// // What is held, for people: expired things count until they are put away.
+/// // `Debug` prints how much is stored. Expired entries count until they are removed.
 /// assert_eq!(format!("{store:?}"), "Memory { values: 1, logs: 0, channels: 0 }");
 /// # Ok(())
 /// # }

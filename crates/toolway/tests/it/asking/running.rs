@@ -69,7 +69,7 @@ async fn a_handler_that_never_returns_is_stopped() {
         talk.send_json(call(1, tool)).await;
         let reply = talk.receive().await;
         assert_eq!(reply["result"]["isError"], true, "{reply}");
-        assert_eq!(text(&reply), format!("this took longer than {limit}, and was stopped"));
+        assert_eq!(text(&reply), format!("the call took longer than {limit} and was stopped"));
         assert_eq!(format!("{:?}", from.elapsed()), limit);
     }
     let read = json!({"uri": "stuck://here"});
@@ -77,7 +77,7 @@ async fn a_handler_that_never_returns_is_stopped() {
     assert_eq!(talk.receive().await["error"]["code"], -32603);
     for door in Door::both(&server) {
         let reply = door.say(&request("tools/call", json!({"name": "brief"}))).await;
-        assert_eq!(text(&reply), "this took longer than 1s, and was stopped");
+        assert_eq!(text(&reply), "the call took longer than 1s and was stopped");
     }
 }
 

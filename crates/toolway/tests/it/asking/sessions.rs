@@ -213,7 +213,7 @@ async fn a_client_that_takes_no_stream_hears_why_it_cannot_be_asked() {
     let (status, reply) = whole(raw.service.handle(request).await).await;
     assert_eq!(status, StatusCode::OK, "{reply}");
     assert_eq!(reply["result"]["isError"], true);
-    assert!(text(&reply).contains("it takes no stream"), "{reply}");
+    assert!(text(&reply).contains("it does not accept a stream"), "{reply}");
 }
 
 #[tokio::test]

@@ -185,7 +185,7 @@ async fn the_first_call_that_comes_without_a_value_says_who_must_give_it() {
     assert_eq!(log.with(&["Principal"]), Vec::<String>::new());
     for _ in 0..3 {
         let answer = server.handle_json(call("whoami"), Extensions::new()).await.unwrap();
-        assert!(answer.contains("only for callers who have said who they are"), "{answer}");
+        assert!(answer.contains("only for authenticated callers"), "{answer}");
     }
     let said = log.with(&["Principal", "handle_json", "on_connect"]);
     assert_eq!(said.len(), 1, "{said:?}");

@@ -46,7 +46,10 @@ fn a_hidden_error_is_on_stderr_where_no_log_is_installed() {
     for (words, begin) in [(&[][..], "toolway: "), (&["--log"], "log: ")] {
         let (told, errors) = call(words);
         let (told, reference) = told.rsplit_once(' ').unwrap();
-        assert_eq!(told, "the tool `breaks` failed; its operator finds the cause under reference");
+        assert_eq!(
+            told,
+            "the tool `breaks` failed; the server's operator can find the cause under reference"
+        );
         // In one place, and once.
         let lines: Vec<_> = errors.lines().filter(|line| line.contains(reference)).collect();
         let [line] = lines[..] else { panic!("{errors}") };

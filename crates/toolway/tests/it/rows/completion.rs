@@ -131,8 +131,8 @@ async fn row_084_only_prompts_and_templates_are_completed() {
     let write = prompts![write].remove(0).completer("author", named());
     let error = Server::new("wrong", "1.0.0").resource(front).prompt(write).build().unwrap_err().to_string();
     for part in [
-        "resource `docs://front`: `kind` is completed, but the URI has no such variable",
-        "prompt `write`: `author` is completed, but it is no argument",
+        "resource `docs://front`: `kind` has a completion, but the URI has no such variable",
+        "prompt `write`: `author` has a completion, but it is not an argument",
     ] {
         assert!(error.contains(part), "{part:?} in {error}");
     }

@@ -245,8 +245,9 @@ async fn row_227_after_the_report_a_tool_says_in_general_words_that_it_failed_an
         let result = client.call("breaks", json!({"text": "x"})).await.unwrap();
         let reference = taken(&reports)[0].reference().to_owned();
         assert!(result.is_error());
-        let expected =
-            format!("the tool `breaks` failed; its operator finds the cause under reference {reference}");
+        let expected = format!(
+            "the tool `breaks` failed; the server's operator can find the cause under reference {reference}"
+        );
         assert_eq!(result.first_text(), Some(&*expected));
         let error = client.read_resource("app://breaks").await.unwrap_err();
         assert_eq!(error.code(), Some(Code::INTERNAL_ERROR));

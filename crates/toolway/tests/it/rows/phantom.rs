@@ -439,7 +439,9 @@ async fn row_171_a_prompt_may_answer_with_an_error_of_the_protocol() {
         let hidden = fails("hidden").await;
         assert_eq!(hidden.code.0, -32603);
         assert!(
-            hidden.message.starts_with("the prompt `failing` failed; its operator finds the cause"),
+            hidden
+                .message
+                .starts_with("the prompt `failing` failed; the server's operator can find the cause"),
             "{hidden:?}"
         );
         assert!(!hidden.message.contains("secret"));

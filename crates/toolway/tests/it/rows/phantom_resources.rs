@@ -390,7 +390,7 @@ async fn row_173_one_server_has_families_of_many_schemes() {
         ResourceEntry::define(ResourceTemplate::new("myapp:///studies/{other}", "twin"), || async { "" });
     let error =
         Server::new("twins", "1.0.0").resources(resources![study]).resource(twin).build().unwrap_err();
-    let expected = "the templates `myapp:///studies/{id}` and `myapp:///studies/{other}` take the same URIs";
+    let expected = "the templates `myapp:///studies/{id}` and `myapp:///studies/{other}` match the same URIs";
     assert!(error.to_string().contains(expected), "{error}");
 }
 
@@ -587,7 +587,7 @@ async fn row_180_a_cursor_is_good_only_where_it_was_given() {
         let refused = async |list: &str, cursor: &str| {
             let error = page(&client, list, Some(cursor)).await.unwrap_err();
             let rpc = error.rpc().unwrap();
-            let expected = (-32602, "`params.cursor` is not one that this server gave out");
+            let expected = (-32602, "`params.cursor` was not issued by this server");
             assert_eq!((rpc.code.0, &*rpc.message), expected, "{list} {cursor:?}");
         };
         // Invented cursors.

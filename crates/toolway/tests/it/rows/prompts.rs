@@ -331,7 +331,7 @@ async fn row_070_a_list_of_messages_is_sent_in_its_order() {
         }
         for prompt in ["json-wrong", "json-number"] {
             let error = refused(&client, prompt, &[]).await;
-            let text = "the prompt returned something that is no list of messages";
+            let text = "the prompt returned a value that is not a list of messages";
             assert_eq!(error, RpcError::internal(text));
         }
     })
@@ -651,8 +651,9 @@ async fn row_077_any_other_error_is_hidden() {
         for prompt in HIDDEN {
             let error = refused(&client, prompt, &[]).await;
             assert_eq!((error.code.0, &error.data), (-32603, &None));
-            let start =
-                format!("the prompt `{prompt}` failed; its operator finds the cause under reference ");
+            let start = format!(
+                "the prompt `{prompt}` failed; the server's operator can find the cause under reference "
+            );
             let reference = error.message.strip_prefix(&start).unwrap();
             assert!(
                 reference.len() == 16 && reference.bytes().all(|byte| byte.is_ascii_hexdigit()),

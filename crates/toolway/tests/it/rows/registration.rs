@@ -277,7 +277,7 @@ async fn row_004_every_kind_can_be_registered_by_hand() {
     for mistake in [
         "two tools have the name `subtract`",
         "two resources have the URI `own://licence`",
-        "the templates `own://users/{id}` and `own://users/{id}` take the same URIs",
+        "the templates `own://users/{id}` and `own://users/{id}` match the same URIs",
         "two prompts have the name `review`",
     ] {
         assert!(error.contains(mistake), "{mistake:?} in {error}");
@@ -376,7 +376,7 @@ async fn row_008_a_registered_template_beats_a_found_one_that_is_the_same() {
     }
     // Another template that matches the same URIs is a mistake, which the author must resolve.
     let error = new().discover_in(MARKED).resource(mine("marked://notes/{n}")).build().unwrap_err();
-    let expected = "the templates `marked://notes/{n}` and `marked://notes/{id}` take the same URIs";
+    let expected = "the templates `marked://notes/{n}` and `marked://notes/{id}` match the same URIs";
     assert!(error.to_string().contains(expected), "{error}");
 }
 

@@ -57,27 +57,27 @@ fn not_found(client: &Client) -> i64 {
 async fn row_038_a_uri_that_is_none_is_refused_when_the_server_is_built() {
     let builder = || Server::new("resources", "1.0.0");
     for (uri, complaint) in [
-        ("", "it begins with a scheme"),
-        ("index", "it begins with a scheme"),
-        ("/srv/index", "it begins with a scheme"),
-        ("://index", "it begins with a scheme"),
-        ("notes:", "it begins with a scheme"),
-        ("1notes://index", "it begins with a scheme"),
-        ("no_tes://index", "it begins with a scheme"),
+        ("", "it must begin with a scheme"),
+        ("index", "it must begin with a scheme"),
+        ("/srv/index", "it must begin with a scheme"),
+        ("://index", "it must begin with a scheme"),
+        ("notes:", "it must begin with a scheme"),
+        ("1notes://index", "it must begin with a scheme"),
+        ("no_tes://index", "it must begin with a scheme"),
         ("notes://my index", "it holds ' '; encode it with `%`"),
         ("notes://<index>", "it holds '<'; encode it with `%`"),
         ("notes://naïve", "it holds 'ï'; encode it with `%`"),
         ("notes://line\nbreak", "it holds '\\n'; encode it with `%`"),
-        ("notes://{id}", "it holds '{'; templates are `ResourceTemplate`s"),
+        ("notes://{id}", "it holds '{'; for a template use `ResourceTemplate`"),
         ("notes://100%", "a `%` needs two hexadecimal digits"),
         ("notes://%zz", "a `%` needs two hexadecimal digits"),
         ("notes://a#b#c", "the fragment holds a `#`"),
-        ("notes://a/[b]", "`[` and `]` stand around the IP address of a host only"),
-        ("notes://[::1", "`[` and `]` stand around the IP address of a host only"),
+        ("notes://a/[b]", "`[` and `]` are allowed only around the IP address of a host"),
+        ("notes://[::1", "`[` and `]` are allowed only around the IP address of a host"),
     ] {
         let error = builder().resource(plain(uri)).build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Misuse);
-        assert!(error.to_string().contains(&format!("{uri:?} is no URI: {complaint}")), "{error}");
+        assert!(error.to_string().contains(&format!("{uri:?} is not a URI: {complaint}")), "{error}");
     }
     let error = builder().resources([plain("a b:c"), plain("index")]).build().unwrap_err().to_string();
     assert!(error.contains("resource `a b:c`") && error.contains("resource `index`"), "both in {error}");
@@ -862,7 +862,9 @@ async fn row_057_any_other_error_is_hidden() {
         {
             let error = refused(&client, uri).await;
             assert_eq!((error.code.0, &error.data), (-32603, &None));
-            let start = format!("the resource `{uri}` failed; its operator finds the cause under reference ");
+            let start = format!(
+                "the resource `{uri}` failed; the server's operator can find the cause under reference "
+            );
             let reference = error.message.strip_prefix(&start).unwrap();
             assert!(
                 reference.len() == 16 && reference.bytes().all(|byte| byte.is_ascii_hexdigit()),

@@ -924,7 +924,7 @@ async fn row_248_a_resource_that_nobody_reads_is_not_found() {
     {
         let uri = entry.definition().uri().to_owned();
         let error = new().resource(entry).build().unwrap_err().to_string();
-        assert!(error.contains(&format!("resource `{uri}`: nobody reads it")), "{error}");
+        assert!(error.contains(&format!("resource `{uri}`: it has no handler")), "{error}");
     }
     // Listed by a handler, reading it is an error, never an empty answer.
     let server = new().list_resources(|| async { vec![metadata()] }).build().unwrap();
@@ -978,7 +978,7 @@ async fn row_249_a_template_may_be_metadata_too() {
     for (template, complaint) in [
         ("meta://users/{id", "meta://users/{id"),
         ("meta://users", "the template has no variables: make it a resource"),
-        ("users/{id}", "is no URI"),
+        ("users/{id}", "is not a URI"),
     ] {
         let entry = ResourceEntry::described_only(ResourceTemplate::new(template, "user"));
         let server = new().resource(entry).read_resource(|| async { None::<String> });

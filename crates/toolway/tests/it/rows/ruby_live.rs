@@ -91,8 +91,8 @@ async fn row_215_a_name_of_the_protocol_cannot_be_taken() {
         ("initialize", "`initialize` is a method of the protocol"),
         ("server/discover", "`server/discover` is a method of the protocol"),
         ("subscriptions/listen", "`subscriptions/listen` is a method of the protocol"),
-        ("rpc.echo", "a method cannot be called \"rpc.echo\""),
-        ("", "a method cannot be called \"\""),
+        ("rpc.echo", "a method cannot have the name \"rpc.echo\""),
+        ("", "a method cannot have the name \"\""),
     ] {
         let error = Server::new("ruby", "1.0.0").method(name, async || 1).build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Misuse);

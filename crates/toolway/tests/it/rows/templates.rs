@@ -103,7 +103,7 @@ async fn row_059_templates_have_a_list_of_their_own() {
     for (template, complaint) in [
         ("", "the template has no variables: make it a resource"),
         ("notes://index", "the template has no variables: make it a resource"),
-        ("{id}", "is no URI: it begins with a scheme"),
+        ("{id}", "is not a URI: it must begin with a scheme"),
         ("notes://{id", "`{` is never closed"),
         ("notes://id}", "`}` closes nothing"),
         ("notes://{}", "is no variable name"),
@@ -156,17 +156,17 @@ async fn row_061_a_name_that_fits_nothing_is_refused_when_the_server_is_built() 
     for (resources, complaint) in [
         (
             vec![family("notes://{id}").completer("name", completer())],
-            "resource `notes://{id}`: `name` is completed, but the URI has no such variable",
+            "resource `notes://{id}`: `name` has a completion, but the URI has no such variable",
         ),
         (
             resources![users].into_iter().map(|entry| entry.completer("id", completer())).collect(),
-            "resource `user://index`: `id` is completed, but the URI has no such variable",
+            "resource `user://index`: `id` has a completion, but the URI has no such variable",
         ),
         (vec![family("notes://{id}/{id}")], "the variable \"id\" comes twice"),
         (vec![family("notes://{id}{name}")], "where \"name\" begins cannot be told"),
         (
             vec![family("notes://{id}"), family("notes://{name}")],
-            "the templates `notes://{id}` and `notes://{name}` take the same URIs",
+            "the templates `notes://{id}` and `notes://{name}` match the same URIs",
         ),
         (vec![family("notes://{id}").named("")], "resource `notes://{id}`: it has no name"),
     ] {
@@ -481,7 +481,9 @@ async fn row_066_a_template_returns_and_fails_as_a_resource_does() {
         for uri in ["failing://hidden", "failing://panic"] {
             let error = refused(&client, uri).await;
             assert_eq!(error.code.0, -32603);
-            let start = format!("the resource `{uri}` failed; its operator finds the cause under reference ");
+            let start = format!(
+                "the resource `{uri}` failed; the server's operator can find the cause under reference "
+            );
             assert!(error.message.starts_with(&start) && !error.message.contains("secret"), "{error}");
         }
     })

@@ -653,7 +653,8 @@ fn failing(policy: ErrorPolicy) -> Server {
 const FAILING: [&str; 3] = ["unexpected", "plain_error", "panics"];
 
 fn is_generic(text: &str, tool: &str) -> bool {
-    let start = format!("the tool `{tool}` failed; its operator finds the cause under reference ");
+    let start =
+        format!("the tool `{tool}` failed; the server's operator can find the cause under reference ");
     text.strip_prefix(&start)
         .is_some_and(|reference| reference.len() == 16 && reference.bytes().all(|b| b.is_ascii_hexdigit()))
 }

@@ -458,5 +458,9 @@ async fn row_233_the_revision_of_the_handshake_can_be_pinned() {
     let mistake = |pin: &str| server().protocol(pin.to_owned()).build().unwrap_err().to_string();
     assert!(mistake("soon").contains(r#"`protocol`: unknown protocol version "soon", known are 2024-11-05"#));
     let stateless = mistake("2026-07-28");
-    assert!(stateless.contains("2026-07-28 has none: to serve only that one call `.eras([Era::Stateless])`"));
+    assert!(
+        stateless.contains(
+            "2026-07-28 has no handshake: to serve only 2026-07-28, call `.eras([Era::Stateless])`"
+        )
+    );
 }

@@ -91,13 +91,13 @@ pub(crate) fn mistakes(form: &FormSchema) -> Vec<String> {
     let mut names = BTreeSet::new();
     for (name, field) in &form.properties.0 {
         if !names.insert(name.as_str()) {
-            told.push(format!("field `{name}` comes twice"));
+            told.push(format!("field `{name}` occurs twice"));
         }
         told.extend(field_mistakes(field).into_iter().map(|mistake| format!("field `{name}`: {mistake}")));
         told.extend(default_mistake(name, field));
     }
     let required = form.required.iter().flatten().filter(|name| !names.contains(name.as_str()));
-    told.extend(required.map(|name| format!("field `{name}` is required, and there is none")));
+    told.extend(required.map(|name| format!("field `{name}` is required, but the form has no such field")));
     told
 }
 
@@ -120,7 +120,7 @@ fn field_mistakes(field: &Field) -> Vec<String> {
         told.push("`minimum` is more than `maximum`".to_owned());
     }
     if let Some(format) = field.format.as_deref().filter(|format| !FORMATS.contains(format)) {
-        told.push(format!("`{format}` is no format of a form: {}", FORMATS.join(", ")));
+        told.push(format!("`{format}` is not a format of a form field, known are {}", FORMATS.join(", ")));
     }
     let choices = match (&field.kind, &field.items) {
         (FieldKind::Array, None) => None,
@@ -130,17 +130,17 @@ fn field_mistakes(field: &Field) -> Vec<String> {
     let is_choice = field.kind == FieldKind::Array || choices.is_some();
     let choices = choices.unwrap_or_default();
     if is_choice && choices.is_empty() {
-        told.push("there is nothing to choose from".to_owned());
+        told.push("there are no choices".to_owned());
     }
     let mut seen = BTreeSet::new();
     told.extend(
         choices
             .iter()
             .filter(|choice| !seen.insert(**choice))
-            .map(|choice| format!("the choice `{choice}` comes twice")),
+            .map(|choice| format!("the choice `{choice}` occurs twice")),
     );
     if field.choice_names.as_ref().is_some_and(|names| names.len() != choices.len()) {
-        told.push("each choice needs a name, and there is not one each".to_owned());
+        told.push("each choice needs one name, but the numbers of choices and names differ".to_owned());
     }
     told
 }
@@ -175,12 +175,12 @@ fn strays(field: &Field) -> Vec<String> {
     }
     let kind = field.kind.as_str();
     let mut told: Vec<_> =
-        strays.iter().map(|key| format!("`{key}` says nothing about a field of type `{kind}`")).collect();
+        strays.iter().map(|key| format!("`{key}` does not apply to a field of type `{kind}`")).collect();
     if field.kind == String && has_choices {
-        told.extend(said(&text).iter().map(|key| format!("`{key}` says nothing beside choices")));
+        told.extend(said(&text).iter().map(|key| format!("`{key}` does not apply to a field with choices")));
     }
     if field.choices.is_some() && field.one_of.is_some() {
-        told.push("there are choices with titles and choices without".to_owned());
+        told.push("some choices have a title and others have none: use one kind of choices".to_owned());
     }
     told
 }

@@ -35,7 +35,7 @@ use crate::schema::{cut, shown_with_kind};
 /// assert_eq!(Size::Large.value(), "l");
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is nothing to choose from",
+    message = "`{Self}` cannot be a choice of a form",
     label = "not a choice",
     note = "derive `toolway::Form` for it; it must be an enum whose variants have no fields",
     note = "a list of texts is a `Vec<String>` with `#[form(choices = [\"a\", \"b\"])]`"

@@ -53,7 +53,7 @@ pub(crate) use crate::server::ask::form::check::check;
 ///
 /// For a form that is known only at run time, build a [`FormSchema`].
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no form",
+    message = "`{Self}` is not a form",
     label = "not a form",
     note = "derive `toolway::Form` for it; it must be a struct with named fields"
 )]

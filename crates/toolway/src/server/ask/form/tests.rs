@@ -19,7 +19,7 @@ fn form(json: &Value) -> FormSchema {
 fn content(json: Value) -> BTreeMap<String, Value> {
     match json {
         Value::Object(members) => members.into_iter().collect(),
-        other => panic!("{other} is no content"),
+        other => panic!("{other} is not content"),
     }
 }
 
@@ -210,21 +210,21 @@ fn mistakes_of_a_form_are_found() {
         mistakes(&broken),
         [
             "field `a`: `min_length` is more than `max_length`",
-            "field `a`: `colour` is no format of a form: email, uri, date, date-time",
+            "field `a`: `colour` is not a format of a form field, known are email, uri, date, date-time",
             "field `b`: `minimum` is more than `maximum`",
             "the default of field `b`: expected an integer, got the number 0.5",
             "field `c`: `min_items` is negative",
-            "field `c`: there is nothing to choose from",
-            "field `d`: the choice `x` comes twice",
-            "field `d`: each choice needs a name, and there is not one each",
+            "field `c`: there are no choices",
+            "field `d`: the choice `x` occurs twice",
+            "field `d`: each choice needs one name, but the numbers of choices and names differ",
             "the default of field `d`: expected one of \"x\", \"x\", got \"y\", did you mean \"x\"?",
-            "field `e`: `min_length` says nothing about a field of type `boolean`",
-            "field `f`: there is nothing to choose from",
-            "field `z` is required, and there is none",
+            "field `e`: `min_length` does not apply to a field of type `boolean`",
+            "field `f`: there are no choices",
+            "field `z` is required, but the form has no such field",
         ]
     );
     let twice = Fields(vec![("a".to_owned(), bool::field()), ("a".to_owned(), bool::field())]);
-    assert_eq!(mistakes(&FormSchema::new(twice)), ["field `a` comes twice"]);
+    assert_eq!(mistakes(&FormSchema::new(twice)), ["field `a` occurs twice"]);
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -126,7 +126,7 @@ impl Endpoint {
     ) -> Result<Box<Arrival>, Response<HttpBody>> {
         let open = self.open();
         if open.closing.is_cancelled() {
-            return Err(unavailable(None, &busy("the server is about to stop")));
+            return Err(unavailable(None, &busy("the server is shutting down")));
         }
         let extensions: Extensions = parts.extensions.remove().unwrap_or_default();
         let remote = parts.extensions.get::<Remote>().map(|Remote(address)| *address);
@@ -166,7 +166,7 @@ impl Endpoint {
             ));
         }
         if !guard::is_plain(headers) {
-            let text = "a body with a Content-Encoding is not taken";
+            let text = "a body with a Content-Encoding is not accepted";
             return Err(refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
         }
         if !guard::takes_json(&headers.get_all(ACCEPT)) {
@@ -181,7 +181,7 @@ impl Endpoint {
         }
         match tokio::time::timeout(limits.body_timeout, reading).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(refusal(StatusCode::REQUEST_TIMEOUT, "the body took too long to come")),
+            Err(_) => Err(refusal(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")),
         }
     }
 }

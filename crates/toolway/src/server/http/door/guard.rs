@@ -80,7 +80,8 @@ pub(crate) fn check(parts: &Parts, hosts: &Hosts, origins: &Origins) -> Result<(
 
 fn check_host(parts: &Parts, Hosts(allowed): &Hosts) -> Result<(), String> {
     let Allowed::LoopbackAnd(names) = allowed else { return Ok(()) };
-    let from_header = only(&parts.headers, HOST).map_err(|()| "the Host header must come once".to_owned())?;
+    let from_header =
+        only(&parts.headers, HOST).map_err(|()| "the Host header must occur once".to_owned())?;
     let wanted = match (from_header, parts.uri.authority()) {
         (Some(header), None) => header,
         (None, Some(authority)) => authority.as_str(),
@@ -89,7 +90,7 @@ fn check_host(parts: &Parts, Hosts(allowed): &Hosts) -> Result<(), String> {
         (None, None) => return Err("the Host header is missing".to_owned()),
     };
     let Some(authority) = host_and_port(wanted) else {
-        return Err("the Host header is not a host".to_owned());
+        return Err("the Host header is not a valid host".to_owned());
     };
     let host = authority.host().to_ascii_lowercase();
     let with_port = authority.as_str().to_ascii_lowercase();
@@ -102,7 +103,7 @@ fn check_host(parts: &Parts, Hosts(allowed): &Hosts) -> Result<(), String> {
 
 fn check_origin(headers: &HeaderMap, Origins(allowed): &Origins) -> Result<(), String> {
     let Allowed::LoopbackAnd(origins) = allowed else { return Ok(()) };
-    let origin = only(headers, ORIGIN).map_err(|()| "the Origin header must come once".to_owned())?;
+    let origin = only(headers, ORIGIN).map_err(|()| "the Origin header must occur once".to_owned())?;
     let Some(origin) = origin else { return Ok(()) };
     let origin = origin.to_ascii_lowercase();
     if origins.contains(&origin) {

@@ -73,7 +73,7 @@ pub(super) async fn alone(
             accepted()
         }
         Message::Response { .. } => {
-            let error = RpcError::invalid_request("this server has asked nothing");
+            let error = RpcError::invalid_request("the response does not belong to a request of this server");
             refused(StatusCode::BAD_REQUEST, &error)
         }
     }
@@ -98,7 +98,7 @@ pub(super) async fn changed(
         }
         live.refresh().await.map_err(no_store)?;
     }
-    Err(unavailable(Some(id), &busy("too many changes of this session come at once")))
+    Err(unavailable(Some(id), &busy("too many requests change this session at the same time")))
 }
 
 /// Answers a request of a session.
@@ -183,7 +183,7 @@ pub(super) async fn run(
     };
     match opening {
         Some(Opening::Answer(frame)) => return reply(StatusCode::OK, frame),
-        Some(Opening::Failed) => return unavailable(None, &busy("the reply cannot be kept now")),
+        Some(Opening::Failed) => return unavailable(None, &busy("the reply cannot be stored at the moment")),
         // The request was cancelled. A client that does not accept a stream gets an empty reply.
         None if !takes_events => return accepted(),
         Some(Opening::Stream) | None => {}
@@ -219,7 +219,7 @@ async fn drive(
     if let Err(error) = write(&live, work, said, first, &log, &mut decide).await {
         // The stream has no end that a client could reach by resuming, so it is removed.
         let _ = log.forget().await;
-        tracing::error!(%error, "the events of a request could not be written down");
+        tracing::error!(%error, "the events of a request could not be stored");
         if let Some(decide) = decide {
             let _ = decide.send(Opening::Failed);
         }
@@ -287,7 +287,7 @@ async fn write(
     log.end(&answer).await?;
     // Failing to remove old streams does not affect this stream.
     if let Err(error) = live.keep(log).await {
-        tracing::warn!(%error, "an old stream could not be forgotten");
+        tracing::warn!(%error, "an old stream could not be removed");
     }
     Ok(())
 }

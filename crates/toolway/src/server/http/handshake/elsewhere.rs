@@ -58,7 +58,9 @@ impl Elsewhere {
                 match live.store().get(&key(live, id)).await {
                     Ok(Some(frame)) if !frame.is_empty() => settle(live, &frame),
                     Ok(_) => {}
-                    Err(error) => tracing::warn!(%error, "an answer that came elsewhere could not be read"),
+                    Err(error) => {
+                        tracing::warn!(%error, "an answer that another server received could not be read");
+                    }
                 }
             }
             self.is_told = false;

@@ -146,7 +146,7 @@ pub(super) async fn post(
             let error = RpcError::invalid_request("this session is over: open the stream again");
             refused(StatusCode::NOT_FOUND, &error)
         }
-        Err(_) => unavailable(None, &busy("the client does not read what it is told")),
+        Err(_) => unavailable(None, &busy("the client does not read the messages that are sent to it")),
     }
 }
 

@@ -175,8 +175,7 @@ async fn get(visit: Visit<'_>) -> Reply {
     }
     if !has_session && !is_oldest {
         // A GET without a session only tests whether the server supports streams. The reply is 405.
-        return Err(visit
-            .not_allowed_because("a GET needs the Mcp-Session-Id header of the session that it is about"));
+        return Err(visit.not_allowed_because("a GET needs the Mcp-Session-Id header of its session"));
     }
     if !visit.takes_events() {
         let error = RpcError::invalid_request("the Accept header must allow text/event-stream");
@@ -217,7 +216,7 @@ fn feed(visit: &Visit<'_>, live: &Arc<Live>) -> Result<Feed, RpcError> {
 async fn resume(visit: &Visit<'_>, live: &Arc<Live>, last: &[u8]) -> Result<Reader, Response<HttpBody>> {
     let unknown = || {
         let error = RpcError::invalid_request(
-            "the Last-Event-ID header names no event that can be come back to; ask again without it",
+            "no stream can be resumed from the event in the Last-Event-ID header; send the request without this header",
         );
         refused(StatusCode::BAD_REQUEST, &error)
     };

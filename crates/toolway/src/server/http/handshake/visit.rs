@@ -142,7 +142,7 @@ impl Visit<'_> {
                 return Err(failed(StatusCode::BAD_REQUEST, request, &error));
             }
             (Some(_), Some(_)) => {
-                let error = RpcError::invalid_request("the Mcp-Session-Id header must come once");
+                let error = RpcError::invalid_request("the Mcp-Session-Id header must occur once");
                 return Err(failed(StatusCode::BAD_REQUEST, request, &error));
             }
         };
@@ -173,6 +173,6 @@ impl Visit<'_> {
 
 /// Creates the reply for a store that fails. The cause goes to the log; the client only learns that it can retry.
 pub(super) fn no_store(error: Error) -> Response<HttpBody> {
-    tracing::error!(%error, "the store does not answer");
-    unavailable(None, &busy("what is known about this session cannot be read now"))
+    tracing::error!(%error, "the store failed");
+    unavailable(None, &busy("the state of this session cannot be read at the moment"))
 }

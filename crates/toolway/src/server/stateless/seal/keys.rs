@@ -87,7 +87,7 @@ impl Key {
         // only here: states have random nonces.
         let tag = cipher
             .encrypt_inout_detached(&XNonce::default(), b"toolway/seal-key", (&mut [][..]).into())
-            .expect("nothing is not too long");
+            .expect("an empty text is not too long");
         let id = *tag.first_chunk().expect("a tag has 16 bytes");
         Self { cipher, id }
     }

@@ -96,7 +96,7 @@ impl SealKeys {
                 &associated(key.id, bound),
                 (&mut sealed[Self::HEAD..]).into(),
             )
-            .expect("nobody has a state of 256 GiB");
+            .expect("a state is shorter than 256 GiB");
         sealed.extend_from_slice(&tag);
         base64_simd::URL_SAFE_NO_PAD.encode_to_string(sealed)
     }
