@@ -68,7 +68,7 @@ impl<'a> Door<'a> {
 
 /// The era that a message belongs to.
 #[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "it lives for one call; a box would cost each stateless one")]
+#[expect(clippy::large_enum_variant, reason = "a claim lives for one call; a box would cost an allocation")]
 pub enum Claim {
     /// The stateless era. Requests have an envelope; notifications do not.
     Stateless(Option<Envelope>),
@@ -168,7 +168,9 @@ pub fn classify_in(only: Option<Era>, message: &Message, door: Door<'_>) -> Resu
             }
             Message::Request { params, .. } => Err(envelope::missing(params)),
             Message::Notification { .. } => Ok(Claim::Stateless(None)),
-            Message::Response { .. } => Err(RpcError::invalid_request("this server has asked nothing")),
+            Message::Response { .. } => {
+                Err(RpcError::invalid_request("the response does not belong to a request of this server"))
+            }
         },
     }
 }

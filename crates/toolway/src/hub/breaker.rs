@@ -117,7 +117,8 @@ impl Breaker {
     fn left_alone(&self, wait: Duration) -> Error {
         let Attempts { number, within } = self.limit;
         let message = format!(
-            "it was tried {number} times within {within:?} and is left alone for {wait:.1?}; `refresh` tries at once"
+            "it was tried {number} times within {within:?} and is not tried again for {wait:.1?}; `refresh` tries at \
+             once"
         );
         Error::new(ErrorKind::Transport, message)
     }
@@ -192,7 +193,7 @@ mod tests {
         let refused = breaker.begin().unwrap_err();
         assert!(!refused.is_unsent(), "nobody waits that long");
         assert!(
-            refused.to_string().starts_with("it was tried 5 times within 60s and is left alone for "),
+            refused.to_string().starts_with("it was tried 5 times within 60s and is not tried again for "),
             "{refused}"
         );
         advance(wait).await;

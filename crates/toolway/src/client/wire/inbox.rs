@@ -68,7 +68,7 @@ pub(crate) const MAX_ANSWERING: usize = 1088;
 const _: () = assert!(MAX_ANSWERING > MAX_PASSED, "each question has an answer");
 
 /// An answer to a request of the server.
-#[must_use = "the server waits for it"]
+#[must_use = "the server waits for this answer"]
 pub enum Answering {
     /// The answer is ready.
     Now(Bytes),

@@ -73,7 +73,7 @@ pub(super) async fn alone(
             accepted()
         }
         Message::Response { .. } => {
-            let error = RpcError::invalid_request("this server has asked nothing");
+            let error = RpcError::invalid_request("the response does not belong to a request of this server");
             refused(StatusCode::BAD_REQUEST, &error)
         }
     }
