@@ -23,7 +23,7 @@ use crate::ground::panic::catch;
 /// use toolway::client::{Answer, Elicitation};
 /// use toolway::types::{Elicit, ElicitForm, Field, FieldKind, Fields, FormSchema};
 ///
-/// /// Asks a person who is called Ada whatever the question.
+/// /// Answers as a user whose name is Ada.
 /// async fn ask(question: Elicitation) -> Answer {
 ///     let Some(form) = question.form() else { return Answer::decline() };
 ///     match form.properties.0.iter().any(|(name, _)| name == "name") {

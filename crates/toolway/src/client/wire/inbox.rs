@@ -24,7 +24,7 @@ use crate::ground::future::BoxFuture;
 /// async fn heed(inbox: &Inbox, message: Message) {
 ///     inbox.take(&message);
 ///     if let Some(answering) = inbox.answer(&message) {
-///         // Better in a task of its own, because a user may take minutes.
+///         // A real transport does this in a separate task, because a user may take minutes.
 ///         if let Some(frame) = answering.frame().await {
 ///             send(frame).await;
 ///         }
