@@ -25,8 +25,8 @@ async fn a_server_that_dies_takes_nothing_with_it_and_comes_back() {
         "  dice__crash: End the server in the middle of a call.",
         "  calc__add: Add numbers.",
         "once: 3 × 4 = 12",
-        "1: Unavailable: the tool `dice__crash` became unavailable during the call and may have done its work all the same; \
-         go on without it or look first",
+        "1: Unavailable: the tool `dice__crash` became unavailable during the call and may still have done its work; \
+         go on without it or check its effect first",
         "2: 5",
         "3: Unknown: no such tool: `calc__ad`, did you mean `calc__add`?",
         "again: 2 × 4 = 8",

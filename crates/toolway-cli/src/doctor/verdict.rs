@@ -47,7 +47,7 @@ fn of_url(error: &Error, address: &Address) -> (&'static str, Fault, &'static st
         ErrorKind::Transport if error.is_unsent() && address.is_encrypted() => (
             "tls",
             Fault::Unreachable,
-            if chain(error).contains("nothing answered within") {
+            if chain(error).contains("no connection was established within") {
                 "it takes connections and agrees upon no keys: if it does not encrypt, its URL begins with http://; else look at its \
                  log, or give it more time with --timeout SECONDS"
             } else {
@@ -102,7 +102,7 @@ fn of_command(error: &Error) -> (&'static str, Fault, &'static str) {
             Fault::CannotStart,
             "run the command by itself and see why it ends; variables that it needs are given with --env NAME=VALUE",
         ),
-        ErrorKind::Timeout if chain(error).contains("no message") => (
+        ErrorKind::Timeout if chain(error).contains("its output has") => (
             "era",
             Fault::Unreachable,
             "on stdout, a server writes messages and nothing else: what it has to say to people belongs on stderr",

@@ -103,10 +103,10 @@ impl Uri {
                 }
                 ' ' | '"' | '<' | '>' | '\\' | '^' | '`' | '|' => {
                     let code = u32::from(letter);
-                    return Err(format!("{letter:?} cannot stand in a URI, write `%{code:02X}`"));
+                    return Err(format!("{letter:?} is not allowed in a URI, write `%{code:02X}`"));
                 }
                 letter if letter.is_control() => {
-                    return Err("a control character cannot stand in a URI, remove it".to_owned());
+                    return Err("a control character is not allowed in a URI, remove it".to_owned());
                 }
                 _ => {}
             }
@@ -132,7 +132,7 @@ impl Uri {
             let (name, is_list) = without_modifier(variable)?;
             if !is_name(name) {
                 return Err(format!(
-                    "`{{{expression}}}`: {name:?} is no variable name, use letters, digits and `_`"
+                    "`{{{expression}}}`: {name:?} is not a variable name, use letters, digits and `_`"
                 ));
             }
             if self.variables.iter().any(|known| known.name == name) {
@@ -158,7 +158,7 @@ fn without_modifier(variable: &str) -> Result<(&str, bool), String> {
                 && !length.starts_with('0')
                 && length.bytes().all(|byte| byte.is_ascii_digit());
             if !is_number {
-                return Err(format!("`:{length}` is no prefix length, use a number from 1 to 9999"));
+                return Err(format!("`:{length}` is not a prefix length, use a number from 1 to 9999"));
             }
             Ok((name, false))
         }

@@ -54,7 +54,7 @@ pub fn judge(
 pub fn refused() -> RpcError {
     let version = ProtocolVersion::V2025_03_26;
     RpcError::invalid_request(format!(
-        "only conversations in {version} have batches: send one message at a time"
+        "only protocol version {version} has batches: send one message at a time"
     ))
 }
 

@@ -47,7 +47,7 @@ impl Lifecycle {
     /// The conversation is already initialized.
     pub fn initialize_as(&mut self, version: ProtocolVersion) -> Result<ProtocolVersion, RpcError> {
         if *self != Self::Unopened {
-            return Err(RpcError::invalid_request("this conversation is initialized already"));
+            return Err(RpcError::invalid_request("this session is already initialized"));
         }
         *self = Self::Answered(version);
         Ok(version)

@@ -68,7 +68,7 @@ impl<'a> Door<'a> {
 
 /// The era that a message belongs to.
 #[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "it lives for one call; a box would cost each stateless one")]
+#[expect(clippy::large_enum_variant, reason = "a claim lives for one call; a box would cost an allocation")]
 pub enum Claim {
     /// The stateless era. Requests have an envelope; notifications do not.
     Stateless(Option<Envelope>),

@@ -72,7 +72,7 @@ impl<'a> Mirrored<'a> {
     ) -> Result<(), RpcError> {
         let problem = match self {
             Self::Absent => "is missing",
-            Self::Unreadable => "must come once, as text",
+            Self::Unreadable => "must occur once, as text",
             Self::One(value) => match read(value) {
                 None => "is not valid Base64",
                 Some(value) if value == body => return Ok(()),

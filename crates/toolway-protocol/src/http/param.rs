@@ -103,7 +103,7 @@ impl ParamHeaders {
             if !direct || path.is_empty() {
                 return invalid(
                     path,
-                    "only properties of objects can travel in headers, not items or alternatives",
+                    "only properties of objects can be sent in headers, not items or alternatives",
                 );
             }
             if !matches!(members.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean"))
@@ -112,7 +112,7 @@ impl ParamHeaders {
             }
             let header = format!("Mcp-Param-{name}");
             if self.0.iter().any(|known| known.header.eq_ignore_ascii_case(&header)) {
-                return invalid(path, "another property has the same one");
+                return invalid(path, "another property has the same header name");
             }
             self.0.push(Marked { header, path: path.clone() });
         }

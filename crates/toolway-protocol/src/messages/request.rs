@@ -129,7 +129,7 @@ macro_rules! request {
         #[derive(Debug, Clone)]
         pub enum Reply {
             $($(
-                #[doc = concat!("What `", $name, "` gives back.")]
+                #[doc = concat!("The result of `", $name, "`.")]
                 $reply($result),
             )?)*
             /// The result of a method outside the protocol; any JSON.

@@ -100,7 +100,7 @@ macro_rules! question {
         #[derive(Debug, Clone, PartialEq)]
         pub enum InputResponse {
             $(
-                #[doc = concat!("What `", $name, "` gives back.")]
+                #[doc = concat!("The answer to `", $name, "`.")]
                 $variant($answer),
             )*
         }
@@ -130,7 +130,7 @@ impl<'de> Deserialize<'de> for InputRequest {
         let question = Question::deserialize(deserializer)?;
         let method = Method::from_name(&question.method);
         Self::of_parts(&method, question.params.as_ref()).map_err(de::Error::custom)?.ok_or_else(|| {
-            de::Error::custom(format_args!("`{}` is no question to a client", question.method))
+            de::Error::custom(format_args!("`{}` is not a request to a client", question.method))
         })
     }
 }

@@ -196,7 +196,7 @@ impl UriTemplate {
     /// let error = UriTemplate::parse("a/{b}{c}")?.check_matchable().unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "where \"c\" begins cannot be told, put a literal between it and the variable before (at byte 5)",
+    ///     "the start of \"c\" is ambiguous, put a literal between it and the variable before it (at byte 5)",
     /// );
     /// # Ok::<(), toolway_protocol::uri_template::TemplateError>(())
     /// ```

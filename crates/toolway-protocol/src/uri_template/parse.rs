@@ -117,10 +117,10 @@ impl Parser<'_> {
                 }
                 // RFC 6570, section 2.1, except for `'`: its absence there is an erratum (6937).
                 ' ' | '"' | '<' | '>' | '\\' | '^' | '`' | '|' => {
-                    format!("{letter:?} cannot stand in a URI, write `%{:02X}`", u32::from(letter))
+                    format!("{letter:?} is not allowed in a URI, write `%{:02X}`", u32::from(letter))
                 }
                 letter if letter.is_control() => {
-                    "a control character cannot stand in a URI, remove it".into()
+                    "a control character is not allowed in a URI, remove it".into()
                 }
                 _ => continue,
             };
@@ -169,7 +169,7 @@ impl Parser<'_> {
         let normal = normalize(name).filter(|_| is_name(name)).map(Cow::into_owned);
         let problem = match normal {
             None => format!(
-                "{name:?} is no variable name, use letters, digits and `_`, in groups joined by single dots"
+                "{name:?} is not a variable name, use letters, digits and `_`, in groups joined by single dots"
             ),
             Some(normal) if self.names.contains(&normal) => {
                 format!("the variable {name:?} comes twice, give each one its own name")
@@ -197,7 +197,7 @@ fn prefix(length: &str, offset: usize) -> Result<usize, TemplateError> {
         && !length.starts_with('0')
         && length.bytes().all(|byte| byte.is_ascii_digit());
     length.parse().ok().filter(|_| is_plain).ok_or_else(|| {
-        TemplateError::new(offset, format!("`:{length}` is no prefix length, use a number from 1 to 9999"))
+        TemplateError::new(offset, format!("`:{length}` is not a prefix length, use a number from 1 to 9999"))
     })
 }
 

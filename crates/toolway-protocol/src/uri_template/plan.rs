@@ -263,7 +263,7 @@ impl Section {
     fn conflict(&self, name: &str, takes: &Takes) -> Option<String> {
         match (self.tokens.as_slice(), takes) {
             ([.., Token::Capture(_)], _) => Some(format!(
-                "where {name:?} begins cannot be told, put a literal between it and the variable before"
+                "the start of {name:?} is ambiguous, put a literal between it and the variable before it"
             )),
             // Seen from the right, all items except the last could belong to the pivot.
             ([.., Token::Literal(literal)], Takes::List(_, sign))
@@ -275,15 +275,15 @@ impl Section {
             (
                 [.., Token::Capture(Capture { takes: Takes::Parameters(_), stops }), Token::Literal(literal)],
                 _,
-            ) if self.pivot.is_none() && !literal.starts_with(*stops) => Some(format!(
-                "where {name:?} begins cannot be told, put a `/` after the parameters before it"
-            )),
+            ) if self.pivot.is_none() && !literal.starts_with(*stops) => {
+                Some(format!("the start of {name:?} is ambiguous, put a `/` after the parameters before it"))
+            }
             // Seen from the left, all items except the first could belong to the next variable.
             (
                 [.., Token::Capture(Capture { takes: Takes::List(_, sign), .. }), Token::Literal(literal)],
                 _,
             ) if self.pivot.is_none() && literal.starts_with(*sign) => Some(format!(
-                "where {name:?} begins cannot be told, `{sign}` separates the list before it too"
+                "the start of {name:?} is ambiguous, because `{sign}` also separates the list before it"
             )),
             _ => None,
         }
@@ -292,6 +292,7 @@ impl Section {
 
 fn unknown_length(name: &str) -> String {
     format!(
-        "how many items {name:?} has cannot be told behind a variable that spans `/`, put the list before it"
+        "the number of items in {name:?} is ambiguous after a variable that spans `/`, put the list before that \
+         variable"
     )
 }

@@ -223,7 +223,7 @@ fn piece(block: &Content) -> Piece<'_> {
             Piece::Text(format!("[{}]({}){about}", link.display_name(), link.uri).into())
         }
         Content::Other(block) => Piece::Text(format!("[{} left out]", kind(block)).into()),
-        _ => Piece::Text("[a block that only conversations have left out]".into()),
+        _ => Piece::Text("[a block of a sampling message left out]".into()),
     }
 }
 

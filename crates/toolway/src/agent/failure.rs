@@ -183,7 +183,8 @@ impl fmt::Display for ToolFailure {
             FailureKind::Unavailable => {
                 write!(
                     f,
-                    "{subject} became unavailable during the call and {text}; go on without it or look first"
+                    "{subject} became unavailable during the call and {text}; go on without it or check its effect \
+                     first"
                 )
             }
             FailureKind::Unknown => {
@@ -191,7 +192,7 @@ impl fmt::Display for ToolFailure {
             }
             FailureKind::Refused => write!(f, "the call of {subject} was refused: {text}"),
             FailureKind::TimedOut => {
-                write!(f, "{subject} did not answer in time; it may have done its work all the same")
+                write!(f, "{subject} did not answer in time; it may still have done its work")
             }
             FailureKind::Cancelled => write!(f, "the call of {subject} was cancelled"),
         }
@@ -269,7 +270,7 @@ impl From<Error> for ToolFailure {
                 Self::new(FailureKind::Cancelled, None, "")
             }
             _ if error.is_broken_off() => {
-                Self::new(FailureKind::Unavailable, None, "may have done its work all the same")
+                Self::new(FailureKind::Unavailable, None, "may still have done its work")
             }
             // For a model, a server that violates the protocol or refuses the client is also unavailable.
             _ => Self::new(FailureKind::Unavailable, None, ""),
@@ -315,7 +316,7 @@ mod tests {
             (
                 ToolFailure::timed_out("x"),
                 FailureKind::TimedOut,
-                "the tool `x` did not answer in time; it may have done its work all the same",
+                "the tool `x` did not answer in time; it may still have done its work",
             ),
             (ToolFailure::cancelled("x"), FailureKind::Cancelled, "the call of the tool `x` was cancelled"),
             (ToolFailure::invalid("not JSON"), FailureKind::Invalid, "not JSON"),
@@ -349,7 +350,8 @@ mod tests {
         assert_eq!(broken.kind(), FailureKind::Unavailable);
         assert_eq!(
             broken.for_model(),
-            "the tool `x` became unavailable during the call and may have done its work all the same; go on without it or look first"
+            "the tool `x` became unavailable during the call and may still have done its work; go on without it or \
+             check its effect first"
         );
         let refused = ToolFailure::from(Error::from(RpcError::invalid_params("no such tool: `x`")));
         assert_eq!((refused.kind(), refused.code()), (FailureKind::Refused, Some(Code::INVALID_PARAMS)));

@@ -21,7 +21,7 @@
 //! let add = agent::tool("add", "Add two numbers.", schema, async |of: Addends| (of.a + of.b).to_string());
 //! let tools = ToolSet::new().with(add);
 //!
-//! // What a model answers that was offered them.
+//! // The message of a model that was offered these tools.
 //! let message = json!({"role": "assistant", "content": null, "tool_calls": [
 //!     {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": "{\"a\":2,\"b\":3}"}},
 //!     {"id": "call_2", "type": "function", "function": {"name": "ad", "arguments": "{}"}},

@@ -67,7 +67,8 @@ impl ToolOutput {
         };
         decoded.map_err(|error| {
             let place = if self.structured().is_some() { "structured content" } else { "text" };
-            let text = format!("the tool's {place} is not what the program expected: {}", reason(&error));
+            let text =
+                format!("the tool's {place} cannot be decoded as the expected type: {}", reason(&error));
             Error::new(ErrorKind::PeerMisbehaved, text).caused_by(error)
         })
     }
@@ -160,7 +161,7 @@ mod tests {
             output(json!({"content": [{"type": "text", "text": "\"x\""}]})).decode::<u8>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the tool's text is not what the program expected: invalid type: string \"x\", expected u8"
+            "the tool's text cannot be decoded as the expected type: invalid type: string \"x\", expected u8"
         );
     }
 

@@ -128,7 +128,8 @@ impl ToolSet {
     fn render(&self, provider: Provider, shape: impl Fn(Function<'_>) -> Value) -> Rendered {
         let mut rendered = Rendered { tools: Vec::with_capacity(self.len()), losses: Vec::new() };
         let renamed = self.renamed().iter().map(|renamed| {
-            let why = format!("another tool is called `{}`, so it is `{}`", renamed.name, renamed.now);
+            let why =
+                format!("another tool is called `{}`, so this one is called `{}`", renamed.name, renamed.now);
             Loss::of_tool(&renamed.now, "name", why)
         });
         rendered.losses.extend(renamed);
@@ -140,13 +141,13 @@ impl ToolSet {
                 rendered.losses.push(loss);
             }
             if name != tool.name() {
-                let why = format!("it is not allowed, so it is `{name}`");
+                let why = format!("it is not allowed, so the tool is called `{name}`");
                 rendered.losses.push(Loss::of_tool(tool.name(), "name", why));
             }
             let description = cut(provider, tool.description());
             if description != tool.description() {
                 let why = format!(
-                    "it is longer than {MAX_DESCRIPTION} characters, which is all that is taken; the rest is cut off"
+                    "it is longer than the maximum of {MAX_DESCRIPTION} characters; the rest is cut off"
                 );
                 rendered.losses.push(Loss::of_tool(tool.name(), "description", why));
             }

@@ -51,7 +51,7 @@
 //! );
 //! let loss = &converted.losses[0];
 //! assert_eq!((&*loss.pointer, &*loss.what, loss.effect), ("/properties/even", "multipleOf", Effect::Wider));
-//! // The model is told all the same.
+//! // The lost keyword is described to the model in words.
 //! let schema = converted.schema.unwrap();
 //! assert_eq!(schema["properties"]["even"]["description"], "A multiple of 2.");
 //! ```

@@ -71,7 +71,7 @@ pub struct Duplicate {
 
 impl fmt::Display for Duplicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is a tool `{}` already; another one could be `{}`", self.name, self.now)
+        write!(f, "there is a tool `{}` already; a free name is `{}`", self.name, self.now)
     }
 }
 
@@ -316,7 +316,7 @@ mod tests {
         let told = tools.for_anthropic().losses;
         assert_eq!(
             told[0].to_string(),
-            "the tool `a_3`: `name` at `#` is lost: another tool is called `a`, so it is `a_3`"
+            "the tool `a_3`: `name` at `#` is lost: another tool is called `a`, so this one is called `a_3`"
         );
         let before = tools.clone();
         assert_eq!(tools.try_with(echo("a", open())).unwrap_err().now, "a_5");

@@ -88,7 +88,7 @@ impl Call<'_> {
             if again > MAX_AGAIN {
                 let name = self.upstream.name();
                 return Err(Failure::Unavailable(format!(
-                    "`{name}` is unavailable: it does not come to an end"
+                    "`{name}` is unavailable: it does not complete the call"
                 )));
             }
             if given.is_empty() {
@@ -194,7 +194,7 @@ impl Call<'_> {
         if self.leave(&Note::Again { state, given }, None).is_err() {
             let name = self.upstream.name();
             return Failure::Unavailable(format!(
-                "`{name}` is unavailable here: what it remembers of this call is more than can be carried along"
+                "`{name}` is unavailable here: the state of this call is too large to be kept"
             ));
         }
         for (key, question) in open {
@@ -328,6 +328,7 @@ const UNANSWERED: Code = Code(-1);
 fn gone() -> Failure {
     Failure::Ask(AskError::new(
         AskErrorKind::Ended,
-        "the call that this is the answer to is over: it took too long, was answered before, or is at another machine; call again",
+        "the call that this answer belongs to has ended: it timed out, was already answered, or is on another \
+         machine; call again",
     ))
 }

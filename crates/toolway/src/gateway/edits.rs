@@ -113,5 +113,5 @@ fn agrees(filter: impl FnOnce() -> bool) -> bool {
 }
 
 fn tell(panic: &Panic) {
-    tracing::error!(%panic, "a function of a mount panicked: what it was asked about is left out");
+    tracing::error!(%panic, "a filter or rename function of a mount panicked: the element is left out");
 }

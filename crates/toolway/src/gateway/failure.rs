@@ -38,7 +38,7 @@ impl Failure {
             }
             ErrorKind::PeerMisbehaved => format!("`{name}` is unavailable: its answer cannot be understood"),
             ErrorKind::Application | ErrorKind::Cancelled => {
-                format!("`{name}` is unavailable: what it has to know was not answered")
+                format!("`{name}` is unavailable: its question was not answered")
             }
             _ => format!("`{name}` is unavailable at the moment: try again later"),
         })

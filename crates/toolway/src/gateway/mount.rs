@@ -101,7 +101,7 @@ impl ServerBuilder {
         let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
         if name.is_empty() || !name.chars().all(is_allowed) {
             self.mistakes.push(format!(
-                "`mount_as({name:?}, …)`: what stands before names is made of A–Z, a–z, 0–9, `_`, `-` and `.`"
+                "`mount_as({name:?}, …)`: the prefix must consist of A–Z, a–z, 0–9, `_`, `-` and `.`"
             ));
         }
         let mut mount = Mount::alone(&name, client);

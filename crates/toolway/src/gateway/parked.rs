@@ -51,7 +51,7 @@ impl Flight {
             let mut task: JoinSet<_> = [self.work].into_iter().collect();
             self.work = Box::pin(async move {
                 let ended = task.join_next().await.and_then(Result::ok);
-                ended.unwrap_or_else(|| Err(Error::new(ErrorKind::Cancelled, "the call was given up")))
+                ended.unwrap_or_else(|| Err(Error::new(ErrorKind::Cancelled, "the call was cancelled")))
             });
             self.is_task = true;
         }
@@ -118,7 +118,7 @@ impl Parkings {
         let expiry = async move {
             sleep(within).await;
             if let Some(table) = table.upgrade() {
-                tracing::debug!("nobody came back with an answer: a call is given up");
+                tracing::debug!("the caller did not answer in time: a parked call is cancelled");
                 drop(table.take(&name, turn));
             }
         };

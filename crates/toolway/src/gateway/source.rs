@@ -53,7 +53,7 @@ impl MountedHub {
                 };
                 if !is_well {
                     let (server, error) = (&status.name, &status.state);
-                    tracing::warn!(server, %error, "a mounted server could not be asked what it has");
+                    tracing::warn!(server, %error, "the lists of a mounted server could not be read");
                 }
             }
         }

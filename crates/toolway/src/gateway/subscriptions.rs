@@ -148,9 +148,9 @@ impl Subscriptions {
             Err(unheard) => unheard,
         };
         let what = match (is_refusal, matches!(ear, Ear::Open(_))) {
-            (true, true) => "a mounted server does not tell of more resources",
-            (true, false) => "a mounted server does not tell of these resources",
-            (false, _) => "a mounted server cannot be listened to",
+            (true, true) => "a mounted server does not send notifications of more resources",
+            (true, false) => "a mounted server does not send notifications of these resources",
+            (false, _) => "a mounted server could not be asked to send notifications",
         };
         if self.failures == 0 {
             tracing::warn!(server = &*self.upstream.name, %error, "{what}");
@@ -222,7 +222,7 @@ async fn subscribe_to(client: &Client, before: &Uris, uris: &Uris) {
                 tracing::debug!(%error, uri, "a resource of a mounted server cannot be subscribed to");
             }
             Err(_) => {
-                tracing::warn!(uri, "a mounted server does not answer whether it tells of a resource");
+                tracing::warn!(uri, "a mounted server did not answer a subscription to a resource in time");
                 return;
             }
         }
@@ -230,7 +230,7 @@ async fn subscribe_to(client: &Client, before: &Uris, uris: &Uris) {
     for uri in before.keys().filter(|uri| !uris.contains_key(*uri)) {
         match timeout(MAX_WATCHING, client.unsubscribe(uri)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::debug!(%error, "a subscription could not be taken back"),
+            Ok(Err(error)) => tracing::debug!(%error, "unsubscribing from a resource failed"),
             Err(_) => return,
         }
     }

@@ -117,7 +117,8 @@ impl Breaker {
     fn left_alone(&self, wait: Duration) -> Error {
         let Attempts { number, within } = self.limit;
         let message = format!(
-            "it was tried {number} times within {within:?} and is left alone for {wait:.1?}; `refresh` tries at once"
+            "it was tried {number} times within {within:?} and is not tried again for {wait:.1?}; `refresh` tries at \
+             once"
         );
         Error::new(ErrorKind::Transport, message)
     }
@@ -181,7 +182,7 @@ mod tests {
             assert!(wait <= Duration::from_secs(5), "{wait:?}");
             if !wait.is_zero() {
                 let early = breaker.begin().unwrap_err();
-                assert!(early.is_unsent(), "whoever asks may wait");
+                assert!(early.is_unsent(), "the caller may wait and retry");
                 assert_eq!(early.retry_after(), Some(wait));
             }
             advance(wait).await;
@@ -190,14 +191,14 @@ mod tests {
         let wait = waits(&breaker);
         assert!(wait >= LONG_WAIT / 2 && wait <= LONG_WAIT, "{wait:?}");
         let refused = breaker.begin().unwrap_err();
-        assert!(!refused.is_unsent(), "nobody waits that long");
+        assert!(!refused.is_unsent(), "the wait is too long for a retry");
         assert!(
-            refused.to_string().starts_with("it was tried 5 times within 60s and is left alone for "),
+            refused.to_string().starts_with("it was tried 5 times within 60s and is not tried again for "),
             "{refused}"
         );
         advance(wait).await;
         breaker.begin().unwrap();
-        assert!(waits(&breaker) >= LONG_WAIT / 2, "it is still too often");
+        assert!(waits(&breaker) >= LONG_WAIT / 2, "there were still too many attempts");
         breaker.reset();
         breaker.begin().unwrap();
     }
@@ -211,7 +212,7 @@ mod tests {
         }
         advance(STEADY).await;
         breaker.begin().unwrap();
-        assert!(waits(&breaker).is_zero(), "it held for a while");
+        assert!(waits(&breaker).is_zero(), "the last connection was steady");
         advance(ATTEMPTS_WITHIN).await;
         for _ in 0..4 {
             breaker.check().unwrap();

@@ -27,7 +27,7 @@ impl Default for Hub {
 impl Hub {
     /// Creates a hub without servers.
     pub fn new() -> Self {
-        Self::builder().build().expect("names are joined by default as they can be")
+        Self::builder().build().expect("the default rules for names are valid")
     }
 
     /// Returns a builder with all settings of a hub.

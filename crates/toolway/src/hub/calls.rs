@@ -169,7 +169,7 @@ impl Hub {
         let known = known.into_texts();
         let snapshot = self.snapshot();
         let (member, original) =
-            snapshot.template(template).ok_or_else(|| no_such("family of resources", template, None))?;
+            snapshot.template(template).ok_or_else(|| no_such("resource template", template, None))?;
         member.ask(|client| client.complete_resource(original, variable, typed, known)).await
     }
 }

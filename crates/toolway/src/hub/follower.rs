@@ -99,7 +99,11 @@ impl Follower {
                     Ended::Lost(None) if client.is_connected() => {}
                     Ended::Lost(error) => {
                         let error = error.unwrap_or_else(|| client.loss());
-                        tracing::info!(server = &*self.member.name, error = %Chain(&error), "a server is gone");
+                        tracing::info!(
+                            server = &*self.member.name,
+                            error = %Chain(&error),
+                            "the connection to a server was lost"
+                        );
                         self.hub.unavailable(&self.member, error);
                     }
                 },
@@ -180,9 +184,9 @@ impl Follower {
             return if is_refusal || error.rpc().is_some() { Ok(Ear::Mute) } else { Err(error) };
         }
         let (ear, what) = if is_refusal {
-            (Ear::Mute, "a mounted server does not tell of changes")
+            (Ear::Mute, "a mounted server does not send notifications of changes")
         } else {
-            (Ear::Deaf(Instant::now()), "a mounted server cannot be listened to")
+            (Ear::Deaf(Instant::now()), "a mounted server could not be asked to send notifications")
         };
         if !std::mem::replace(&mut self.was_deaf, !is_refusal) {
             tracing::warn!(server = &*self.member.name, %error, "{what}");
@@ -352,7 +356,7 @@ pub(crate) async fn listen(
             Unheard { error, is_refusal }
         }),
         Err(_) => {
-            let text = "the server does not say whether it will tell of changes";
+            let text = "the server did not confirm in time that it will send notifications of changes";
             Err(Unheard { error: Error::new(ErrorKind::Timeout, text), is_refusal: true })
         }
     }

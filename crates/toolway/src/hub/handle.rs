@@ -137,7 +137,7 @@ async fn close(client: Option<Client>) {
     if let Some(client) = client
         && let Err(error) = client.close().await
     {
-        tracing::debug!(%error, "a server did not hear that it was left");
+        tracing::debug!(%error, "closing the connection to a server failed");
     }
 }
 

@@ -105,7 +105,7 @@ impl Lists {
                 let outcome = read(client.list_resource_templates(), pace).await;
                 // Not every server with resources supports templates, so a failure is not retried.
                 let pace = Pace { retry: None, ..pace };
-                self.templates.take(outcome, pace, "families of resources", |template| &template.uri_template)
+                self.templates.take(outcome, pace, "resource templates", |template| &template.uri_template)
             }
             Change::Resource(_) => Ok(()),
         }

@@ -188,7 +188,7 @@ impl Member {
         }
         let mut state = self.state.lock();
         if matches!(state.phase, Phase::Connecting) {
-            let error = self.absent("was disconnected before it was reached");
+            let error = self.absent("was disconnected before its first connection was opened");
             state.phase = Phase::Unavailable { error, since: Instant::now(), hope: Hope::None };
         }
         state.client.take()

@@ -22,7 +22,7 @@
 //! let names: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
 //! assert_eq!(names, ["calc__add", "dates__today"]);
 //!
-//! // What a model wants to be called, at the same time. Nothing fails as a whole.
+//! // The calls of a model run concurrently. A call that fails does not affect the others.
 //! let answers = hub.call_all([
 //!     ToolCall::new("1", "calc__add", json!({"a": 2, "b": 3})),
 //!     ToolCall::new("2", "dates__today", json!({})),

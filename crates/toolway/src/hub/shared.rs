@@ -44,7 +44,10 @@ impl Shared {
     pub(super) fn insert(&self, member: &Arc<Member>) -> Result<()> {
         let name = &*member.name;
         if name.is_empty() {
-            return Err(Error::new(ErrorKind::Misuse, "a server of a hub needs a name: it has an empty one"));
+            return Err(Error::new(
+                ErrorKind::Misuse,
+                "a server of a hub needs a name, but its name is empty",
+            ));
         }
         let mut next = self.next.lock();
         if let Some(old) = next.member(name).cloned() {

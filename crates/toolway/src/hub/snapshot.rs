@@ -96,7 +96,7 @@ impl Snapshot {
         let names: Vec<_> = self.members.iter().map(|member| &*member.name).collect();
         let hint = hint(closest(name, names.iter().copied()));
         let known = match &*names {
-            [] => "there is none".to_owned(),
+            [] => "there are no servers".to_owned(),
             names => format!("there are `{}`", names.join("`, `")),
         };
         Error::new(ErrorKind::Misuse, format!("no such server: `{name}`{hint} ({known})"))

@@ -89,7 +89,7 @@ impl fmt::Display for ServerState {
                     (*tools, "tool", "tools"),
                     (*prompts, "prompt", "prompts"),
                     (*resources, "resource", "resources"),
-                    (*templates, "family of resources", "families of resources"),
+                    (*templates, "resource template", "resource templates"),
                 ];
                 for (number, one, several) in counts.into_iter().filter(|(number, ..)| *number > 0) {
                     write!(f, ", {number} {}", if number == 1 { one } else { several })?;

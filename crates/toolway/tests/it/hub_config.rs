@@ -263,16 +263,17 @@ fn every_mistake_is_told_with_its_place() {
     for (text, expected) in [
         ("", "there is nothing in it: write `{ \"mcpServers\": {} }`"),
         ("// only this", "there is nothing in it: write `{ \"mcpServers\": {} }`"),
-        ("{\"mcpServers\": {\n  \"é\": }", "2:8: this is no JSON: expected value"),
-        ("{\"mcpServers\": {}} x", "1:20: this is no JSON: trailing characters"),
+        ("{\"mcpServers\": {\n  \"é\": }", "2:8: this is not JSON: expected value"),
+        ("{\"mcpServers\": {}} x", "1:20: this is not JSON: trailing characters"),
         ("{ /* é", "1:3: this comment does not end: close it with `*/`"),
         ("5", "1:1: the file must be an object or a list of servers; found 5"),
-        ("{\"mcpservers\": {}}", "1:1: no servers are here: is `mcpservers` meant to be `mcpServers`?"),
+        ("{\"mcpservers\": {}}", "1:1: the file has no servers: is `mcpservers` meant to be `mcpServers`?"),
         (
             "{}",
-            "1:1: no servers are here: write `{ \"mcpServers\": { \"a name\": { \"command\": \"a program\", \"args\": [] } } }`",
+            "1:1: the file has no servers: write `{ \"mcpServers\": { \"a name\": { \"command\": \"a program\", \
+             \"args\": [] } } }`",
         ),
-        ("{\"servers\": {}, \"servers\": {}}", "1:28: servers is there twice: leave one out"),
+        ("{\"servers\": {}, \"servers\": {}}", "1:28: servers occurs twice: remove one"),
         ("{\"mcpServers\": 7}", "1:16: mcpServers must be an object; found 7"),
         ("{\"servers\": {\"a\": \"npx\"}}", "1:19: servers.a must be an object; found a string"),
         ("[[]]", "1:2: [0] must be an object; found a list"),
@@ -311,7 +312,7 @@ fn every_mistake_is_told_with_its_place() {
         ),
         (
             "{\"servers\": {\"a\": {\"command\": \"x\", \"env\": {\"A=\": \"1\"}}}}",
-            "1:50: servers.a.env[\"A=\"] is no name of a variable: it is empty, or has `=` or NUL in it",
+            "1:50: servers.a.env[\"A=\"] is not the name of a variable: it is empty, or contains `=` or NUL",
         ),
         (
             "{\"servers\": {\"a\": {\"command\": \"x\", \"env\": {\"A\": {}}}}}",
@@ -323,11 +324,12 @@ fn every_mistake_is_told_with_its_place() {
         ),
         (
             "{\"servers\": {\"a\": {\"url\": \"https://a\", \"headers\": {\"A B\": \"1\"}}}}",
-            "1:59: servers.a.headers[\"A B\"] is no name of a header: only letters, digits and `-` are",
+            "1:59: servers.a.headers[\"A B\"] is not the name of a header: use only letters, digits and `-`",
         ),
         (
             "{\"servers\": {\"a\": {\"url\": \"https://a\", \"headers\": {\"A\": \"1\", \"a\": \"2\"}}}}",
-            "1:67: servers.a.headers.a is there twice, for the case of letters does not matter: leave one out",
+            "1:67: servers.a.headers.a occurs twice, because upper and lower case are the same in the name of a \
+             header: remove one",
         ),
         (
             "{\"servers\": {\"a\": {\"url\": \"file:///etc\"}}}",
@@ -339,24 +341,25 @@ fn every_mistake_is_told_with_its_place() {
         ),
         (
             "{\"servers\": {\"a\": {\"command\": \"x\", \"timeout\": -1}}}",
-            "1:47: servers.a.timeout must be a time that can be waited for; found -1",
+            "1:47: servers.a.timeout must be a positive time that is not too long; found -1",
         ),
         (
             "{\"servers\": {\"a\": {\"command\": \"x\", \"command\": \"y\"}}}",
-            "1:47: servers.a.command is there twice: leave one out",
+            "1:47: servers.a.command occurs twice: remove one",
         ),
         (
             "{\"servers\": {\n\"a\": {\"command\": \"x\"},\n\"a\": {\"command\": \"x\"}}}",
-            "3:6: servers.a is the second server of this name, after that in line 2: rename one",
+            "3:6: servers.a has the same name as the server in line 2: rename one",
         ),
         ("{\"servers\": {\"\": {\"command\": \"x\"}}}", "1:18: servers[\"\"] has no name: give it one"),
         (
             "{\"servers\": {\"a\\nb\": {\"command\": \"x\"}}}",
-            "1:22: servers[\"a\\nb\"] has a control character in its name: leave it out",
+            "1:22: servers[\"a\\nb\"] has a control character in its name: remove it",
         ),
         (
             "{\"servers\": {}, \"inputs\": [{\"id\": 5}]}",
-            "there are 2 mistakes\n  1:28: inputs[0] has no `id` by which it could be asked for\n  1:35: inputs[0].id must be a string; found 5",
+            "there are 2 mistakes\n  1:28: inputs[0] has no `id` by which a variable can refer to it\n  1:35: \
+             inputs[0].id must be a string; found 5",
         ),
         (
             "{\"mcpServers\": {\n\"a\": {\"command\": \"x\", \"args\": [1, \"2\", null]},\n\"b\": {},\n\"c\": {\"command\": \"fine\"}}}",
@@ -614,7 +617,7 @@ fn a_server_that_is_not_there_is_told_with_those_that_are() {
     let folder = everybody("missing");
     let error = Config::find_in("wether", &folder.places()).unwrap_err().to_string();
     assert!(
-        error.starts_with("no server `wether` is configured: is `weather` meant? there are `plain` ("),
+        error.starts_with("no server `wether` is configured: did you mean `weather`? there are `plain` ("),
         "{error}"
     );
     assert!(error.contains("`surf` (") && error.contains("mcp_config.json)"), "{error}");
@@ -623,7 +626,7 @@ fn a_server_that_is_not_there_is_told_with_those_that_are() {
     let error = Config::find_in("broken", &folder.places()).unwrap_err().to_string();
     assert!(error.ends_with("mcpServers.broken.command must be a string; found 5"), "{error}");
     let error = Config::find_in("a", &Places::new(folder.join("nowhere"))).unwrap_err().to_string();
-    assert!(error.starts_with("no server `a` is configured, and no other: looked for "), "{error}");
+    assert!(error.starts_with("no server `a` is configured; none of these files has servers: "), "{error}");
     assert!(error.contains(".vscode") && !error.contains("windsurf"), "{error}");
 }
 
@@ -641,7 +644,7 @@ fn a_file_that_cannot_be_read_is_not_passed_over() {
     std::fs::write(folder.join("shop/.mcp.json"), twice).unwrap();
     assert_eq!(program(&Config::find_in("b", &folder.places()).unwrap()), "b");
     let error = Config::find_in("a", &folder.places()).unwrap_err().to_string();
-    assert!(error.contains("mcpServers.a is the second server of this name"), "{error}");
+    assert!(error.contains("mcpServers.a has the same name as the server"), "{error}");
     // An empty file, as editors leave them, is not a mistake.
     std::fs::write(folder.join("shop/.mcp.json"), "").unwrap();
     assert!(Config::find_in("surf", &folder.places()).is_ok());

@@ -93,7 +93,7 @@ async fn junk_is_skipped_and_remembered() {
     }
     // Seven before it began, and one before and one after each of 101 answers.
     let diagnosis =
-        transport.says("has 209 lines that are no messages, the first: `Listening on stdio!`").await;
+        transport.says("has 209 lines that are not messages, the first: `Listening on stdio!`").await;
     assert!(diagnosis.contains("junk` is running; its output has "), "{diagnosis}");
     let error = soon(client.call("exit", json!({"status": 1}))).await.unwrap_err();
     tells(
@@ -116,7 +116,7 @@ async fn every_kind_of_junk_counts() {
         &error,
         &[
             "the server closed the connection",
-            "its output has 8 lines that are no messages, the first: `\u{fffd}\u{fffd}`",
+            "its output has 8 lines that are not messages, the first: `\u{fffd}\u{fffd}`",
         ],
     );
 }

@@ -137,8 +137,8 @@ async fn an_error_that_belongs_to_no_request_is_remembered() {
     tells(
         &error,
         &[
-            "its output has a line that is no message: `printed`",
-            "; it sent an error that is the reply to no request: what? (-32700)",
+            "its output has a line that is not a message: `printed`",
+            "; it sent an error without the id of a request: what? (-32700)",
         ],
     );
 }

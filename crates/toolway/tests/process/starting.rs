@@ -30,13 +30,13 @@ async fn a_program_that_is_not_there_is_said_to_be_missing() {
     let error = refused(Command::new("/no/such/program")).await;
     tells(&error, &["there is no file `/no/such/program`"]);
     let error = refused(Command::new("no-such-program").env_clear()).await;
-    tells(&error, &["there is no `PATH` to look for it"]);
+    tells(&error, &["`PATH` is not set, so it cannot be searched for"]);
 }
 
 #[tokio::test]
 async fn a_folder_that_is_not_there_is_not_taken_for_a_missing_program() {
     let error = refused(Command::new("sh").cwd("/no/such/folder")).await;
-    tells(&error, &["its working directory `/no/such/folder` is not there"]);
+    tells(&error, &["its working directory `/no/such/folder` does not exist"]);
 }
 
 #[tokio::test]
@@ -45,15 +45,15 @@ async fn what_is_no_program_is_said_to_be_none() {
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("text"), "hello").unwrap();
     let error = refused(Command::new(folder.join("text"))).await;
-    tells(&error, &["it may not be executed", "Permission denied"]);
+    tells(&error, &["it cannot be executed", "Permission denied"]);
     std::fs::write(folder.join("script"), "#!/no/such/interpreter\n").unwrap();
     std::fs::set_permissions(folder.join("script"), std::fs::Permissions::from_mode(0o755)).unwrap();
     let error = refused(Command::new("./script").cwd(&folder)).await;
-    tells(&error, &["is there, but what runs it is not"]);
+    tells(&error, &["exists, but its interpreter does not"]);
     let error = refused(Command::new("script").env("PATH", &folder)).await;
-    tells(&error, &["is there, but what runs it is not"]);
+    tells(&error, &["exists, but its interpreter does not"]);
     let error = refused(Command::new("sh\0")).await;
-    tells(&error, &["the system refuses"]);
+    tells(&error, &["the system refused to start it"]);
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -115,7 +115,8 @@ async fn a_server_that_prints_a_page_can_be_diagnosed() {
     let diagnosis = transport.says("2 lines").await;
     assert!(
         diagnosis.ends_with(
-            "has not sent a message yet; its output has 2 lines that are no messages, the first: `<html>\\u{7}Welcome!</html>`"
+            "has not sent a message yet; its output has 2 lines that are not messages, the first: \
+             `<html>\\u{7}Welcome!</html>`"
         ),
         "{diagnosis}"
     );

@@ -150,7 +150,7 @@ fn mistakes_of_an_author() {
     for (page, template) in [
         ("`{` is never closed, add `}` after the variable", "a://{b"),
         ("`}` closes nothing, add `{` before the variable", "a://b}"),
-        ("where … begins cannot be told, put a literal between it and the variable before", "a://{b}{c}"),
+        ("the start of … is ambiguous, put a literal between it and the variable before it", "a://{b}{c}"),
         ("the variable … comes twice, give each one its own name", "a://{b}/{b}"),
         ("… (at byte …)", "a://{b"),
     ] {
@@ -182,18 +182,18 @@ async fn servers_that_are_not_there() {
     let mut provoked = Provoked::default();
     for (page, target) in [
         ("failed to connect to …", closed.clone()),
-        ("there is no connection", closed),
+        ("the connection could not be opened", closed),
         ("… answered … without a message: is the path right? Often it is /mcp", format!("{place}/nowhere")),
-        ("… wants authorization: give a valid token with `bearer`", format!("{place}/who")),
-        ("… is not a URL: it looks like http://localhost:8000/mcp", "http://".to_owned()),
+        ("… requires authorization: give a valid token with `bearer`", format!("{place}/who")),
+        ("… is not a URL: a URL looks like http://localhost:8000/mcp", "http://".to_owned()),
         (
-            "… cannot be used, because URLs are no place for a user and a password: give them as a \
-             header, with `Http::header` or `Http::bearer`",
+            "… cannot be used, because a URL must not contain a user and a password: send them in a header, with \
+             `Http::header` or `Http::bearer`",
             "http://me:secret@localhost/mcp".to_owned(),
         ),
         (
-            "…: this build speaks plain HTTP only, not HTTPS: switch on the feature `tls` of `toolway` in Cargo.toml, or give a \
-             client that can with `Http::with_client`",
+            "…: this build supports plain HTTP only, not HTTPS: enable the feature `tls` of `toolway` in Cargo.toml, \
+             or give a client that supports HTTPS with `Http::with_client`",
             "https://localhost/mcp".to_owned(),
         ),
         ("failed to start `…`: …", "no-such-program-anywhere".to_owned()),
@@ -204,12 +204,12 @@ async fn servers_that_are_not_there() {
         ("the command line names no program", "  ".to_owned()),
         ("the quote at byte … of the command line `…` is not closed", "echo 'a".to_owned()),
         (
-            "`…=…` stands where the command line has its program: set variables with `Command::env`",
+            "the command line begins with `…=…` instead of a program: set variables with `Command::env`",
             "A=b program".to_owned(),
         ),
         (
-            "`…` at byte … of the command line `…` is for a shell, and none is used: give one program and its arguments, or name \
-             the shell: sh -c '…'",
+            "`…` at byte … of the command line `…` needs a shell, but the command is started without one: give one \
+             program and its arguments, or name the shell: sh -c '…'",
             "a | b".to_owned(),
         ),
     ] {
@@ -223,7 +223,10 @@ async fn servers_that_are_not_there() {
     let token = Client::connect(Http::new(&place).bearer("")).await.unwrap_err();
     provoked.error("the bearer token is empty", &token);
     let folder = Client::connect(Command::new("true").cwd("/no/such/folder")).await.unwrap_err();
-    provoked.error("failed to start `…`: its working directory `…` is not there, or is no folder", &folder);
+    provoked.error(
+        "failed to start `…`: its working directory `…` does not exist, or is not a directory",
+        &folder,
+    );
     provoked.check();
 }
 
@@ -266,7 +269,7 @@ async fn calls_that_fail() {
         &client.call("ask", json!({})).await.map_or_else(|error| error, |result| result.text().unwrap_err()),
     );
     let number = client.call("add", json!({"a": 1, "b": 2})).await.unwrap().decode::<String>().unwrap_err();
-    provoked.error("the tool's … is not what was expected", &number);
+    provoked.error("the tool's … cannot be decoded as the expected type", &number);
     let late = client.call("wait", json!({})).timeout(std::time::Duration::from_secs(1)).await.unwrap_err();
     provoked.error("the server did not answer … within …", &late);
 
@@ -299,7 +302,7 @@ async fn hubs_and_their_files() {
         &failed(hub.connect("calc", &server).await),
     );
     provoked.error(
-        "a server of a hub needs a name: it has an empty one",
+        "a server of a hub needs a name, but its name is empty",
         &failed(hub.connect("", &server).await),
     );
     provoked.error("no such server: `…`, did you mean `…`? (…)", &hub.client("cal").unwrap_err());
@@ -314,9 +317,9 @@ async fn hubs_and_their_files() {
     let mut file = |page, text: &str| provoked.error(page, &Config::parse(text).unwrap_err());
     let of = |server: Value| json!({"mcpServers": {"a": server}}).to_string();
     file("there are … mistakes", r#"{"mcpServers": {"a": {}, "b": {}}}"#);
-    file("this is no JSON: …", "{]");
+    file("this is not JSON: …", "{]");
     file("there is nothing in it: write `{ \"mcpServers\": {} }`", "");
-    file("no servers are here: is `…` meant to be `…`?", r#"{"mcpServer": {}}"#);
+    file("the file has no servers: is `…` meant to be `…`?", r#"{"mcpServer": {}}"#);
     file("the file must be an object or a list of servers; found …", "5");
     file("this comment does not end: close it with `*/`", "{ /* }");
     file("… has neither `command` nor `url`: say how the server is started, or where it is", &of(json!({})));
@@ -331,7 +334,7 @@ async fn hubs_and_their_files() {
     file("… must begin with `https://` or `http://`", &of(json!({"url": "example.com"})));
     file("has no host: write `https://host/path`", &of(json!({"url": "http://"})));
     file(
-        "is the second server of this name, after that in line …: rename one",
+        "has the same name as the server in line …: rename one",
         r#"{"mcpServers": {"a": {"command": "a"}, "a": {"command": "b"}}}"#,
     );
     provoked.error("cannot be read: …", &Hub::from_file("/no/such/mcp.json").await.unwrap_err());
@@ -364,10 +367,8 @@ async fn what_a_model_reads() {
         let answers = tools.call_all(ToolCall::from_openai(&call(name, arguments))).await;
         provoked.text(page, &answers[0].result.as_ref().unwrap_err().for_model());
     }
-    provoked.error(
-        "there is a tool `…` already; another one could be `…`",
-        &tools.try_with(weather()).unwrap_err(),
-    );
+    provoked
+        .error("there is a tool `…` already; a free name is `…`", &tools.try_with(weather()).unwrap_err());
     for (page, failure) in [
         ("… is unavailable right now; go on without it or try again later", ToolFailure::unavailable("a")),
         ("the call of … was cancelled", ToolFailure::cancelled("a")),
@@ -397,7 +398,7 @@ async fn messages_that_are_none() {
         ("`params.…` is missing", r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#),
         ("no such method: …", r#"{"jsonrpc":"2.0","id":1,"method":"acme/none"}"#),
         (
-            "only conversations in … have batches: send one message at a time",
+            "only protocol version … has batches: send one message at a time",
             r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
         ),
         (

@@ -19,7 +19,7 @@ fn sign(id: u64) -> String {
 }
 
 #[resource(uri = "notes://{my id}")]
-//~ `{my id}`: "my id" is no variable name, use letters, digits and `_`
+//~ `{my id}`: "my id" is not a variable name, use letters, digits and `_`
 fn name(id: u64) -> String {
     id.to_string()
 }
@@ -31,7 +31,7 @@ fn twice(id: u64) -> String {
 }
 
 #[resource(uri = "notes://{id:0}")]
-//~ `:0` is no prefix length, use a number from 1 to 9999
+//~ `:0` is not a prefix length, use a number from 1 to 9999
 fn prefix(id: u64) -> String {
     id.to_string()
 }

@@ -13,7 +13,7 @@ fn no_scheme() -> String {
 }
 
 #[resource(uri = "notes://my notes")]
-//~ ' ' cannot stand in a URI, write `%20`
+//~ ' ' is not allowed in a URI, write `%20`
 fn space() -> String {
     String::new()
 }

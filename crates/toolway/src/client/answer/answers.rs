@@ -23,7 +23,7 @@ use crate::ground::panic::catch;
 /// use toolway::client::{Answer, Elicitation};
 /// use toolway::types::{Elicit, ElicitForm, Field, FieldKind, Fields, FormSchema};
 ///
-/// /// Asks a person who is called Ada whatever the question.
+/// /// Answers as a user whose name is Ada.
 /// async fn ask(question: Elicitation) -> Answer {
 ///     let Some(form) = question.form() else { return Answer::decline() };
 ///     match form.properties.0.iter().any(|(name, _)| name == "name") {
@@ -362,14 +362,14 @@ pub(crate) fn check(question: &InputRequest, declared: &ClientCapabilities) -> R
             match asked {
                 Elicit::Form(_) if takes_forms(modes) => Ok(()),
                 Elicit::Url(_) if modes.contains_key("url") => Ok(()),
-                Elicit::Form(_) => Err(Unable::Wrong("the client takes no forms")),
-                Elicit::Url(_) => Err(Unable::Wrong("the client opens no web pages")),
+                Elicit::Form(_) => Err(Unable::Wrong("the client does not support forms")),
+                Elicit::Url(_) => Err(Unable::Wrong("the client does not open web pages")),
             }
         }
         InputRequest::CreateMessage(asked) => {
             let settings = declared.sampling.as_ref().ok_or(Unable::Undeclared)?;
             if (asked.tools.is_some() || asked.tool_choice.is_some()) && !settings.contains_key("tools") {
-                return Err(Unable::Wrong("the client's model is given no tools"));
+                return Err(Unable::Wrong("the client did not declare the capability `sampling.tools`"));
             }
             check_messages(asked).map_err(Unable::Wrong)
         }
@@ -398,16 +398,16 @@ fn check_messages(asked: &CreateMessage) -> Result<(), &'static str> {
             }
         }
         if !results.is_empty() && (message.role != Role::User || results.len() != blocks.len()) {
-            return Err("results of tools stand in a message of the user, with nothing beside them");
+            return Err("tool results must be in a user message that contains nothing else");
         }
         results.sort_unstable();
         if open != results {
-            return Err("each use of a tool must be answered by the next message, once");
+            return Err("each tool use must have exactly one result, in the next message");
         }
         asked_for.sort_unstable();
         open = asked_for;
     }
-    if open.is_empty() { Ok(()) } else { Err("the last uses of tools have no results") }
+    if open.is_empty() { Ok(()) } else { Err("the last tool uses have no results") }
 }
 
 impl fmt::Debug for Answers {

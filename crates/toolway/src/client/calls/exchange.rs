@@ -43,10 +43,10 @@ const MAX_UNREAD: usize = 256;
 /// assert_eq!(sum.decode::<f64>()?, 5.0);
 /// # Ok::<(), toolway::Error>(()) }).unwrap();
 /// ```
-#[must_use = "nothing is asked until it is awaited"]
+#[must_use = "the request is not sent until this is awaited"]
 pub struct Exchange<T>(State<T>);
 
-#[expect(clippy::large_enum_variant, reason = "it becomes the other one as soon as it is awaited")]
+#[expect(clippy::large_enum_variant, reason = "the first poll replaces the large variant")]
 enum State<T> {
     Described(Described<T>),
     Running(BoxFuture<'static, Result<T>>),
@@ -201,7 +201,7 @@ impl<T: Send + 'static> Future for Exchange<T> {
             self.0 = State::Running(Box::pin(described.run()));
         }
         let State::Running(running) = &mut self.0 else {
-            panic!("an exchange was awaited again after it was over");
+            panic!("an exchange was polled after it had completed");
         };
         let outcome = std::task::ready!(running.as_mut().poll(cx));
         self.0 = State::Over;
@@ -240,7 +240,7 @@ impl<T> fmt::Debug for Exchange<T> {
 /// A request that receives progress. Made by [`Exchange::start`]. Awaiting it returns the result of the request.
 ///
 /// It is also a stream of the progress notifications. The stream ends when the result has arrived.
-#[must_use = "nothing is asked until it is awaited"]
+#[must_use = "the request is not sent until this is awaited"]
 pub struct Running<T> {
     exchange: Exchange<T>,
     seen: Arc<Seen>,

@@ -72,7 +72,7 @@ impl Client {
         if connection.era.log_level_request(level).is_some()
             && let Err(error) = self.set_log_level(level).await
         {
-            tracing::debug!(%error, "the server does not say more of its log");
+            tracing::debug!(%error, "the server's log level could not be lowered");
         }
     }
 

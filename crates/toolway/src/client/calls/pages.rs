@@ -44,7 +44,7 @@ const MAX_PAGES: usize = 1000;
 /// ```
 ///
 /// If a server sends a cursor twice, or more than a thousand cursors, the list ends with an error.
-#[must_use = "nothing is read until it is asked for"]
+#[must_use = "no page is read until one is requested"]
 pub struct Pages<T> {
     shared: Arc<Shared>,
     list: List<T>,

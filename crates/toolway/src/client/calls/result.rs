@@ -65,7 +65,7 @@ impl ToolResult {
             _ => ("text", serde_json::from_str(&self.text()?)),
         };
         decoded.map_err(|error| {
-            let message = format!("the tool's {what} is not what was expected");
+            let message = format!("the tool's {what} cannot be decoded as the expected type");
             Error::new(ErrorKind::PeerMisbehaved, message).caused_by(error)
         })
     }

@@ -38,7 +38,11 @@ impl Shared {
             }
             Err(_) if !connection.mirrors_arguments() => true,
             Err(error) => {
-                tracing::warn!(tool = tool.name, %error, "a tool is left out: its arguments cannot be sent as it wants");
+                tracing::warn!(
+                    tool = tool.name,
+                    %error,
+                    "a tool is left out: `x-mcp-header` in its input schema is invalid"
+                );
                 false
             }
         });

@@ -79,7 +79,9 @@ impl Client {
         match limit {
             None => beginning.await,
             Some(limit) => timeout(limit, beginning).await.unwrap_or_else(|_| {
-                let message = format!("the server did not confirm within {limit:?} that it tells of changes");
+                let message = format!(
+                    "the server did not confirm within {limit:?} that it will send notifications of changes"
+                );
                 Err(Error::new(ErrorKind::Timeout, message))
             }),
         }
@@ -217,11 +219,11 @@ impl Keeping {
                     return;
                 }
                 if is_final(&error) {
-                    tracing::warn!(%error, "the server does not tell of changes any more");
+                    tracing::warn!(%error, "the server no longer sends notifications of changes");
                     self.lost.notify_one();
                     return;
                 }
-                tracing::debug!(%error, "the server does not tell of changes at the moment");
+                tracing::debug!(%error, "the server does not send notifications of changes at the moment");
             }
             if has_begun {
                 self.lost.notify_one();

@@ -269,18 +269,21 @@ impl Drop for GivenUp {
         if !connection.is_usable() {
             return;
         }
-        tracing::debug!(method = method.name(), "a request is given up");
+        tracing::debug!(method = method.name(), "a request is cancelled");
         connection.taking_back.send_modify(|left| *left += 1);
         let connection = TakingBack(connection);
         runtime.spawn(async move {
             let TakingBack(connection) = &connection;
-            let cancelled = Cancelled::new().with_request_id(id).with_reason("the caller gave it up");
+            let cancelled =
+                Cancelled::new().with_request_id(id).with_reason("the caller cancelled the request");
             let params = RawJson::encoded(&cancelled, connection.era.version());
             let outgoing = connection.era.notification(Method::Cancelled, Some(&params));
             match timeout(TAKING_BACK, connection.transport.carry(outgoing)).await {
                 Ok(Ok(_)) => {}
-                Ok(Err(error)) => tracing::debug!(%error, "a request could not be taken back"),
-                Err(_) => tracing::debug!("the server does not hear that a request is taken back"),
+                Ok(Err(error)) => {
+                    tracing::debug!(%error, "the notification that cancels a request could not be sent");
+                }
+                Err(_) => tracing::debug!("sending the notification that cancels a request timed out"),
             }
         });
     }

@@ -85,7 +85,7 @@ impl Shared {
             _ if self.is_closed() => Err(closed()),
             _ => Err(Error::new(
                 ErrorKind::Transport,
-                "the runtime was shut down in which the connection was being opened again",
+                "the runtime was shut down while the connection was being reopened",
             )
             .unsent()),
         }
@@ -115,7 +115,7 @@ impl Shared {
         {
             return Err(error.repeated());
         }
-        tracing::debug!(server = self.reconnector.name(), "the connection is opened again");
+        tracing::debug!(server = self.reconnector.name(), "the client reconnects");
         let (tell, outcome) = watch::channel(None);
         let (reconnector, next_id, shared) =
             (self.reconnector.clone(), self.next_id.clone(), Arc::downgrade(self));

@@ -49,7 +49,10 @@ pub(super) async fn shake_hands(
     let version = match answer.protocol_version.parse::<ProtocolVersion>() {
         Ok(version) if version.era() == Era::Handshake => version,
         _ => {
-            let message = format!("the server wants protocol version {:?}", answer.protocol_version);
+            let message = format!(
+                "the server chose protocol version {:?}, which this client cannot use",
+                answer.protocol_version
+            );
             return Err(Error::new(ErrorKind::PeerIncompatible, message));
         }
     };
@@ -80,7 +83,7 @@ impl EraLink for HandshakeLink {
         if course.has_begun() {
             return Err(Error::new(
                 ErrorKind::PeerIncompatible,
-                "the server does not speak the revision any more in which it has asked; call again",
+                "the server no longer supports the protocol version in which it asked a question; call again",
             ));
         }
         let (request, meta) = (course.request(), terms.meta.as_ref());

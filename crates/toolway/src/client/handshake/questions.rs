@@ -133,7 +133,7 @@ impl Questions {
     ) -> Result<(Turn, oneshot::Receiver<Infallible>), RpcError> {
         let mut state = self.state.lock();
         if state.running.contains_key(id) {
-            return Err(RpcError::invalid_request("the id is that of a question that is not answered yet"));
+            return Err(RpcError::invalid_request("another question with this id is not answered yet"));
         }
         if state.running.len() >= most {
             return Err(RpcError::internal("too many questions wait for their answers"));
@@ -181,7 +181,7 @@ impl Questions {
                         Ok(Err(error)) => error_frame(&id, &error),
                         Err(_) => error_frame(
                             &id,
-                            &RpcError::new(REFUSED, "nobody is there any more who could answer"),
+                            &RpcError::new(REFUSED, "the call that this question belongs to has ended"),
                         ),
                     }
                 })
@@ -267,10 +267,11 @@ impl Unable {
 }
 
 /// The error message for a question when no forwarded request is in flight.
-const NOBODY: &str = "nobody has called anything that this could belong to";
+const NOBODY: &str = "no request is in flight that this question could belong to";
 
 /// The error message for a question that could belong to several callers.
-const UNKNOWN: &str = "several callers share this connection, and nothing says which of them is to be asked";
+const UNKNOWN: &str =
+    "several callers share this connection, and the question does not say which of them to ask";
 
 /// The error code that the specification gives for a refusal by the user.
 const REFUSED: Code = Code(-1);

@@ -82,14 +82,18 @@ impl Subscriptions {
                     let method = request.method();
                     let told = requester.ask(requester.next_id(), request, Some(MAX_RESTORING)).await;
                     if let Err(error) = told {
-                        tracing::warn!(%error, method = method.name(), "a new connection was not told what the old one knew");
+                        tracing::warn!(
+                            %error,
+                            method = method.name(),
+                            "a request to restore the state of the old connection on the new one failed"
+                        );
                     }
                 });
             }
             while telling.join_next().await.is_some() {}
         };
         if timeout(MAX_RESTORING, restoring).await.is_err() {
-            tracing::warn!("a new connection does not hear what the old one knew");
+            tracing::warn!("restoring the state of the old connection on the new one timed out");
         }
     }
 }
@@ -156,9 +160,11 @@ impl Drop for WatchGuard {
             match timeout(UNSUBSCRIBING, telling).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
-                    tracing::debug!(%error, "the server tells of a resource that nobody watches any more");
+                    tracing::debug!(%error, "unsubscribing from a resource that is no longer watched failed");
                 }
-                Err(_) => tracing::debug!("the server does not hear that nobody watches any more"),
+                Err(_) => {
+                    tracing::debug!("unsubscribing from resources that are no longer watched timed out");
+                }
             }
         });
     }

@@ -235,10 +235,10 @@ fn bearer(token: &str) -> Result<HeaderValue> {
         return Err(mistake("is empty"));
     }
     if token.contains(char::is_whitespace) {
-        return Err(mistake("holds white space: a line break at its end can be taken off with `trim`"));
+        return Err(mistake("contains white space: remove a line break at its end with `trim`"));
     }
     let mut value = HeaderValue::from_str(&format!("Bearer {token}"))
-        .map_err(|_| mistake("holds a control character"))?;
+        .map_err(|_| mistake("contains a control character"))?;
     value.set_sensitive(true);
     Ok(value)
 }

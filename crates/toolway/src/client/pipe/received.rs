@@ -52,7 +52,7 @@ impl Received {
                 useless.first = printable(line, MAX_SHOWN);
                 tracing::warn!(
                     line = useless.first,
-                    "the server printed a line that is no message; others are not told of"
+                    "the server printed a line that is not a message; further such lines are not logged"
                 );
             }
         }
@@ -80,12 +80,12 @@ impl fmt::Display for Received {
         let Useless { lines, first, stray } = &*useless;
         match lines {
             0 => {}
-            1 => write!(f, "its output has a line that is no message: `{first}`")?,
-            _ => write!(f, "its output has {lines} lines that are no messages, the first: `{first}`")?,
+            1 => write!(f, "its output has a line that is not a message: `{first}`")?,
+            _ => write!(f, "its output has {lines} lines that are not messages, the first: `{first}`")?,
         }
         if let Some(error) = stray {
             let and = if *lines > 0 { "; " } else { "" };
-            write!(f, "{and}it sent an error that is the reply to no request: {error}")?;
+            write!(f, "{and}it sent an error without the id of a request: {error}")?;
         }
         Ok(())
     }

@@ -188,8 +188,9 @@ impl PipeState {
             let refused = if refused.is_too_large() {
                 refused
             } else {
-                refused
-                    .context(format!("the server could not read a request of {sent} bytes: it may take less"))
+                refused.context(format!(
+                    "the server could not read a request of {sent} bytes: its limit may be lower"
+                ))
             };
             let _ = reply.send(Err(refused));
         }

@@ -68,8 +68,8 @@ async fn talk(
             // The last replies may still be on their way.
             let ended = timeout(A_MOMENT, &mut reading).await.unwrap_or(Ended::Over);
             if let (Ended::Over, Err(error)) = (&ended, broke) {
-                tracing::debug!(%error, "the server's input broke");
-                pipe.end(Error::new(ErrorKind::Transport, "the server does not take messages any more"));
+                tracing::debug!(%error, "writing to the server failed");
+                pipe.end(Error::new(ErrorKind::Transport, "the server no longer accepts messages"));
             }
             return end(pipe, &ended);
         }
@@ -85,7 +85,7 @@ fn end(pipe: &PipeState, ended: &Ended) {
         Ended::Over => return,
         Ended::Closed => (ErrorKind::Transport, "the server closed the connection".to_owned()),
         Ended::Broke(error) => {
-            tracing::debug!(%error, "the server's output broke");
+            tracing::debug!(%error, "reading from the server failed");
             (ErrorKind::Transport, "the connection to the server broke".to_owned())
         }
         Ended::TooLong => (

@@ -66,8 +66,8 @@ fn is_special(letter: char) -> bool {
 fn refuse_shell(line: &str, start: usize, word: &str, is_first: bool) -> Result<()> {
     if ["&&", "||", "|", "&", ";", "<", ">", ">>", "2>", "2>&1"].contains(&word) {
         return Err(misuse(format!(
-            "`{word}` at byte {start} of the command line `{}` is for a shell, and none is used: give one program and its \
-             arguments, or name the shell: sh -c '…'",
+            "`{word}` at byte {start} of the command line `{}` needs a shell, but the command is started without one: \
+             give one program and its arguments, or name the shell: sh -c '…'",
             printable(line.as_bytes(), MAX_SHOWN)
         )));
     }
@@ -76,7 +76,7 @@ fn refuse_shell(line: &str, start: usize, word: &str, is_first: bool) -> Result<
     };
     match word.split_once('=') {
         Some((name, _)) if is_first && is_variable(name) => Err(misuse(format!(
-            "`{name}=…` stands where the command line has its program: set variables with `Command::env`"
+            "the command line begins with `{name}=…` instead of a program: set variables with `Command::env`"
         ))),
         _ => Ok(()),
     }
@@ -166,7 +166,7 @@ mod tests {
             ("server \"a\\\"", "the quote at byte 7"),
             ("cd /x && server", "`&&` at byte 6"),
             ("server | tee log", "`|` at byte 7"),
-            ("TOKEN=secret server", "`TOKEN=…` stands where"),
+            ("TOKEN=secret server", "`TOKEN=…` instead of a program"),
         ] {
             let error = parse(line).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Misuse);

@@ -78,20 +78,20 @@ pub(super) fn failure(search: &Search<'_>, error: io::Error) -> Error {
     let name = search.program.display();
     let why = match search.cwd {
         Some(folder) if !folder.is_dir() => {
-            format!("its working directory `{}` is not there, or is no folder", folder.display())
+            format!("its working directory `{}` does not exist, or is not a directory", folder.display())
         }
         _ if error.kind() == io::ErrorKind::NotFound => {
             let file = file(search);
             match search.path {
                 _ if !is_bare(Path::new(&file)) => missing(Path::new(&file)),
-                None => "there is no `PATH` to look for it; give the whole path".to_owned(),
+                None => "`PATH` is not set, so it cannot be searched for; give its full path".to_owned(),
                 Some(_) => "it was not found on `PATH`; is it installed?".to_owned(),
             }
         }
         _ if error.kind() == io::ErrorKind::PermissionDenied => {
-            "it may not be executed; is it a program, and are its permissions right?".to_owned()
+            "it cannot be executed; is it a program, and are its permissions right?".to_owned()
         }
-        _ => "the system refuses".to_owned(),
+        _ => "the system refused to start it".to_owned(),
     };
     Error::new(ErrorKind::Transport, format!("failed to start `{name}`: {why}")).caused_by(error)
 }
@@ -99,7 +99,7 @@ pub(super) fn failure(search: &Search<'_>, error: io::Error) -> Error {
 fn missing(file: &Path) -> String {
     if file.exists() {
         // The file is a script whose first line names a missing interpreter, or a program for another system.
-        return format!("`{}` is there, but what runs it is not: see its first line", file.display());
+        return format!("`{}` exists, but its interpreter does not: check its first line", file.display());
     }
     format!("there is no file `{}`", file.display())
 }

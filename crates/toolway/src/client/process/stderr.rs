@@ -68,7 +68,7 @@ impl Stderr {
         if let Some(hook) = &self.hook {
             let text = String::from_utf8_lossy(&line);
             if let Err(panic) = attempt(|| hook(text.trim_end_matches('\r'))) {
-                tracing::warn!(%panic, "what was to be called with a line of stderr failed");
+                tracing::warn!(%panic, "the hook for lines of stderr panicked");
             }
         }
     }

@@ -201,7 +201,7 @@ impl Supervisor {
             }
             Event::Written(Ok(())) => {}
             Event::Written(Err(error)) => {
-                tracing::debug!(server = self.facts.name, %error, "the server's input broke");
+                tracing::debug!(server = self.facts.name, %error, "writing to the server failed");
                 self.trouble = self.trouble.or(Some(Trouble::InputClosed));
             }
             Event::StdoutDrained => self.is_stdout_open = false,

@@ -49,7 +49,7 @@ impl Group {
         let mut child = command.process_group(0).spawn()?;
         let pipes = ChildPipes::new(child.stdin.take(), child.stdout.take(), child.stderr.take())?;
         let pid = child.id().and_then(|pid| Pid::from_raw(pid.try_into().ok()?));
-        let pid = pid.ok_or_else(|| io::Error::other("the process has no number"))?;
+        let pid = pid.ok_or_else(|| io::Error::other("the process has no id"))?;
         let leader = Leader(Arc::new(Mutex::new(Leading { pid: Some(pid), is_told: false })));
         Ok((Self { child: Some(child), pid, leader, children }, pipes))
     }

@@ -22,7 +22,7 @@ pub(super) struct Group(Box<dyn ChildWrapper>);
 pub(super) struct Leader;
 
 impl Leader {
-    #[expect(clippy::unused_self, reason = "elsewhere it is needed")]
+    #[expect(clippy::unused_self, reason = "other platforms need `self`")]
     pub(super) fn terminate(&self) {}
 }
 
@@ -34,7 +34,7 @@ impl Group {
         Ok((Self(child), pipes))
     }
 
-    #[expect(clippy::unused_self, reason = "elsewhere it is needed")]
+    #[expect(clippy::unused_self, reason = "other platforms need `self`")]
     pub(super) fn leader(&self) -> Leader {
         Leader
     }
@@ -55,6 +55,6 @@ impl Group {
     }
 
     /// Does nothing: Windows needs no reaping.
-    #[expect(clippy::unused_self, reason = "elsewhere it is needed")]
+    #[expect(clippy::unused_self, reason = "other platforms need `self`")]
     pub(super) fn reap(&mut self) {}
 }

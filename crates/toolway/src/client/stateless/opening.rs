@@ -15,7 +15,7 @@ use crate::client::wire::transport::{Transport, exchange, malformed_reply};
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// The outcome of a probe.
-#[expect(clippy::large_enum_variant, reason = "it is looked at once, and gone")]
+#[expect(clippy::large_enum_variant, reason = "the value is matched at once and dropped")]
 pub(crate) enum ProbeOutcome {
     Opened(StatelessLink, ServerFacts),
     /// The server requires a handshake. Contains the error with which it refused the probe; `None` if it did not answer
@@ -95,5 +95,5 @@ pub(crate) fn verdict(error: &Error) -> Option<Verdict> {
 }
 
 fn incompatible() -> Error {
-    Error::new(ErrorKind::PeerIncompatible, "the server speaks no protocol version that this client does")
+    Error::new(ErrorKind::PeerIncompatible, "the server and this client have no protocol version in common")
 }

@@ -78,15 +78,18 @@ pub(super) fn read(result: &RawJson, method: &Method) -> Result<Option<InputRequ
     match kind.result_type.as_deref() {
         None | Some("complete") => Ok(None),
         Some("input_required") if method.may_ask() => {
-            let required: InputRequired = result
-                .decode()
-                .map_err(|error| misbehaved(method, "asks what no client can answer").caused_by(error))?;
+            let required: InputRequired = result.decode().map_err(|error| {
+                misbehaved(method, "contains questions that cannot be read").caused_by(error)
+            })?;
             let questions = required.input_requests.as_ref().map_or(0, |questions| questions.0.len());
             if questions == 0 && required.request_state.is_none() {
-                return Err(misbehaved(method, "requires input and says not which"));
+                return Err(misbehaved(
+                    method,
+                    "requires input but contains neither questions nor a request state",
+                ));
             }
             if questions > MAX_ASKED {
-                return Err(misbehaved(method, "asks too much at once"));
+                return Err(misbehaved(method, "asks too many questions at once"));
             }
             Ok(Some(required))
         }
@@ -117,7 +120,7 @@ async fn answer(
     while let Some(answered) = asking.join_next().await {
         // Panics of the application are caught inside the task, so this error means that the runtime shuts down.
         let answered = answered.map_err(|error| {
-            Error::new(ErrorKind::Cancelled, "the questions of the server were given up").caused_by(error)
+            Error::new(ErrorKind::Cancelled, "the questions of the server were cancelled").caused_by(error)
         })?;
         given.push(answered?);
     }
@@ -147,7 +150,9 @@ fn failed(key: &str, kind: Method, unable: Unable) -> Error {
     match unable {
         Unable::Undeclared => Error::new(
             ErrorKind::PeerMisbehaved,
-            format!("the server asks {kind} ({key:?}), and this client did not say that it may"),
+            format!(
+                "the server asks {kind} ({key:?}), but this client did not declare the capability for it"
+            ),
         ),
         Unable::Wrong(reason) => {
             Error::new(ErrorKind::PeerMisbehaved, format!("the server asks {kind} ({key:?}), but {reason}"))

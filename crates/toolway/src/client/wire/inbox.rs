@@ -24,7 +24,7 @@ use crate::ground::future::BoxFuture;
 /// async fn heed(inbox: &Inbox, message: Message) {
 ///     inbox.take(&message);
 ///     if let Some(answering) = inbox.answer(&message) {
-///         // Better in a task of its own, because a user may take minutes.
+///         // A real transport does this in a separate task, because a user may take minutes.
 ///         if let Some(frame) = answering.frame().await {
 ///             send(frame).await;
 ///         }
@@ -68,7 +68,7 @@ pub(crate) const MAX_ANSWERING: usize = 1088;
 const _: () = assert!(MAX_ANSWERING > MAX_PASSED, "each question has an answer");
 
 /// An answer to a request of the server.
-#[must_use = "the server waits for it"]
+#[must_use = "the server waits for this answer"]
 pub enum Answering {
     /// The answer is ready.
     Now(Bytes),

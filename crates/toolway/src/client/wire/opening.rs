@@ -63,7 +63,7 @@ impl Opening<'_> {
     /// the connection can add the transport's diagnosis to the error.
     pub(crate) async fn in_time<T>(&self, asking: impl Future<Output = Result<T>>) -> Result<T> {
         timeout_at(self.deadline, asking).await.unwrap_or_else(|_| {
-            let message = format!("nothing came within {:?}", self.connect_timeout);
+            let message = format!("the server did not answer within {:?}", self.connect_timeout);
             Err(Error::new(ErrorKind::Timeout, message).unsent())
         })
     }

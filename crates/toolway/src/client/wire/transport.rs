@@ -96,6 +96,8 @@ pub(crate) async fn exchange(transport: &dyn Transport, outgoing: Outgoing) -> R
         Some(Message::Response { id: answered, outcome }) if answered.is_none() || answered == id => {
             Ok(outcome?)
         }
-        _ => Err(Error::new(ErrorKind::PeerMisbehaved, "the server sent something else than the reply")),
+        _ => {
+            Err(Error::new(ErrorKind::PeerMisbehaved, "the server sent another message instead of the reply"))
+        }
     }
 }

@@ -14,24 +14,24 @@ pub(super) fn wrong_path(value: &str) -> Option<&'static str> {
 
 /// Checks a text that is passed to a program.
 pub(super) fn wrong_text(value: &str) -> Option<&'static str> {
-    value.contains('\0').then_some("has a NUL character, which no program can be given: leave it out")
+    value.contains('\0').then_some("has a NUL character, which cannot be passed to a program: remove it")
 }
 
 pub(super) fn wrong_variable_name(name: &str) -> Option<&'static str> {
     let is_wrong = name.is_empty() || name.contains(['=', '\0']);
-    is_wrong.then_some("is no name of a variable: it is empty, or has `=` or NUL in it")
+    is_wrong.then_some("is not the name of a variable: it is empty, or contains `=` or NUL")
 }
 
 pub(super) fn wrong_header_name(name: &str) -> Option<&'static str> {
     let is_wrong = name.is_empty()
         || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
-    is_wrong.then_some("is no name of a header: only letters, digits and `-` are")
+    is_wrong.then_some("is not the name of a header: use only letters, digits and `-`")
 }
 
 pub(super) fn wrong_header(value: &str) -> Option<&'static str> {
     let is_wrong = value.chars().any(|letter| letter.is_control() && letter != '\t');
     is_wrong.then_some(
-        "has a control character, perhaps the end of a line, which no header can have: leave it out",
+        "has a control character, perhaps a line break, which a header must not contain: remove it",
     )
 }
 
@@ -41,7 +41,7 @@ pub(super) fn wrong_url(url: &str) -> Option<&'static str> {
         return Some("has no host: write `https://host/path`");
     }
     let is_wrong = url.chars().any(|letter| letter.is_whitespace() || letter.is_control());
-    is_wrong.then_some("has a space or a control character in it: leave it out, or write `%20`")
+    is_wrong.then_some("has a space or a control character in it: remove it, or write `%20`")
 }
 
 /// Returns the part between the scheme and the path.

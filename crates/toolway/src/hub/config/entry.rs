@@ -326,7 +326,8 @@ impl<'r> Reader<'r> {
         let mut seen = HashSet::new();
         for (name, text) in headers {
             if !seen.insert(name.to_ascii_lowercase()) {
-                let reason = "is there twice, for the case of letters does not matter: leave one out";
+                let reason = "occurs twice, because upper and lower case are the same in the name of a header: remove \
+                              one";
                 self.mistake(text.field.clone(), text.place, reason.to_owned());
             }
         }
@@ -343,7 +344,7 @@ impl<'r> Reader<'r> {
             }
         }
         for (field, place) in twice {
-            self.mistake(field, place, "is there twice: leave one out".to_owned());
+            self.mistake(field, place, "occurs twice: remove one".to_owned());
         }
         Some(members)
     }
@@ -420,7 +421,7 @@ fn timeout(value: Node<'_>) -> Result<Duration, String> {
         value.number().ok_or_else(|| format!("must be a number of milliseconds; found {}", value.found()))?;
     let seconds = if number < SECONDS_BELOW { number } else { number / 1000.0 };
     let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
-    time.ok_or_else(|| format!("must be a time that can be waited for; found {}", value.found()))
+    time.ok_or_else(|| format!("must be a positive time that is not too long; found {}", value.found()))
 }
 
 /// Reads the maximum size of a message in bytes. The member `maxMessage` is specific to this library.

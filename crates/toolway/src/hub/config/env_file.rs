@@ -19,7 +19,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<(String, String)>, String> {
     let cannot = |error| format!("names the file {shown}, which cannot be read: {error}");
     // Reading from a pipe or a terminal could block.
     if !std::fs::metadata(path).map_err(cannot)?.is_file() {
-        return Err(format!("names {shown}, which is no file"));
+        return Err(format!("names {shown}, which is not a file"));
     }
     let file = std::fs::File::open(path).map_err(cannot)?;
     file.take(MAX_ENV_FILE + 1).read_to_end(&mut bytes).map_err(cannot)?;
@@ -48,7 +48,7 @@ fn parse(text: &str) -> Result<Vec<(String, String)>, (usize, &'static str)> {
         }
         let value = value_of(value.trim()).map_err(wrong)?;
         if value.contains('\0') {
-            return Err(wrong("has a NUL character: leave it out"));
+            return Err(wrong("has a NUL character: remove it"));
         }
         match places.entry(name) {
             Entry::Occupied(place) => all[*place.get()].1 = value,
@@ -92,7 +92,7 @@ fn nothing_follows(rest: &str) -> Result<(), &'static str> {
     if rest.is_empty() || rest.starts_with('#') {
         Ok(())
     } else {
-        Err("goes on after its quote: close it at the end")
+        Err("has text after its closing quote: close the quote at the end")
     }
 }
 

@@ -121,7 +121,8 @@ pub(super) fn servers_of(layout: Layout<'_>, origin: &Arc<Origin>, mistakes: &mu
     for (index, Spot { key, path, node }) in layout.places.into_iter().enumerate() {
         let place = node.place();
         if index == MAX_SERVERS {
-            let message = format!("this is server number {}: a file may have {MAX_SERVERS}", index + 1);
+            let message =
+                format!("this is server number {}: a file may have at most {MAX_SERVERS}", index + 1);
             mistakes.push(Mistake { server: None, field: path, place: Some(place), message });
             break;
         }
@@ -134,12 +135,8 @@ pub(super) fn servers_of(layout: Layout<'_>, origin: &Arc<Origin>, mistakes: &mu
             Some(name) => wrong_name(name).map(str::to_owned).or_else(|| {
                 let first = *names.entry(name.clone()).or_insert(place);
                 let is_second = first != place;
-                is_second.then(|| {
-                    format!(
-                        "is the second server of this name, after that in line {}: rename one",
-                        first.line
-                    )
-                })
+                is_second
+                    .then(|| format!("has the same name as the server in line {}: rename one", first.line))
             }),
             None => {
                 nameless.push(outcomes.len());
@@ -168,7 +165,7 @@ fn wrong_name(name: &str) -> Option<&'static str> {
     if name.trim().is_empty() {
         Some("has no name: give it one")
     } else if name.chars().any(char::is_control) {
-        Some("has a control character in its name: leave it out")
+        Some("has a control character in its name: remove it")
     } else if name.chars().count() > MAX_NAME {
         Some("has a name of more than 128 characters: shorten it")
     } else {

@@ -209,12 +209,12 @@ fn not_found(name: &str, seen: &[(String, PathBuf)], looked: &[PathBuf]) -> Stri
     let mut text = format!("no server `{}` is configured", shown(name));
     if seen.is_empty() {
         let files: Vec<_> = looked.iter().map(|file| file.display().to_string()).collect();
-        let _ = write!(text, ", and no other: looked for {}", files.join(", "));
+        let _ = write!(text, "; none of these files has servers: {}", files.join(", "));
         return text;
     }
     let meant = closest(name, seen.iter().map(|(name, _)| &**name));
     let _ = match meant {
-        Some(meant) => write!(text, ": is `{}` meant? there are ", shown(meant)),
+        Some(meant) => write!(text, ": did you mean `{}`? there are ", shown(meant)),
         None => write!(text, ": there are "),
     };
     let names =

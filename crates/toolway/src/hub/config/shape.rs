@@ -61,7 +61,7 @@ pub(super) fn layout<'s>(root: Node<'s>, mistakes: &mut Mistakes) -> Option<Layo
     if !servers.is_empty() {
         for (index, (path, node)) in servers.iter().enumerate() {
             if servers[..index].iter().any(|(other, _)| other == path) {
-                mistakes.push(about(path.clone(), *node, "is there twice: leave one out".to_owned()));
+                mistakes.push(about(path.clone(), *node, "occurs twice: remove one".to_owned()));
             }
             layout.add(path, *node, mistakes);
         }
@@ -103,9 +103,12 @@ pub(super) fn nothing_found(root: Node<'_>) -> Mistake {
         _ if !root.is_object() => {
             format!("the file must be an object or a list of servers; found {}", root.found())
         }
-        Some((key, meant)) => format!("no servers are here: is `{}` meant to be `{meant}`?", shown(key)),
-        None => "no servers are here: write `{ \"mcpServers\": { \"a name\": { \"command\": \"a program\", \"args\": [] } } }`"
-            .to_owned(),
+        Some((key, meant)) => format!("the file has no servers: is `{}` meant to be `{meant}`?", shown(key)),
+        None => {
+            "the file has no servers: write `{ \"mcpServers\": { \"a name\": { \"command\": \"a program\", \"args\": \
+             [] } } }`"
+                .to_owned()
+        }
     };
     Mistake::of_file(Some(root.place()), message)
 }
@@ -168,7 +171,11 @@ fn inputs(path: &str, node: Node<'_>, mistakes: &mut Mistakes) -> Vec<Input> {
                 default,
             }),
             None => {
-                reader.mistake(field, item.place(), "has no `id` by which it could be asked for".to_owned());
+                reader.mistake(
+                    field,
+                    item.place(),
+                    "has no `id` by which a variable can refer to it".to_owned(),
+                );
             }
         }
     }
@@ -210,7 +217,7 @@ pub(super) fn name_for(endpoint: &Endpoint, taken: &HashSet<String>) -> String {
     let name = if name.is_empty() { "server" } else { name };
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
-    names.find(|name| !taken.contains(name)).expect("numbers do not end")
+    names.find(|name| !taken.contains(name)).expect("there is always a free number")
 }
 
 /// Returns `weather` for `/usr/lib/weather.py`, `@acme/weather@1.2` and `C:\tools\weather.exe`.

@@ -73,7 +73,7 @@ impl<'t> Source<'t> {
                 let before: usize =
                     self.plain.split_inclusive('\n').take(error.line() - 1).map(str::len).sum();
                 let place = self.place(before + error.column().saturating_sub(1));
-                Err(Mistake::of_file(Some(place), format!("this is no JSON: {}", json::reason(&error))))
+                Err(Mistake::of_file(Some(place), format!("this is not JSON: {}", json::reason(&error))))
             }
         }
     }
@@ -157,7 +157,7 @@ impl<'s> Node<'s> {
 
     /// Returns the value as written, without comments.
     pub(super) fn raw(self) -> RawJson {
-        RawJson::parse(self.raw.get()).expect("a piece of JSON is JSON")
+        RawJson::parse(self.raw.get()).expect("a part of valid JSON is valid JSON")
     }
 
     /// Describes the value that was found instead of the expected one. Strings are not repeated, because they may be

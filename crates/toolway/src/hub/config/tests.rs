@@ -132,7 +132,7 @@ fn what_is_nested_deeply_or_long_is_no_danger() {
         (0..=MAX_SERVERS).map(|number| format!("\"s{number}\":{{\"command\":\"x\"}}")).collect();
     assert!(Config::parse(&format!("{{{}}}", many[1..].join(","))).is_ok());
     let error = Config::parse(&format!("{{{}}}", many.join(","))).unwrap_err();
-    assert!(error.to_string().contains("a file may have 1000"), "{error}");
+    assert!(error.to_string().contains("a file may have at most 1000"), "{error}");
     let long = " ".repeat(16 << 20);
     assert!(Config::parse(&long).unwrap_err().to_string().contains("nothing in it"));
     assert!(Config::parse(&(long + " ")).unwrap_err().to_string().contains("longer than 16777216 bytes"));

@@ -167,7 +167,8 @@ impl<'a> Known<'a> {
             match value {
                 Ok(value) if value.len() > *room => {
                     wrong.push(format!(
-                        "is too long with what its variables hold: all texts of a server together may have {MAX_EXPANDED} bytes"
+                        "is too long after its variables are replaced: all texts of a server together may have at \
+                         most {MAX_EXPANDED} bytes"
                     ));
                     return Err(wrong);
                 }
@@ -183,7 +184,7 @@ impl<'a> Known<'a> {
 
     fn value(&self, inside: &str) -> Result<String, String> {
         if inside.contains("${") {
-            return Err("has a variable inside of another one, which is not understood".to_owned());
+            return Err("has a variable inside another variable, which is not supported".to_owned());
         }
         match inside {
             "workspaceFolder" => path(inside, self.workspace),
@@ -211,7 +212,7 @@ impl<'a> Known<'a> {
             // A default may be a secret, so the text after a colon is not repeated.
             let name = shown(name.split(':').next().unwrap_or_default());
             return Err(format!(
-                "has `${{{name}…}}`, which is no variable known here: write `$${{` if it is text"
+                "has `${{{name}…}}`, which is not a known variable: write `$${{` if it is text"
             ));
         }
         let value = (self.variables.lookup)(name);

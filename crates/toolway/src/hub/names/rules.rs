@@ -52,7 +52,7 @@ impl NameRules {
     pub(crate) fn check(&self) -> Result<()> {
         let Self { separator, limit, punctuation } = self;
         let wrong = if !punctuation.bytes().all(|byte| byte.is_ascii_punctuation()) {
-            format!("the punctuation of names must be punctuation of ASCII; found {punctuation:?}")
+            format!("the punctuation of names must be ASCII punctuation; found {punctuation:?}")
         } else if separator.is_empty() || !separator.chars().all(|letter| punctuation.contains(letter)) {
             format!("the separator of names must be made of {punctuation:?}; found {separator:?}")
         } else if separator.len() > LONGEST_SEPARATOR {

@@ -29,7 +29,7 @@ use super::tags::Tags;
 /// assert_eq!(uris.uri("notes", "notes://all").as_deref(), Some("notes://all"));
 /// assert_eq!(uris.route("notes://17"), Some(("notes", "notes://17")));
 ///
-/// // Both have it, so neither keeps it.
+/// // Both servers have this URI, so neither of them keeps it.
 /// assert_eq!(uris.uri("docs", "file:///readme").as_deref(), Some("hub://docs/file:///readme"));
 /// assert_eq!(uris.route("hub://docs/file:///readme"), Some(("docs", "file:///readme")));
 /// assert_eq!(uris.route("file:///readme"), None);

@@ -6,6 +6,6 @@ use crate::ground::error::{Error, ErrorKind, Result};
 pub(super) fn target(_url: String, _headers: Vec<(String, String)>) -> Result<Target> {
     Err(Error::new(
         ErrorKind::Misuse,
-        "the server is reached over HTTP, which this build cannot: switch on the feature `http`",
+        "the server is reached over HTTP, which this build does not support: enable the feature `http`",
     ))
 }

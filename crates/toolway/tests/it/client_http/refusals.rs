@@ -28,7 +28,7 @@ async fn a_page_instead_of_a_message_is_shown() {
     let page = "<!doctype html>\n<html><head><title>Sign in</title></head>";
     for (status, kind, part) in [
         ("200 OK", ErrorKind::PeerMisbehaved, "answered 200 OK with text/html instead of a message"),
-        ("502 Bad Gateway", ErrorKind::Transport, "the proxy that stands before it (502 Bad Gateway)"),
+        ("502 Bad Gateway", ErrorKind::Transport, "the proxy in front of it (502 Bad Gateway)"),
         ("500 Internal Server Error", ErrorKind::Transport, "failed (500 Internal Server Error)"),
     ] {
         let mut stage = Stage::open().await;
@@ -110,10 +110,10 @@ async fn authorization_that_is_missing_is_asked_for() {
     let problem = r#"{"error":"invalid_token"}"#;
     let refusal = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"who are you?"}}"#;
     for (status, body, parts) in [
-        ("401 Unauthorized", "", ["wants authorization", "`bearer`"]),
+        ("401 Unauthorized", "", ["requires authorization", "`bearer`"]),
         ("401 Unauthorized", problem, ["asks for: Bearer realm=\"x\"", "invalid_token"]),
-        ("401 Unauthorized", refusal, ["does not let us in", "who are you?"]),
-        ("403 Forbidden", "", ["does not let us in", "403 Forbidden"]),
+        ("401 Unauthorized", refusal, ["denies access", "who are you?"]),
+        ("403 Forbidden", "", ["denies access", "403 Forbidden"]),
     ] {
         let mut stage = Stage::open().await;
         let builder = Client::builder().protocol(ProtocolVersion::LATEST);

@@ -190,7 +190,7 @@ async fn calls_of_a_server_that_is_left_alone_fail_at_once() {
     let text = Chain(&error).to_string();
     assert!(
         text.starts_with(
-            "the server `web` is unavailable: it was tried 3 times within 3600s and is left alone for "
+            "the server `web` is unavailable: it was tried 3 times within 3600s and is not tried again for "
         ),
         "{text}"
     );

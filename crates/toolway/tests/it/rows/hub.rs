@@ -78,7 +78,7 @@ async fn row_133_tools_of_all_servers_are_one_list_with_their_servers_before_the
 #[tokio::test]
 async fn row_134_an_unknown_client_is_an_error_that_knows_the_others() {
     let hub = Hub::new();
-    assert_eq!(hub.client("x").unwrap_err().to_string(), "no such server: `x` (there is none)");
+    assert_eq!(hub.client("x").unwrap_err().to_string(), "no such server: `x` (there are no servers)");
     hub.connect("files", &echo("files")).await.unwrap().connect("mails", &echo("mails")).await.unwrap();
     hub.client("files").unwrap().ping().await.unwrap();
     let error = hub.client("file").unwrap_err();

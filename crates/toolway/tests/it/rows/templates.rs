@@ -106,10 +106,10 @@ async fn row_059_templates_have_a_list_of_their_own() {
         ("{id}", "is not a URI: it must begin with a scheme"),
         ("notes://{id", "`{` is never closed"),
         ("notes://id}", "`}` closes nothing"),
-        ("notes://{}", "is no variable name"),
-        ("notes://{a b}", "is no variable name"),
+        ("notes://{}", "is not a variable name"),
+        ("notes://{a b}", "is not a variable name"),
         ("notes://{=id}", "is reserved by RFC 6570"),
-        ("notes://my {id}", "cannot stand in a URI"),
+        ("notes://my {id}", "is not allowed in a URI"),
     ] {
         let text = mistakes(vec![family(template)]);
         assert!(text.contains(&format!("resource `{template}`: ")) && text.contains(complaint), "{text}");
@@ -163,7 +163,7 @@ async fn row_061_a_name_that_fits_nothing_is_refused_when_the_server_is_built() 
             "resource `user://index`: `id` has a completion, but the URI has no such variable",
         ),
         (vec![family("notes://{id}/{id}")], "the variable \"id\" comes twice"),
-        (vec![family("notes://{id}{name}")], "where \"name\" begins cannot be told"),
+        (vec![family("notes://{id}{name}")], "the start of \"name\" is ambiguous"),
         (
             vec![family("notes://{id}"), family("notes://{name}")],
             "the templates `notes://{id}` and `notes://{name}` match the same URIs",

@@ -34,7 +34,7 @@ impl Conversation {
                 let headers = self.headers(of_caller);
                 match self.say(headers.clone(), frame.clone()).await {
                     Err(error) if error.is_unsent() => self.insist(headers, async { Some(frame) }, 1),
-                    Err(error) => tracing::debug!(%error, "an answer did not arrive"),
+                    Err(error) => tracing::debug!(%error, "an answer did not reach the server"),
                     Ok(()) => {}
                 }
             }
@@ -56,7 +56,7 @@ impl Conversation {
         let mut answering = self.answering.lock();
         while answering.try_join_next().is_some() {}
         if answering.len() >= MAX_ANSWERING {
-            tracing::debug!("an answer is given up, because too many do not get through");
+            tracing::debug!("an answer is dropped, because too many answers are waiting to be sent");
             return;
         }
         // The task holds a reference to the conversation. `close` and `leave` abort the task, so that the task does not
@@ -74,7 +74,7 @@ impl Conversation {
                     Err(error) if error.is_unsent() && attempt < MAX_TRIES && !conversation.is_over() => {
                         wait = Some(backoff(attempt, error.retry_after()));
                     }
-                    Err(error) => return tracing::debug!(%error, "an answer did not arrive"),
+                    Err(error) => return tracing::debug!(%error, "an answer did not reach the server"),
                     Ok(()) => return,
                 }
             }
@@ -105,9 +105,9 @@ impl Conversation {
             }
             self.endpoint.accepted(response).await
         };
-        timeout(MAX_ASIDE, saying)
-            .await
-            .unwrap_or_else(|_| Err(Error::new(ErrorKind::Timeout, "an answer was not taken in time")))
+        timeout(MAX_ASIDE, saying).await.unwrap_or_else(|_| {
+            Err(Error::new(ErrorKind::Timeout, "the server did not accept an answer in time"))
+        })
     }
 }
 
@@ -117,10 +117,10 @@ fn instead(frame: &[u8], error: &Error) -> Option<Bytes> {
     let mut skimmer = Skimmer::default();
     skimmer.push(frame);
     let Skimmed::Reply(id) = skimmer.finish() else { return None };
-    tracing::warn!(%error, bytes = frame.len(), "the server does not take the answer to its question");
+    tracing::warn!(%error, bytes = frame.len(), "the answer to a question of the server is too large for the server");
     let text = match error.rpc() {
         Some(refusal) => refusal.message.to_string(),
-        None => format!("the answer is {} bytes long, which is more than the server takes", frame.len()),
+        None => format!("the answer is {} bytes long, which is more than the server accepts", frame.len()),
     };
     Some(error_frame(&id, &RpcError::internal(text)))
 }

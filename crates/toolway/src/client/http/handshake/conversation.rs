@@ -112,7 +112,7 @@ impl Conversation {
             // The task is detached; `MAX_ASIDE` limits how long it runs.
             runtime.spawn(async move {
                 if let Err(error) = say_farewell(&endpoint, headers).await {
-                    tracing::debug!(%error, "the farewell was not heard");
+                    tracing::debug!(%error, "the request to end the session failed");
                 }
             });
         }
@@ -184,7 +184,7 @@ async fn say_farewell(endpoint: &HttpEndpoint, headers: HeaderMap) -> Result<()>
         }
     };
     timeout(MAX_ASIDE, farewell).await.unwrap_or_else(|_| {
-        Err(Error::new(ErrorKind::Timeout, "the server did not answer when the conversation was closed"))
+        Err(Error::new(ErrorKind::Timeout, "the server did not answer the request to end the session"))
     })
 }
 

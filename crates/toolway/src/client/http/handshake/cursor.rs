@@ -133,10 +133,13 @@ mod tests {
             assert!(cursor.note(&event(id, None)));
         }
         assert_eq!(cursor.begin().expect("an id"), "b");
-        assert!(!cursor.note(&event(Some("b"), None)), "it comes a second time");
-        assert_eq!(cursor.fruitless, 1, "and is no progress");
+        assert!(!cursor.note(&event(Some("b"), None)), "the id occurs a second time");
+        assert_eq!(cursor.fruitless, 1, "an id that was seen before does not count as progress");
         assert!(cursor.note(&event(Some("c"), None)));
-        assert!(cursor.note(&event(Some("c"), None)), "only right after resuming");
+        assert!(
+            cursor.note(&event(Some("c"), None)),
+            "a repeated id is skipped only directly after resuming"
+        );
         assert_eq!(cursor.fruitless, 0);
     }
 
@@ -186,15 +189,15 @@ mod tests {
         for attempt in 1..100 {
             cursor.begin();
             assert!(cursor.note(&event(None, Some(7_000))));
-            assert_eq!(cursor.fruitless, attempt, "to be told to wait is no progress");
+            assert_eq!(cursor.fruitless, attempt, "a `retry` field does not count as progress");
             let asked = Duration::from_secs(7);
             assert_spread(&cursor, asked, asked + MAX_WAIT.min(FIRST_WAIT * (1 << attempt.min(5))));
         }
         cursor.hold(Some(Duration::from_secs(90)));
         assert!(cursor.wait() >= Duration::from_secs(90));
         cursor.hold(Some(Duration::MAX));
-        assert!(cursor.wait() <= MAX_RETRY + MAX_WAIT, "nobody waits for ever");
+        assert!(cursor.wait() <= MAX_RETRY + MAX_WAIT, "the wait has an upper limit");
         cursor.begin();
-        assert!(cursor.wait() <= Duration::from_secs(7) + MAX_WAIT, "it goes for one time");
+        assert!(cursor.wait() <= Duration::from_secs(7) + MAX_WAIT, "the wait applies to one attempt");
     }
 }

@@ -58,7 +58,9 @@ impl Gate {
         let mut newest = self.stream.subscribe();
         let answered = newest.wait_for(|newest| newest.number != stream.number || !newest.is_awaited);
         if timeout(MAX_GATED, answered).await.is_err() {
-            tracing::debug!("the server does not say whether it offers a stream; requests go without it");
+            tracing::debug!(
+                "the server did not answer the request for its stream in time; requests are sent without the stream"
+            );
             self.stream.send_if_modified(|newest| {
                 newest.number == stream.number && std::mem::take(&mut newest.is_awaited)
             });

@@ -87,7 +87,7 @@ async fn first(events: &mut Events) -> Option<String> {
 /// Reads the server's stream until it ends, and then ends the conversation. This transport cannot resume a stream.
 async fn hear_all(conversation: Arc<Conversation>, events: Events) {
     let reason = hear(&conversation, events, &mut Cursor::default()).await;
-    tracing::debug!(?reason, "the server's stream is over");
+    tracing::debug!(?reason, "the server's stream ended");
     conversation.end();
 }
 

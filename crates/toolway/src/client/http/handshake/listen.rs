@@ -38,7 +38,7 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
                     // If the client requested the stream again, the server would send the same event again.
                     Break::TooLong => {
                         tracing::warn!(
-                            "the server's stream holds an event that is too long; it is not read on"
+                            "an event on the server's stream is too long; the client stops reading the stream"
                         );
                         return;
                     }
@@ -52,7 +52,7 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
             }
             // If no stream was open before, 404 only means that the server does not offer a stream.
             Opened::Refused(StatusCode::NOT_FOUND) if was_offered => {
-                tracing::debug!("the server has forgotten the session");
+                tracing::debug!("the session no longer exists on the server");
                 conversation.end();
                 return;
             }
@@ -61,7 +61,7 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
             Opened::Refused(status) if was_offered && status != StatusCode::METHOD_NOT_ALLOWED => {
                 gate.open();
                 refused += 1;
-                tracing::debug!(%status, refused, "the server does not offer its stream again");
+                tracing::debug!(%status, refused, "the server refused to reopen its stream");
                 if refused == MAX_REFUSED {
                     conversation.end();
                     return;

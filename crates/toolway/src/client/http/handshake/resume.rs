@@ -82,7 +82,7 @@ async fn reopen(
             Opened::Failed(error) => cause = error,
         }
     }
-    Err(lost("the reply broke off, and several attempts to resume it brought nothing").caused_by(cause))
+    Err(lost("the reply broke off, and several attempts to resume it made no progress").caused_by(cause))
 }
 
 fn refused(status: StatusCode) -> Error {

@@ -84,14 +84,14 @@ async fn a_call_that_is_given_up_leaves_nothing_behind() {
         ("no reply", vec![]),
         ("a silent stream", vec![(200, "", false)]),
         ("a stream that goes on", vec![(200, "id: 1\ndata:\n\n", false)]),
-        ("a break", vec![(200, "id: 1\nretry: 100000\ndata:\n\n", true)]),
-        ("no resuming", vec![(200, "id: 1\ndata:\n\n", true)]),
+        ("a stream that breaks off", vec![(200, "id: 1\nretry: 100000\ndata:\n\n", true)]),
+        ("a request to resume that gets no reply", vec![(200, "id: 1\ndata:\n\n", true)]),
     ] {
         let conversation = conversation(answers);
         let call = timeout(Duration::from_secs(10), conversation.carry(outgoing(Method::CallTool)));
         assert!(call.await.is_err(), "{case}");
         assert!(conversation.pending.is_empty(), "{case}");
-        assert_eq!(Arc::strong_count(&conversation), 1, "{case}: nobody works on it");
+        assert_eq!(Arc::strong_count(&conversation), 1, "{case}: no task holds the conversation");
         assert!(!conversation.is_over(), "{case}");
     }
 }
@@ -105,7 +105,7 @@ async fn neither_does_one_of_the_old_transport() {
     assert!(call.await.is_err());
     assert!(conversation.post_to.get().is_some());
     assert!(conversation.pending.is_empty());
-    conversation.close().await.expect("nobody is told");
+    conversation.close().await.expect("closing this transport sends no request");
     tokio::task::yield_now().await;
-    assert_eq!(Arc::strong_count(&conversation), 1, "nobody listens");
+    assert_eq!(Arc::strong_count(&conversation), 1, "no task holds the conversation");
 }

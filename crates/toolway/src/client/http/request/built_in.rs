@@ -116,7 +116,8 @@ where
                         .broken_off()
                         .caused_by(error);
                 }
-                let what = (self.advice)(&error).unwrap_or_else(|| "there is no connection".to_owned());
+                let what =
+                    (self.advice)(&error).unwrap_or_else(|| "the connection could not be opened".to_owned());
                 Error::new(ErrorKind::Transport, what).unsent().caused_by(error)
             })?;
             Ok(response.map(HttpBody::new))
@@ -149,7 +150,7 @@ where
         Box::pin(async move {
             match timeout(limit, connecting).await {
                 Ok(connected) => connected.map(Watched::new).map_err(Into::into),
-                Err(_) => Err(format!("nothing answered within {limit:?}").into()),
+                Err(_) => Err(format!("no connection was established within {limit:?}").into()),
             }
         })
     }

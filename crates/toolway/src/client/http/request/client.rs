@@ -36,7 +36,7 @@ use crate::ground::future::BoxFuture;
 /// use toolway::prelude::*;
 /// use toolway::{BoxFuture, Error, ErrorKind, Result};
 ///
-/// /// Counts what goes out.
+/// /// Counts the requests that are sent.
 /// struct Counting {
 ///     inner: Hyper<HttpConnector, Full<Bytes>>,
 ///     sent: AtomicUsize,

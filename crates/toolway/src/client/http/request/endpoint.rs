@@ -177,7 +177,7 @@ impl HttpEndpoint {
             }
             url = moved.to;
         }
-        unreachable!("the loop ends by itself")
+        unreachable!("the loop returns after the last redirect")
     }
 
     /// Determines the form of the reply to the request `id`.
@@ -185,7 +185,9 @@ impl HttpEndpoint {
         if let Some(coding) = response.headers().get(CONTENT_ENCODING).filter(|coding| *coding != "identity")
         {
             let coding = String::from_utf8_lossy(coding.as_bytes());
-            return Err(self.misbehaved(&format!("the reply is packed ({coding}), which was not asked for")));
+            return Err(self.misbehaved(&format!(
+                "the reply has the content encoding {coding}, which the client did not request"
+            )));
         }
         if response.status().is_success() && is_events(&response) {
             return Ok(Reply::Stream(Events::of(response, self.max_message())));

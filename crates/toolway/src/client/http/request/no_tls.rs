@@ -16,15 +16,15 @@ pub(crate) fn check(url: &Url) -> Result<()> {
     Err(Error::new(
         ErrorKind::Misuse,
         format!(
-            "{url}: this build speaks plain HTTP only, not HTTPS: switch on the feature `tls` of `toolway` in Cargo.toml, or give a \
-             client that can with `Http::with_client`"
+            "{url}: this build supports plain HTTP only, not HTTPS: enable the feature `tls` of `toolway` in \
+             Cargo.toml, or give a client that supports HTTPS with `Http::with_client`"
         ),
     ))
 }
 
 /// Always fails. It is never called, because `check` fails first.
 pub(crate) fn client(_: &Trust, _: Duration, _: Reuse) -> Result<Arc<dyn HttpClient>> {
-    Err(Error::new(ErrorKind::Misuse, "this build speaks no HTTPS"))
+    Err(Error::new(ErrorKind::Misuse, "this build does not support HTTPS"))
 }
 
 #[cfg(test)]

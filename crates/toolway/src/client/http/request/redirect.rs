@@ -42,7 +42,7 @@ pub(crate) fn read(
     let Some(to) = location else {
         return Err(refused(
             status,
-            format!("{from} answered {status}, to something that is not an HTTP URL"),
+            format!("{from} answered {status} with a location that is not an HTTP URL"),
         ));
     };
     if !from.is_same_origin(&to) {
@@ -54,8 +54,8 @@ pub(crate) fn read(
         return Err(refused(
             status,
             format!(
-                "{from} answered {status}: it is at {to} now, {what}; requests are not sent on to there, so if that is right, \
-                 connect to that URL"
+                "{from} answered {status}: it redirects to {to}, {what}; the client does not follow this redirect: \
+                 connect to that URL if it is the right one"
             ),
         ));
     }
@@ -63,7 +63,7 @@ pub(crate) fn read(
         return Err(refused(
             status,
             format!(
-                "{from} answered {status}, which does not let a message be sent on: connect to {to} instead"
+                "{from} answered {status}, a redirect that changes the method of the request: connect to {to} instead"
             ),
         ));
     }
@@ -75,17 +75,14 @@ pub(crate) fn unwanted(from: &Url, to: &Url, status: StatusCode) -> Error {
     refused(
         status,
         format!(
-            "{from} answered {status}: it is at {to} now; redirects are not allowed here, so connect to that URL"
+            "{from} answered {status}: it redirects to {to}; redirects are not allowed here, so connect to that URL"
         ),
     )
 }
 
 /// Returns the error for more than [`MAX_HOPS`] redirects of one request.
 pub(crate) fn endless(from: &Url, status: StatusCode) -> Error {
-    refused(
-        status,
-        format!("{from} sends requests on more than {MAX_HOPS} times: connect to where it is in the end"),
-    )
+    refused(status, format!("{from} redirects requests more than {MAX_HOPS} times: connect to the final URL"))
 }
 
 fn refused(status: StatusCode, message: String) -> Error {

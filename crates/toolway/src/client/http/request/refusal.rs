@@ -54,23 +54,27 @@ async fn beginning(mut body: HttpBody) -> Vec<u8> {
 pub(crate) fn of_text(url: &Url, head: &Parts, text: &[u8]) -> Error {
     let status = head.status;
     let mut message = match status {
-        StatusCode::UNAUTHORIZED => format!("{url} wants authorization: give a valid token with `bearer`"),
+        StatusCode::UNAUTHORIZED => format!("{url} requires authorization: give a valid token with `bearer`"),
         StatusCode::FORBIDDEN => {
-            format!("{url} does not let us in ({status}): a token may be missing, or not be enough for this")
+            format!(
+                "{url} denies access ({status}): a token may be missing, or may not have the permission for this"
+            )
         }
         StatusCode::NOT_FOUND => {
             format!("{url} answered {status} without a message: is the path right? Often it is /mcp")
         }
         StatusCode::PAYLOAD_TOO_LARGE => {
-            format!("the message is too large for {url} ({status}): send less, or raise what it takes there")
+            format!(
+                "the message is too large for {url} ({status}): send less, or raise the limit on that server"
+            )
         }
-        StatusCode::REQUEST_TIMEOUT => format!("{url} does not wait any longer ({status})"),
+        StatusCode::REQUEST_TIMEOUT => format!("{url} timed out while it waited for the request ({status})"),
         StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => {
-            format!("{url} wants to be asked again later ({status})")
+            format!("{url} asks the client to retry later ({status})")
         }
         StatusCode::SERVICE_UNAVAILABLE => format!("{url} cannot answer at the moment ({status})"),
         StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => {
-            format!("{url} is not reached by the proxy that stands before it ({status})")
+            format!("{url} cannot be reached by the proxy in front of it ({status})")
         }
         _ if status.is_server_error() => format!("{url} failed ({status})"),
         _ => match media_type(&head.headers) {
@@ -105,7 +109,7 @@ pub(crate) fn of_message(url: &Url, head: &Parts, error: RpcError) -> Error {
     let error = Error::from(error);
     match head.status {
         status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
-            error.context(format!("{url} does not let us in")).with_http_status(status.as_u16())
+            error.context(format!("{url} denies access")).with_http_status(status.as_u16())
         }
         status if is_of_the_moment(status) => {
             judged(error.with_http_status(status.as_u16()), status, &head.headers)
@@ -205,13 +209,13 @@ mod tests {
         let later = ("retry-after", "7");
         for (status, headers, kind, loss, part) in [
             (400, [].as_slice(), PeerMisbehaved, Loss::None, "answered 400 Bad Request without a message"),
-            (401, &[], PeerRefused, Loss::None, "wants authorization"),
-            (403, &[], PeerRefused, Loss::None, "does not let us in"),
+            (401, &[], PeerRefused, Loss::None, "requires authorization"),
+            (403, &[], PeerRefused, Loss::None, "denies access"),
             (404, &[], PeerMisbehaved, Loss::None, "is the path right?"),
-            (408, &[], Transport, Loss::BrokenOff, "not wait any longer"),
+            (408, &[], Transport, Loss::BrokenOff, "timed out while it waited"),
             (413, &[], TooLarge, Loss::None, "too large"),
-            (429, &[], Transport, Loss::Unsent, "asked again later"),
-            (429, &[later], Transport, Loss::Unsent, "asked again later"),
+            (429, &[], Transport, Loss::Unsent, "to retry later"),
+            (429, &[later], Transport, Loss::Unsent, "to retry later"),
             (500, &[], Transport, Loss::None, "failed (500"),
             (502, &[], Transport, Loss::BrokenOff, "proxy"),
             (503, &[], Transport, Loss::BrokenOff, "at the moment"),

@@ -87,33 +87,37 @@ fn of_tls(error: &rustls::Error) -> Option<String> {
     let advice = match error {
         rustls::Error::InvalidCertificate(reason) => match reason {
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-                "the server's certificate has expired: it has to be renewed there, unless the clock here is wrong".to_owned()
+                "the server's certificate has expired: renew it on the server, or correct the clock of this machine"
+                    .to_owned()
             }
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                "the server's certificate is not valid yet: look at the clocks, here and there".to_owned()
+                "the server's certificate is not valid yet: check the clocks of this machine and of the server"
+                    .to_owned()
             }
             CertificateError::NotValidForName => {
-                "the server's certificate is for another name: connect by a name that it is for".to_owned()
+                "the server's certificate is for another name: connect with a name that the certificate is for"
+                    .to_owned()
             }
             CertificateError::NotValidForNameContext { expected, presented } => format!(
-                "the server's certificate is not for {} but for {}: connect by a name that it is for",
+                "the server's certificate is not for {} but for {}: connect with a name that the certificate is for",
                 expected.to_str(),
                 some_of(presented),
             ),
             CertificateError::UnknownIssuer => {
-                "the server's certificate comes from an authority that is not trusted here: if it is the right one, add it with \
-                 `Http::root_certificate` or to the file that SSL_CERT_FILE names"
+                "the server's certificate comes from an authority that is not trusted here: if you trust the \
+                 authority, add it with `Http::root_certificate` or to the file that SSL_CERT_FILE names"
                     .to_owned()
             }
             CertificateError::BadSignature => {
-                "the server's certificate names an authority that is trusted here but is signed with another key: another server may pose as \
-                 the server, or the authority has a new certificate, for `Http::root_certificate`"
+                "the server's certificate names an authority that is trusted here but is signed with another key: \
+                 another server may pretend to be this server, or the authority has a new certificate: add that one \
+                 with `Http::root_certificate`"
                     .to_owned()
             }
             _ => return None,
         },
         rustls::Error::InvalidMessage(_) => {
-            "the server does not speak TLS there: its URL may have to begin with http://".to_owned()
+            "the server does not speak TLS at this URL: the URL may have to begin with http://".to_owned()
         }
         _ => return None,
     };

@@ -16,14 +16,14 @@ impl Url {
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let misuse = |reason: &str| Error::new(ErrorKind::Misuse, format!("{} {reason}", shown(text)));
         let uri: Uri = text.parse().map_err(|error: ::http::uri::InvalidUri| {
-            misuse("is not a URL: it looks like http://localhost:8000/mcp").caused_by(error)
+            misuse("is not a URL: a URL looks like http://localhost:8000/mcp").caused_by(error)
         })?;
         if !is_http(uri.scheme()) || uri.host().is_none_or(str::is_empty) {
             return Err(misuse("is not an HTTP URL: it must begin with http:// or https:// and a host"));
         }
         if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
             return Err(misuse(
-                "cannot be used, because URLs are no place for a user and a password: give them as a header, with \
+                "cannot be used, because a URL must not contain a user and a password: send them in a header, with \
                  `Http::header` or `Http::bearer`",
             ));
         }
@@ -114,7 +114,7 @@ fn is_http(scheme: Option<&Scheme>) -> bool {
 pub(crate) fn shown(text: &str) -> String {
     // If the text is not a valid URL, it is unknown where the user and password end.
     if text.contains('@') && text.parse::<Uri>().is_err() {
-        return "a URL that holds a user".to_owned();
+        return "a URL that contains a user".to_owned();
     }
     match text.parse::<Uri>() {
         Ok(uri) if is_http(uri.scheme()) => Url(uri).to_string(),
@@ -165,7 +165,7 @@ mod tests {
             ),
             ("HTTP://example.com?secret", "http://example.com/"),
             ("https://name:secret@example.com/mcp", "https://example.com/mcp"),
-            ("https://name:se cret@example.com/mcp", "a URL that holds a user"),
+            ("https://name:se cret@example.com/mcp", "a URL that contains a user"),
             ("file:///tmp/x?secret", "\"file:///tmp/x\""),
             ("no url?secret", "\"no url\""),
         ] {

@@ -182,8 +182,8 @@ mod tests {
         let mut sending = std::pin::pin!(client.request(request));
         let mut gone = std::pin::pin!(gone(captured, Duration::from_secs(9)));
         let mut far = tokio::select! {
-            _ = &mut sending => panic!("nobody answers"),
-            () = &mut gone => panic!("it is there"),
+            _ = &mut sending => panic!("the request got a reply"),
+            () = &mut gone => panic!("the connection ended"),
             far = async {
                 loop {
                     let far = pipes.0.lock().expect("unpoisoned").pop();
@@ -195,13 +195,13 @@ mod tests {
             } => far,
         };
         let heard = tokio::select! {
-            _ = &mut sending => panic!("nobody answers"),
-            () = &mut gone => panic!("it is there"),
+            _ = &mut sending => panic!("the request got a reply"),
+            () = &mut gone => panic!("the connection ended"),
             heard = far.read_u8() => heard,
         };
         assert_eq!(heard.expect("a request"), b'G');
         let long = tokio::time::timeout(Duration::from_secs(3600), &mut gone).await;
-        assert!(long.is_err(), "a connection may be silent for long");
+        assert!(long.is_err(), "a connection may be silent for a long time");
         drop(far);
         let began = tokio::time::Instant::now();
         gone.await;
