@@ -47,11 +47,11 @@ impl Uri {
         if !uri.is_template()
             && let Some(wrong) = text.chars().find(|letter| !letter.is_ascii())
         {
-            return Err(format!("this is no URI: {wrong:?} cannot stand in it, encode it with `%`"));
+            return Err(format!("this is not a URI: encode {wrong:?} with `%`"));
         }
         match text.split_once(':') {
             Some((scheme, rest)) if is_scheme(scheme) && !rest.is_empty() => Ok(uri),
-            _ => Err("this is no URI: it begins with a scheme, as in `notes://index`".to_owned()),
+            _ => Err("this is not a URI: begin with a scheme, as in `notes://index`".to_owned()),
         }
     }
 
@@ -95,7 +95,7 @@ impl Uri {
     fn literal(&mut self, literal: &str) -> Result<(), String> {
         for (at, letter) in literal.char_indices() {
             match letter {
-                '}' => return Err("`}` closes nothing, add `{` before the variable".to_owned()),
+                '}' => return Err("`}` has no matching `{`, add `{` before the variable".to_owned()),
                 '%' if !is_triplet(&literal[at..]) => {
                     return Err(
                         "`%` must be followed by two hex digits, write `%25` for the sign itself".to_owned()
@@ -103,10 +103,10 @@ impl Uri {
                 }
                 ' ' | '"' | '<' | '>' | '\\' | '^' | '`' | '|' => {
                     let code = u32::from(letter);
-                    return Err(format!("{letter:?} cannot stand in a URI, write `%{code:02X}`"));
+                    return Err(format!("{letter:?} is not allowed in a URI, write `%{code:02X}`"));
                 }
                 letter if letter.is_control() => {
-                    return Err("a control character cannot stand in a URI, remove it".to_owned());
+                    return Err("a control character is not allowed in a URI, remove it".to_owned());
                 }
                 _ => {}
             }
@@ -132,11 +132,11 @@ impl Uri {
             let (name, is_list) = without_modifier(variable)?;
             if !is_name(name) {
                 return Err(format!(
-                    "`{{{expression}}}`: {name:?} is no variable name, use letters, digits and `_`"
+                    "`{{{expression}}}`: {name:?} is not a variable name, use letters, digits and `_`"
                 ));
             }
             if self.variables.iter().any(|known| known.name == name) {
-                return Err(format!("the variable `{name}` comes twice, give each one its own name"));
+                return Err(format!("the variable `{name}` is used twice, give each one its own name"));
             }
             self.variables.push(Variable { name: name.to_owned(), place, is_list });
         }
@@ -158,7 +158,7 @@ fn without_modifier(variable: &str) -> Result<(&str, bool), String> {
                 && !length.starts_with('0')
                 && length.bytes().all(|byte| byte.is_ascii_digit());
             if !is_number {
-                return Err(format!("`:{length}` is no prefix length, use a number from 1 to 9999"));
+                return Err(format!("`:{length}` is not a prefix length, use a number from 1 to 9999"));
             }
             Ok((name, false))
         }
