@@ -41,10 +41,7 @@ pub(crate) fn signature(element: &Element, signature: &Signature, place: Place, 
     if let Safety::Unsafe(unsafety) = &signature.safety {
         mistakes.tell(
             unsafety.span(),
-            format!(
-                "a {kind} cannot be `unsafe`: any client may call it with any \
-                                                arguments"
-            ),
+            format!("a {kind} cannot be `unsafe`: clients call it with any arguments"),
         );
     }
     if let (Some(blocking), true) = (element.definition.options.blocking, element.function.is_async) {

@@ -173,8 +173,7 @@ const RULES: [(&str, &str, Group); 9] = [
 fn refused(key: &str) -> Option<String> {
     match key {
         "pattern" => Some(
-            "forms do not support patterns: explain the pattern in the description, and check it in the \
-                  handler"
+            "forms do not support patterns: explain it in the description, and check it in the handler"
                 .to_owned(),
         ),
         "optional" | "required" => Some("a field that may be left out must be an `Option`".to_owned()),

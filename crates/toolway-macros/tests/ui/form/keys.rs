@@ -14,7 +14,7 @@ struct Keys {
     //~ write `default = …`
     b: String,
     #[form(min = 1, minimum = 2, pattern = "^a", optional)]
-    //~ forms do not support patterns: explain the pattern in the description, and check it in the handler
+    //~ forms do not support patterns: explain it in the description, and check it in the handler
     //~ a field that may be left out must be an `Option`
     //~ `minimum` and `min` mean the same: keep one
     c: u8,
