@@ -70,8 +70,7 @@ fn openai() {
             (
                 with(json!({"type": "array", "items": false})),
                 "/properties/a/items",
-                "a boolean is not allowed as a \
-                          schema",
+                "a boolean is not allowed as a schema",
             ),
             (with(json!({"anyOf": [true]})), "/properties/a/anyOf", "a boolean is not allowed as a schema"),
             (with(json!({"$ref": "#/$defs/x"})), "/properties/a/$ref", "nowhere"),

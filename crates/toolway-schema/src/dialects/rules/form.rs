@@ -65,11 +65,9 @@ pub(crate) fn check(
             "$ref" => {
                 let target = value.as_str().and_then(|text| text.strip_prefix('#'));
                 if target.is_none_or(|pointer| root.pointer(pointer).is_none()) {
-                    found.add(
-                        &at,
-                        "the reference has no target inside the schema, and other documents are not \
-                                    fetched",
-                    );
+                    let why =
+                        "the reference has no target in the schema, and other documents are not fetched";
+                    found.add(&at, why);
                 }
             }
             "dependentRequired" => match value {
