@@ -95,7 +95,7 @@ impl Uri {
     fn literal(&mut self, literal: &str) -> Result<(), String> {
         for (at, letter) in literal.char_indices() {
             match letter {
-                '}' => return Err("`}` has no matching `{`, add `{` before the variable".to_owned()),
+                '}' => return Err("`}` closes nothing, add `{` before the variable".to_owned()),
                 '%' if !is_triplet(&literal[at..]) => {
                     return Err(
                         "`%` must be followed by two hex digits, write `%25` for the sign itself".to_owned()
@@ -136,7 +136,7 @@ impl Uri {
                 ));
             }
             if self.variables.iter().any(|known| known.name == name) {
-                return Err(format!("the variable `{name}` is used twice, give each one its own name"));
+                return Err(format!("the variable `{name}` comes twice, give each one its own name"));
             }
             self.variables.push(Variable { name: name.to_owned(), place, is_list });
         }

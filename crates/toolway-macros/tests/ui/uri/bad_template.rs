@@ -7,7 +7,7 @@ fn open(id: u64) -> String {
 }
 
 #[resource(uri = "notes://id}")]
-//~ `}` has no matching `{`, add `{` before the variable
+//~ `}` closes nothing, add `{` before the variable
 fn close(id: u64) -> String {
     id.to_string()
 }
@@ -25,7 +25,7 @@ fn name(id: u64) -> String {
 }
 
 #[resource(uri = "notes://{id}/{id}")]
-//~ the variable `id` is used twice, give each one its own name
+//~ the variable `id` comes twice, give each one its own name
 fn twice(id: u64) -> String {
     id.to_string()
 }
