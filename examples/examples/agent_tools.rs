@@ -124,7 +124,7 @@ impl Model {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "it is what this is for")]
+#[expect(clippy::print_stdout, reason = "the example prints its results")]
 fn say(answer: &str) {
     println!("{answer}");
 }
@@ -138,7 +138,7 @@ fn add(a: f64, b: f64) -> f64 {
 /// Divide one number by another.
 #[tool(read_only)]
 fn divide(a: f64, by: f64) -> Result<f64, ToolError> {
-    if by == 0.0 { Err(ToolError::new("nothing can be divided by 0")) } else { Ok(a / by) }
+    if by == 0.0 { Err(ToolError::new("a number cannot be divided by 0")) } else { Ok(a / by) }
 }
 
 /// Plays the model if no URL is set: it asks for two calls, and repeats their results.

@@ -59,7 +59,7 @@ async fn deploy(service: &str, cluster: State<Cluster>, ctx: Ctx) -> Result<Stri
     Ok(format!("{service} is deployed, {snapshot} is {}", if keep { "kept" } else { "removed" }))
 }
 
-/// Tell what was done so far.
+/// Return what was done so far.
 #[tool(read_only)]
 fn history(cluster: State<Cluster>) -> String {
     let done = cluster.lock();

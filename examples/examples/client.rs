@@ -23,7 +23,7 @@ async fn main() -> toolway::Result<()> {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "it is what this is for")]
+#[expect(clippy::print_stdout, reason = "the example prints its results")]
 async fn show(client: &Client) -> toolway::Result<()> {
     let info = client.server_info().map(|info| format!("{} {}", info.name, info.version));
     println!("{}, in {}", info.as_deref().unwrap_or("a server"), client.protocol_version());
@@ -38,7 +38,7 @@ struct Weather {
     celsius: f64,
 }
 
-#[expect(clippy::print_stdout, reason = "it is what this is for")]
+#[expect(clippy::print_stdout, reason = "the example prints its results")]
 async fn play() -> toolway::Result<()> {
     // A command line as one text would also work. Here the path may contain spaces.
     let server = Command::new(std::env::current_exe()?).arg("--child");
@@ -127,7 +127,7 @@ async fn order(ctx: Ctx) -> Result<String, ToolError> {
     Ok(format!("{drink} is on its way"))
 }
 
-/// Never come to an end.
+/// Never finish.
 #[tool]
 async fn wait() -> String {
     std::future::pending().await

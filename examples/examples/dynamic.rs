@@ -55,7 +55,7 @@ fn definer() -> ToolEntry {
     struct Definition {
         /// The name of the new tool.
         name: String,
-        /// What it answers; `{text}` stands for what it is given.
+        /// The answer of the tool; `{text}` stands for its argument.
         template: String,
     }
     ToolEntry::from_fn("define", |new: Definition, ctx: Ctx| async move {

@@ -77,7 +77,7 @@ fn add(
     a + b
 }
 
-/// Give back the same text.
+/// Return the same text.
 #[tool(read_only)]
 fn echo(text: &str) -> String {
     text.to_owned()
@@ -115,7 +115,7 @@ struct Stats {
 #[tool(read_only)]
 fn stats(values: Vec<f64>) -> Json<Stats> {
     let sum: f64 = values.iter().sum();
-    #[expect(clippy::cast_precision_loss, reason = "nobody sends that many numbers")]
+    #[expect(clippy::cast_precision_loss, reason = "no call has that many numbers")]
     let mean = if values.is_empty() { 0.0 } else { sum / values.len() as f64 };
     Json(Stats { count: values.len(), sum, mean })
 }
@@ -167,7 +167,7 @@ fn maybe(say: bool) -> Option<String> {
     say.then(|| "yes".to_owned())
 }
 
-/// Count steps and tell of each.
+/// Count steps and report each of them.
 #[tool]
 async fn countdown(steps: u32, ctx: Ctx) -> &'static str {
     for step in 1..=steps {
@@ -229,7 +229,7 @@ enum Plan {
 #[tool]
 fn profile(
     #[arg(min_length = 1, max_length = 20)] name: String,
-    #[arg(format = "email", description = "Where to write to.")] email: String,
+    #[arg(format = "email", description = "Your e-mail address.")] email: String,
     #[arg(minimum = 18, maximum = 120)] age: u32,
     #[arg(default = "free")] plan: Plan,
 ) -> String {
@@ -333,7 +333,7 @@ async fn note_ids(typed: Completing, notes: State<Notes>) -> Vec<String> {
     typed.filter(notes.0.iter().map(u64::to_string))
 }
 
-/// A file, wherever it is.
+/// A file at any path.
 #[resource(uri = "everything://file/{+path}", mime = "text/plain")]
 fn file(path: String) -> String {
     format!("file {path}")

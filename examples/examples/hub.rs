@@ -39,7 +39,7 @@ fn add(numbers: Vec<f64>) -> f64 {
     numbers.iter().sum()
 }
 
-#[expect(clippy::print_stdout, reason = "it is what this is for")]
+#[expect(clippy::print_stdout, reason = "the example prints its results")]
 fn show(hub: &Hub) {
     for server in hub.status() {
         println!("{server}");
@@ -49,7 +49,7 @@ fn show(hub: &Hub) {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "it is what this is for")]
+#[expect(clippy::print_stdout, reason = "the example prints its results")]
 async fn play() -> Result<(), Box<dyn std::error::Error>> {
     // The content of an `mcp.json` of Claude, Cursor or VS Code. This program is its own child.
     let file = json!({"mcpServers": {

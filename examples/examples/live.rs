@@ -64,7 +64,8 @@ fn uri(sensor: &str) -> String {
     format!("station://{sensor}")
 }
 
-/// The sensors that are plugged in. A server that has a resource from the beginning promises to tell of those that come later.
+/// The sensors that are plugged in. A server that starts with a resource declares that it will notify clients of others
+/// that are added later.
 #[resource("station://index")]
 fn index(station: State<Arc<Station>>) -> String {
     station.with(|sensors| sensors.keys().cloned().collect::<Vec<_>>().join("\n"))
@@ -116,7 +117,7 @@ fn unplug(sensor: &str, station: State<Arc<Station>>, ctx: &Ctx) -> String {
     format!("{sensor} is unplugged")
 }
 
-/// Say which sensors you have plugged in, since you are here.
+/// Return the sensors that you have plugged in since you connected.
 #[tool]
 async fn mine(ctx: Ctx) -> Result<String, ToolError> {
     Ok(ctx.memory::<Mine>().await?.0.join(", "))
@@ -124,7 +125,7 @@ async fn mine(ctx: Ctx) -> Result<String, ToolError> {
 
 /// Runs a client of the handshake era, which gets change notifications without subscribing to lists, and prints what it
 /// receives.
-#[expect(clippy::print_stdout, reason = "it is what this is for")]
+#[expect(clippy::print_stdout, reason = "the example prints its results")]
 async fn watch(server: &Server) -> Result<(), Box<dyn std::error::Error>> {
     let (near, far) = tokio::io::duplex(64 << 10);
     let server = server.clone();

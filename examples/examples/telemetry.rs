@@ -46,7 +46,7 @@ struct Counts(Mutex<BTreeMap<String, u64>>);
 async fn count(stats: RequestStats, counts: State<Counts>) {
     let tool = stats.tool.as_deref().unwrap_or("-");
     let label = format!("{} {tool} {}", stats.method, stats.error.unwrap_or("ok"));
-    *counts.0.lock().expect("nobody panics here").entry(label).or_default() += 1;
+    *counts.0.lock().expect("no handler panics while it holds the lock").entry(label).or_default() += 1;
 }
 
 /// A real application would notify its error tracker here.
@@ -60,8 +60,8 @@ fn divide(a: i64, b: i64) -> i64 {
     a / b // a panic is one failed call
 }
 
-/// How often which tool ended how.
+/// The number of calls of each tool, by outcome.
 #[tool(read_only)]
 fn counts(counts: State<Counts>) -> Json<BTreeMap<String, u64>> {
-    Json(counts.0.lock().expect("nobody panics here").clone())
+    Json(counts.0.lock().expect("no handler panics while it holds the lock").clone())
 }

@@ -44,7 +44,7 @@ async fn authenticate(connecting: Connecting, users: State<Users>) -> Result<Adm
         return Ok(Admit::as_principal("the owner of this machine"));
     }
     let token = connecting.bearer().ok_or_else(|| Refuse::unauthorized(METADATA))?;
-    let unknown = || Refuse::unauthorized(METADATA).with_error("invalid_token", "nobody has this token");
+    let unknown = || Refuse::unauthorized(METADATA).with_error("invalid_token", "this token is unknown");
     let user = users.0.get(token).ok_or_else(unknown)?;
     let admit = Admit::as_principal(user.name).with(*user);
     match user.plan {
@@ -74,7 +74,7 @@ impl Notes {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).len()
     }
 
-    /// A note. What belongs to others is not there: only the handler knows whose a note is.
+    /// A note. Notes of other users are not found: only the handler knows the owner of a note.
     #[resource("notes://{number}")]
     fn note(&self, number: usize, caller: Principal) -> Option<String> {
         let notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -44,7 +44,7 @@ impl Baseline {
                 }
                 "server" => Side::Server,
                 "client" => Side::Client,
-                _ => return Err(format!("`{key}` is none of `suite`, `server`, `client`")),
+                _ => return Err(format!("`{key}` is not one of `suite`, `server`, `client`")),
             };
             for (revision, entries) in value.as_table().ok_or(format!("`{key}` is not a table"))? {
                 let entries =
@@ -207,11 +207,11 @@ fn quoted(text: &str) -> String {
 
 const NEW_REASON: &str = "later";
 const HEAD: &str = "\
-# What the official conformance suite finds wrong today; `cargo xtask conformance` compares, `--bless` rewrites.
+# The failures of the official conformance suite today; `cargo xtask conformance` compares, `--bless` rewrites.
 #
-# A key is a scenario (whatever of it fails is known) or \"scenario:check\" (exactly these checks fail); the value says
-# who removes it. What fails without being listed is an error, and so is an entry that passes. For one version of the
-# suite the list may only shrink, which is checked against every commit of this file.
+# A key is a scenario (every failure in it is known) or \"scenario:check\" (only this check fails); the value says when
+# or where it will be fixed. A failure that is not listed is an error, and so is an entry that passes. For one version
+# of the suite the list may only shrink, which is checked against every commit of this file.
 ";
 
 #[cfg(test)]

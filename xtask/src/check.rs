@@ -61,7 +61,7 @@ const QUICK: [Stage<'_>; 4] = [
         needs: Needs::Nothing,
         work: |workspace| {
             done(run::passes(&mut workspace.cargo(&["fmt", "--all", "--check"])))
-                .map_err(|error| format!("{error}; `cargo fmt --all` mends it"))
+                .map_err(|error| format!("{error}; `cargo fmt --all` fixes it"))
         },
         counted: None,
     }],
@@ -165,9 +165,7 @@ fn typos(workspace: &Workspace) -> Result {
     let python = Python::install(&workspace.target.join("typos"), &[TYPOS])?;
     let mut command: Command = python.command("typos");
     run::passes(command.current_dir(&workspace.root)).map_err(|error| {
-        format!(
-            "{error}; mend the word, or list it in typos.toml under [default.extend-words] if it is right"
-        )
+        format!("{error}; fix the word, or list it in typos.toml under [default.extend-words] if it is right")
     })
 }
 
@@ -178,7 +176,7 @@ const SCHEMAS: &str = "../shared/spec";
 /// Pinned, because a newer word list finds new words in old text.
 const TYPOS: &str = "typos==1.51.1";
 const LEFT_TO_OTHERS: &str = "\
-check: not part of this: what takes longer (`cargo xtask deep`, by hand), and what the release does: the advisory database and
+check: not included: long checks (`cargo xtask deep`, by hand), and the checks of a release: the advisory database and
 the comparison with the published API (both need data from outside)";
 
 #[cfg(test)]

@@ -117,7 +117,7 @@ fn instructions(program: &Path, case: &str, operations: u64) -> Result<u64> {
     if !output.status.success() {
         return Err(format!("`{}` failed with {}\n{said}", run::shown(&command), run::ending(output.status)));
     }
-    collected(&said).ok_or_else(|| format!("`{}` did not tell a count\n{said}", run::shown(&command)))
+    collected(&said).ok_or_else(|| format!("`{}` did not print a count\n{said}", run::shown(&command)))
 }
 
 /// Finds the number in a line like `==42== Collected : 123456`.

@@ -82,7 +82,7 @@ fn add_target(workspace: &Workspace, target: &str) -> Result {
     rustup.current_dir(&workspace.root).args(["target", "add", target]);
     run::output(&mut rustup).map(drop).map_err(|error| {
         let error = error.replace('\n', " ");
-        format!("Rust's standard library for {target} is missing; `rustup target add {target}` brings it ({error})")
+        format!("Rust's standard library for {target} is missing; `rustup target add {target}` installs it ({error})")
     })
 }
 

@@ -17,8 +17,9 @@ pub(crate) fn run(workspace: &Workspace) -> Result {
         println!("{count:3} crates of at most {limit} with {title}");
         if count > *limit {
             broken.push(format!(
-                "toolway with {title} brings {count} crates, the budget is {limit}: find out with `cargo tree -p toolway -e \
-                 normal {}` which one is new, and do without it or raise the budget in xtask/src/dependencies.rs",
+                "toolway with {title} depends on {count} crates, but the budget is {limit}: find out with `cargo tree \
+                 -p toolway -e normal {}` which one is new, and do without it or raise the budget in \
+                 xtask/src/dependencies.rs",
                 features.join(" ")
             ));
         }
@@ -33,7 +34,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result {
         };
         broken.push(format!("{name} {version} {verdict}; do without it or see xtask/src/licence.rs"));
     }
-    println!("{} crates with every feature on every platform, licences looked at", everywhere.len());
+    println!("{} crates with every feature on every platform, licences checked", everywhere.len());
     if broken.is_empty() { Ok(()) } else { Err(broken.join("\n")) }
 }
 
@@ -89,8 +90,9 @@ fn duplicates(crates: &BTreeSet<Crate>) -> Vec<String> {
         .filter(|(name, _)| !TWO_VERSIONS.iter().any(|(allowed, _)| allowed == *name))
         .map(|(name, versions)| {
             format!(
-                "toolway brings {name} in the versions {}: `cargo tree -p toolway -e normal --all-features -d` shows who \
-                 asks for which; move to one, or list it with its reason in xtask/src/dependencies.rs",
+                "toolway depends on {name} in the versions {}: `cargo tree -p toolway -e normal --all-features -d` \
+                 shows which crate needs which version; use one version, or list it with its reason in \
+                 xtask/src/dependencies.rs",
                 versions.join(" and ")
             )
         })
@@ -179,10 +181,10 @@ serde v1.0.229|MIT OR Apache-2.0 (*)
     fn two_versions_of_a_crate_are_named() {
         let mut broken = duplicates(&parse_tree(TREE).unwrap());
         // Two versions of `syn` are allowed, with a reason; the other allowed crates are not in this tree.
-        broken.retain(|found| found.starts_with("toolway brings"));
+        broken.retain(|found| found.starts_with("toolway depends on"));
         assert_eq!(broken.len(), 1, "{broken:?}");
         assert!(
-            broken[0].starts_with("toolway brings mio in the versions 0.8.1 and 1.2.4:"),
+            broken[0].starts_with("toolway depends on mio in the versions 0.8.1 and 1.2.4:"),
             "{}",
             broken[0]
         );

@@ -65,7 +65,8 @@ fn run_target(workspace: &Workspace, program: &Path, target: &str, seconds: u64)
             let artifact = Path::new(artifact);
             let artifact = artifact.strip_prefix(&workspace.root).unwrap_or(artifact).display();
             Err(format!(
-                "{target} breaks on {artifact}; `RUSTC_BOOTSTRAP=1 cargo fuzz run {target} {artifact}` repeats it, {} tells how",
+                "{target} fails on {artifact}; `RUSTC_BOOTSTRAP=1 cargo fuzz run {target} {artifact}` repeats it, and \
+                 {} has the output",
                 log.display()
             ))
         }

@@ -113,31 +113,31 @@ usage: cargo xtask COMMAND
 
   test          every test: unit, integration, doctests, conformance, interop
                   --step NAME              only build, tests, interop, conformance or doctests
-                  --repeat N               so often; tells which rounds failed
+                  --repeat N               run N times; shows which rounds failed
   check         everything CI runs: the tests, format, typos, dependency rules, other systems with each feature alone,
-                newcomers' programs, clippy, docs, and the official schemas when they stand beside the checkout
-                  --step NAME              only this one; an unknown name lists them
-  deep          what is too long for CI: all of it with busy loops, again and again, full rounds, latency, instruction
+                newcomers' programs, clippy, docs, and the official schemas if they are beside the checkout
+                  --step NAME              only this step; an unknown name lists all
+  deep          what takes too long for CI: all tests with busy loops, repeated, full rounds, latency, instruction
                 counts, each feature alone on this system, fuzzing
-                  --part NAME              only this part, at most an hour; an unknown name lists them
+                  --part NAME              only this part, at most an hour; an unknown name lists all
   conformance   the official MCP conformance suite, strictly, against conformance/baseline.toml
                   --only SCENARIO          only this scenario
                   --side server|client     only this side
                   --revision REVISION      only this revision (2025-11-25 or 2026-07-28)
-                  --repeat N               so often; every round has to pass
+                  --repeat N               run N times; every round must pass
                   --latency MS             through a proxy that delays each direction
                   --bless                  rewrite the baseline from the results
   interop       the clients of the Python and TypeScript SDKs, mcp-remote and the inspector against our examples,
                 and our client against real servers
-                  --part NAME              only hello, everything or servers; all when it is not said
-                  --transport NAME         only over stdio, http or sse; all when it is not said
-                  --latency MS             each direction takes so many milliseconds longer; stdio is left out
-                  --server 'COMMAND|URL'   only every feature, and against this server
+                  --part NAME              only hello, everything or servers; by default all
+                  --transport NAME         only over stdio, http or sse; by default all
+                  --latency MS             delay each direction by MS milliseconds; stdio is left out
+                  --server 'COMMAND|URL'   only the part everything, against this server
   cross         the library and the command compile for Windows, the library for macOS
   newcomers     small programs with the library as a dependency compile and run (newcomers/)
   counts        instructions per operation against bench/budget.toml
                   --bless                  rewrite the budget from the results
-  fuzz [SECS]   each target of fuzz/ for so many seconds, 60 when it is not said
+  fuzz [SECS]   each target of fuzz/ for SECS seconds, by default 60
   schema DIR    our types against the official schemas, DIR/REVISION/schema.json; SEED=NUMBER tries other values
 
   --busy N      with any command: N busy loops beside it, which shows races

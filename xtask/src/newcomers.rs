@@ -104,7 +104,7 @@ fn expect(what: &str, said: &str, wanted: &str) -> Result {
     if said.contains(wanted) {
         Ok(())
     } else {
-        Err(format!("{what} should say `{wanted}`, but said: {said}"))
+        Err(format!("{what} should print `{wanted}`, but printed: {said}"))
     }
 }
 
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(said(&mut Command::new("cat"), "hello\n").unwrap(), "hello\n");
         let error = said(Command::new("sh").args(["-c", "echo oh; exit 2"]), "").unwrap_err();
         assert!(error.ends_with("failed with exit code 2; it said: oh\n"), "{error}");
-        assert!(expect("it", "five", "5").unwrap_err().contains("should say `5`"));
+        assert!(expect("it", "five", "5").unwrap_err().contains("should print `5`"));
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(crate) fn oldest_rust(workspace: &Workspace) -> Result<Done> {
     if let Err(error) = run::output(&mut rustup) {
         let error = error.replace('\n', " ");
         return Ok(Done::LeftOut(format!(
-            "Rust {version} is missing; `rustup toolchain install {version}` brings it ({error})"
+            "Rust {version} is missing; `rustup toolchain install {version}` installs it ({error})"
         )));
     }
     for words in [&["-p", "toolway", "--lib", "--all-features"][..], &["-p", "toolway-cli", "--bins"]] {

@@ -42,7 +42,7 @@ pub(crate) fn teed(command: &mut Command) -> (String, Result) {
                 said.push('\n');
             }
             let status =
-                child.wait().map_err(|error| format!("lost track of `{}`: {error}", shown(command)))?;
+                child.wait().map_err(|error| format!("could not wait for `{}`: {error}", shown(command)))?;
             if status.success() {
                 Ok(())
             } else {
@@ -95,7 +95,7 @@ impl KilledOnDrop {
 
     /// Returns how the child ended, if it has ended.
     pub(crate) fn try_wait(&mut self) -> Result<Option<ExitStatus>> {
-        self.child.try_wait().map_err(|error| format!("lost track of `{}`: {error}", self.shown))
+        self.child.try_wait().map_err(|error| format!("could not wait for `{}`: {error}", self.shown))
     }
 }
 

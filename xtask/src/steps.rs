@@ -385,7 +385,7 @@ impl Report {
             Ok(())
         } else {
             Err(format!(
-                "{command}: {} of {} steps failed ({}); the table tells how to repeat each",
+                "{command}: {} of {} steps failed ({}); the table shows how to repeat each",
                 failed.len(),
                 passed.len() + failed.len(),
                 failed.join(", ")

@@ -126,7 +126,7 @@ impl Suite {
         let checks = read_checks(&directory)?;
         Ok(failing(&checks, status.success(), || {
             format!(
-                "the checks pass, but the runner left with {}: see what the client wrote",
+                "the checks pass, but the runner exited with {}: see the output of the client",
                 run::ending(status)
             )
         }))

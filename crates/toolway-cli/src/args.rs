@@ -141,12 +141,12 @@ pub(crate) enum Command<K: Kind> {
     /// Fill in a prompt.
     #[command(after_help = TEXTS)]
     Prompt(Prompt<K>),
-    /// Ask how an argument of a prompt, or a variable of a resource template, might go on.
+    /// Complete an argument of a prompt, or a variable of a resource template.
     #[command(after_help = COMPLETING)]
     Complete(Target<K>),
-    /// Find out what is wrong with a server, or with the way to it.
+    /// Find out what is wrong with a server, or with the connection to it.
     Doctor(Target<K>),
-    /// Run a server, on stdin and stdout unless told otherwise.
+    /// Run a server, by default on stdin and stdout.
     Serve(K::Serve),
 }
 
@@ -168,16 +168,16 @@ impl<K: Kind> Command<K> {
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub(crate) struct List<K: Kind> {
-    /// The tools.
+    /// List the tools.
     #[arg(long)]
     pub(crate) tools: bool,
-    /// The resources.
+    /// List the resources.
     #[arg(long)]
     pub(crate) resources: bool,
-    /// The families of resources.
+    /// List the resource templates.
     #[arg(long)]
     pub(crate) templates: bool,
-    /// The prompts.
+    /// List the prompts.
     #[arg(long)]
     pub(crate) prompts: bool,
     #[command(flatten)]
@@ -198,7 +198,7 @@ pub(crate) struct Call<K: Kind> {
 
 #[derive(Args)]
 pub(crate) struct Read<K: Kind> {
-    /// Write it to this file instead of stdout.
+    /// Write the resource to this file instead of stdout.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -231,19 +231,19 @@ pub(crate) struct Talk {
     /// Print JSON: results as the server sent them on stdout, errors as one line on stderr.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Show the server's log on stderr, its progress, and what a command writes there.
+    /// Show on stderr the server's log, its progress, and the stderr of its program.
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// Never ask anything: questions of the server are declined.
+    /// Do not ask the user: questions of the server are declined.
     #[arg(long)]
     pub(crate) no_input: bool,
-    /// How long nothing may be heard of the server.
+    /// How long the server may be silent before a request times out.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
-    /// The longest message that is sent and accepted: bytes, or 64M and the like. 16M if nothing is said.
+    /// The maximum size of a message that is sent or received: in bytes, or with a unit such as 64M; by default 16M.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) max_message: Option<usize>,
-    /// Speak this revision of the protocol instead of finding out.
+    /// Use this protocol revision instead of negotiating one.
     #[arg(long, value_name = "REVISION", value_parser = revision)]
     pub(crate) protocol: Option<ProtocolVersion>,
 }
@@ -254,22 +254,23 @@ pub(crate) struct Reach {
     /// Send this header with every request.
     #[arg(long, value_name = "NAME: VALUE", help_heading = WHERE)]
     pub(crate) header: Vec<String>,
-    /// Send this token with every request. For URLs, the variable `TOOLWAY_BEARER` says the same, where others do not see it.
+    /// Send this token with every request. For a URL, the environment variable `TOOLWAY_BEARER` does the same and
+    /// hides the token from other users.
     #[arg(long, value_name = "TOKEN", help_heading = WHERE)]
     pub(crate) bearer: Option<String>,
-    /// Set a variable in the environment of the command, or pass on the one that is set here.
+    /// Set an environment variable for the command; without VALUE, pass on the value from the current environment.
     #[arg(long, value_name = "NAME[=VALUE]", help_heading = WHERE)]
     pub(crate) env: Vec<String>,
     /// Start the command in this directory.
     #[arg(long, value_name = "DIRECTORY", help_heading = WHERE)]
     pub(crate) cwd: Option<PathBuf>,
-    /// Look for names of servers in this file only.
+    /// Look up server names in this file only.
     #[arg(long, value_name = "FILE", help_heading = WHERE)]
     pub(crate) config: Option<PathBuf>,
-    /// A command line that is the server, read as a shell would, but by none; then there is no TARGET.
+    /// The command line that starts the server, instead of a TARGET; it is split as in a shell, but no shell runs it.
     #[arg(long = "command", value_name = "LINE", help_heading = WHERE, conflicts_with = "command")]
     pub(crate) line: Option<String>,
-    /// The same word by word: a command, with everything that follows.
+    /// The command that starts the server, with its arguments, instead of a TARGET.
     #[arg(last = true, value_name = "COMMAND", help_heading = WHERE)]
     pub(crate) command: Vec<OsString>,
 }
@@ -282,13 +283,13 @@ pub(crate) struct Nowhere {}
 
 #[derive(Args)]
 pub(crate) struct ServeAny {
-    /// The files of this directory, to be read.
+    /// Serve the files of this directory.
     #[arg(value_name = "DIRECTORY", required_unless_present = "demo", conflicts_with = "demo")]
     pub(crate) directory: Option<PathBuf>,
-    /// The built-in demo server.
+    /// Run the built-in demo server.
     #[arg(long)]
     pub(crate) demo: bool,
-    /// Let files be written, too.
+    /// Allow clients to write files, too.
     #[arg(long, conflicts_with = "demo")]
     pub(crate) write: bool,
     /// Show files whose names begin with a dot, too.
@@ -313,10 +314,11 @@ pub(crate) struct Door {
     /// Serve HTTP, at the path `/mcp` of this address, instead of stdin and stdout.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = HTTP_ADDRESS)]
     pub(crate) http: Option<SocketAddr>,
-    /// Accept callers from other machines without asking who they are: without it, only an address of this machine is listened on.
+    /// Accept clients from other machines, without authentication. Without this option, only loopback addresses are
+    /// allowed.
     #[arg(long, requires = "http")]
     pub(crate) public: bool,
-    /// The longest message that is sent and accepted: bytes, or 64M and the like.
+    /// The maximum size of a message that is sent or received: in bytes, or with a unit such as 64M.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) max_message: Option<usize>,
 }
@@ -326,7 +328,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds)
         .ok()
         .filter(|time| !time.is_zero())
-        .ok_or_else(|| "it must be more than nothing".to_owned())
+        .ok_or_else(|| "it must be more than 0".to_owned())
 }
 
 /// Parses a number of bytes: `1048576`, `1024K`, `1M`, `1MiB`, `1G`.
@@ -350,45 +352,45 @@ fn size(text: &str) -> Result<usize, String> {
 
 fn revision(text: &str) -> Result<ProtocolVersion, String> {
     let known = || ProtocolVersion::ALL.map(ProtocolVersion::as_str).join(", ");
-    text.parse().map_err(|_| format!("known are {}", known()))
+    text.parse().map_err(|_| format!("the known revisions are {}", known()))
 }
 
 const ARGUMENTS: &str = "\
 Arguments of the tool
-  key=value     read as the tool's schema wants it: 5 is a number where it wants one
+  key=value     converted to the type in the tool's schema: 5 is a number if the schema has a number
   key=a,b       a list; or key=a key=b
-  key:=JSON     as it stands
-  key=@FILE     what stands in a file, or in stdin if FILE is -; @@ is an @ that means itself
+  key:=JSON     a JSON value, sent as it is
+  key=@FILE     the content of a file, or of stdin if FILE is -; @@ is a literal @
   a.b=value     a member of the object a
   '{\"key\": 1}'  all arguments at once, sent as they are";
 
 const TEXTS: &str = "\
 Arguments of the prompt
   key=value     a text
-  key=@FILE     what stands in a file, or in stdin if FILE is -; @@ is an @ that means itself";
+  key=@FILE     the content of a file, or of stdin if FILE is -; @@ is a literal @";
 
 const COMPLETING: &str = "\
-NAME and ARGUMENT say what is completed, TYPED is its beginning, and key=value what is filled in already.";
+NAME and ARGUMENT name the argument to complete, TYPED is the text typed so far, and key=value gives known arguments.";
 
 /// The text after the help of `toolway`.
 pub(crate) const TARGETS: &str = "\
 TARGET is one of
   https://example.com/mcp       a URL
-  weather, cursor:weather       a server in an mcp.json file (--config FILE, or those of the hosts on this machine)
+  weather, cursor:weather       a server in an mcp.json file (--config FILE, or the files of the hosts on this machine)
   ./target/debug/my-server      a program
-  -- npx -y some-server ARG...  at the end of the line and instead of a TARGET: a command with its arguments
+  -- npx -y some-server ARG...  a command with its arguments, at the end of the line, instead of a TARGET
 
 ";
 
 /// The text after the help of every program.
 pub(crate) const EXIT_CODES: &str = "\
-Exit codes, and what an error is called with --json
-  0  it worked
-  1  usage: the command line is wrong, or something of this machine
-  2  not_found: there is no such server, tool, prompt or resource
-  3  auth_required: the server wants to know who is asking
+Exit codes, and the names of errors with --json
+  0  success
+  1  usage: the command line is wrong, or something on this machine
+  2  not_found: the server, tool, prompt or resource does not exist
+  3  auth_required: the server requires authentication
   4  cannot_start: the server cannot be started
-     unreachable: it cannot be reached, or not be spoken with
+     unreachable: the server cannot be reached, or does not speak the protocol
   5  tool_error: the tool, or the server, answered with an error
   130  interrupted: Ctrl-C was pressed
 

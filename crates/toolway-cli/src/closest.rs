@@ -22,7 +22,7 @@ pub(crate) fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n s
 pub(crate) fn unknown(message: &str, name: &str, known: &[&str]) -> Failure {
     let meant = did_you_mean(name, known.iter().copied());
     let failure = Failure::not_found(format!("{message}{meant}"));
-    if known.is_empty() { failure } else { failure.hint(format!("it has {}", known.join(", "))) }
+    if known.is_empty() { failure } else { failure.hint(format!("available: {}", known.join(", "))) }
 }
 
 /// Normalizes a name: letter case and word separators are ignored. Only the beginning of a long name is compared.

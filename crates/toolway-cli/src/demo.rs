@@ -26,9 +26,9 @@ async fn add(
 /// Greet a person by name.
 #[tool(title = "Greeting", read_only, idempotent)]
 fn greet(
-    /// Who is greeted.
+    /// The name of the person.
     name: &str,
-    /// The greeting, "Hello" if nothing is said.
+    /// The greeting; "Hello" by default.
     greeting: Option<String>,
 ) -> String {
     format!("{}, {name}!", greeting.as_deref().unwrap_or("Hello"))

@@ -123,7 +123,7 @@ impl Failure {
         ];
         let members = members.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?)));
         let envelope = Keyed(vec![("error".to_owned(), Keyed(members.collect()))]);
-        serde_json::to_string(&envelope).expect("texts are written as JSON")
+        serde_json::to_string(&envelope).expect("strings can be written as JSON")
     }
 
     /// Creates a failure from an error of the client.
@@ -132,10 +132,10 @@ impl Failure {
         match fault {
             Fault::AuthNeeded => failure.hint(SAY_WHO),
             Fault::Unreachable if error.is_timeout() => {
-                failure.hint("give it more time with --timeout SECONDS")
+                failure.hint("allow more time with --timeout SECONDS")
             }
             Fault::CannotStart | Fault::Unreachable => {
-                failure.hint("the command `doctor` tells which step fails, and what may help")
+                failure.hint("run the command `doctor` to see which step fails, and what may help")
             }
             _ => failure,
         }
@@ -167,7 +167,7 @@ fn in_our_words(words: String) -> String {
     let ours = [
         ("`Http::header` or `Http::bearer`", "--header or --bearer"),
         ("with `bearer`", "with --bearer"),
-        ("raise `max_message` on the client", "raise what is taken here with --max-message SIZE"),
+        ("raise `max_message` on the client", "raise the limit of this command with --max-message SIZE"),
         ("add it with `Http::root_certificate` or to the file", "add it to the file"),
     ];
     ours.iter().fold(words, |words, (theirs, ours)| words.replace(theirs, ours))

@@ -116,7 +116,7 @@ pub async fn toolway() -> ExitCode {
     let program = Program {
         name: "toolway".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        about: "Run and look at Model Context Protocol servers".to_owned(),
+        about: "Run and inspect Model Context Protocol servers".to_owned(),
         after_help: format!("{TARGETS}{EXIT_CODES}"),
     };
     execute::<AnyServer>(program, None, std::env::args_os().collect()).await

@@ -66,7 +66,7 @@ fn message(progress: &Progress) -> String {
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::cast_precision_loss,
-    reason = "a share between 0 and 1 becomes a few letters"
+    reason = "a share between 0 and 1 becomes a few characters"
 )]
 fn drawn(progress: &Progress) -> String {
     let share = || {

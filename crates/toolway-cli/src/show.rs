@@ -26,7 +26,7 @@ impl Saver {
     /// Returns the text that replaces binary data: where the data was saved, or its type and size.
     fn place(&mut self, data: &str, mime_type: Option<&str>) -> Result<String> {
         let kind = mime_type.unwrap_or("application/octet-stream");
-        let Ok(bytes) = decoded(data) else { return Ok(format!("[{kind}, broken: no base64]")) };
+        let Ok(bytes) = decoded(data) else { return Ok(format!("[{kind}, invalid Base64]")) };
         let size = size(bytes.len() as u64);
         let Some(directory) = &self.directory else { return Ok(format!("[{kind}, {size}]")) };
         std::fs::create_dir_all(directory).map_err(|error| not_written(directory, &error))?;

@@ -24,7 +24,7 @@ pub(crate) fn signature(element: &Element, signature: &Signature, place: Place, 
     match (element.function.receiver, place) {
         (Receiver::Shared(span) | Receiver::Owned(span), Place::Module) => mistakes.tell(
             span,
-            format!("a method is a {kind} only inside an `impl` block that is marked `#[service]`"),
+            format!("a method can be a {kind} only inside an `impl` block that is marked `#[service]`"),
         ),
         (Receiver::Owned(span), Place::Service) => {
             mistakes.tell(span, "a service is shared by all calls; take `&self`");
@@ -32,17 +32,21 @@ pub(crate) fn signature(element: &Element, signature: &Signature, place: Place, 
         (Receiver::Shared(_), Place::Service) | (Receiver::Nobody, _) => {}
     }
     if has_types(&signature.generics) {
-        let message = format!("a {kind} cannot be generic: its types are known when the server is built");
+        let message = format!("a {kind} cannot be generic: its types must be known when the server is built");
         mistakes.tell(signature.generics.params.span(), message);
     }
     if let Some(variadic) = &signature.variadic {
         mistakes.tell(variadic.span(), format!("a {kind} has a fixed number of parameters"));
     }
     if let Safety::Unsafe(unsafety) = &signature.safety {
-        mistakes.tell(unsafety.span(), format!("a {kind} is called by strangers; it cannot be `unsafe`"));
+        mistakes.tell(
+            unsafety.span(),
+            format!("a {kind} cannot be `unsafe`: clients call it with any arguments"),
+        );
     }
     if let (Some(blocking), true) = (element.definition.options.blocking, element.function.is_async) {
-        let message = "an `async` function must not block; remove `async`, or `blocking` if it only awaits";
+        let message = "an `async` function must not block: remove `async`, or remove `blocking` if the function only \
+                       awaits";
         mistakes.tell(blocking, message);
     }
     for parameter in &element.function.parameters {
@@ -51,17 +55,18 @@ pub(crate) fn signature(element: &Element, signature: &Signature, place: Place, 
             mistakes.tell(span, format!("a {kind} cannot be generic: write the type instead of `impl …`"));
         }
         if matches!(written, Type::Reference(reference) if reference.mutability.is_some()) {
-            let message = "arguments are made for this call; take the value itself instead of `&mut`";
+            let message = "an argument belongs to one call: take the value itself instead of `&mut`";
             mistakes.tell(span, message);
         }
         if let Some(instead) = borrowed(written) {
-            mistakes.tell(span, format!("an argument owns its data: {instead}"));
+            mistakes.tell(span, format!("an argument must own its data: {instead}"));
         }
     }
     if let syn::ReturnType::Type(_, ty) = &signature.output
         && has_impl_trait(ty)
     {
-        let message = format!("what a {kind} returns has a name: write the type instead of `impl …`");
+        let message =
+            format!("the return type of a {kind} must have a name: write the type instead of `impl …`");
         mistakes.tell(ty.span(), message);
     }
 }
@@ -102,7 +107,7 @@ impl Assertions {
                 assertions.argument(parameter.span, parameter, false, message);
             } else if let (Some(arg), true) = (&parameter.arg, element.kind != Kind::Resource) {
                 let message = format!(
-                    "`{}` is no argument: the server provides it, so there is nothing to say in `#[arg(…)]`",
+                    "`{}` is not an argument: the server provides it, so `#[arg(…)]` does not apply to it",
                     parameter.name
                 );
                 assertions.argument(arg.span, parameter, true, &message);

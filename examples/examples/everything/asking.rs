@@ -40,12 +40,12 @@ impl Topic {
 /// One field of each kind.
 #[derive(Form)]
 struct SignUp {
-    /// Where to write to.
+    /// Your e-mail address.
     #[form(title = "E-mail", format = "email")]
     email: String,
     #[form(minimum = 18, maximum = 120)]
     age: u8,
-    /// How much of the help would be yours.
+    /// Your share of the help.
     #[form(minimum = 0, maximum = 1, default = 0.5)]
     share: f64,
     #[form(default = true)]
@@ -79,7 +79,7 @@ pub(super) struct Drafts(AtomicU32);
 
 #[derive(Form)]
 struct Name {
-    /// What to be called by.
+    /// Your name.
     #[form(min_length = 1)]
     name: String,
 }
@@ -117,7 +117,7 @@ async fn survey(ctx: Ctx) -> Result<String, ToolError> {
     Ok(format!("{greeting} {}, who works in {}", name.name, roots.join(" and ")))
 }
 
-/// Ask the user what no is worth.
+/// Ask the user, who may accept, decline or cancel.
 #[tool]
 async fn offer(ctx: Ctx) -> Result<&'static str, ToolError> {
     Ok(match ctx.ask::<Name>("May we know your name?").answer().await? {
@@ -155,7 +155,7 @@ async fn interview(ctx: Ctx) -> Result<String, PromptError> {
     Ok(format!("Interview {name}"))
 }
 
-/// A letter to whomever the reader names.
+/// A letter to a person that the reader names.
 #[resource(uri = "everything://letter/{number}", mime = "text/plain")]
 async fn letter(number: u32, ctx: Ctx) -> Result<String, ResourceError> {
     let Name { name } = ctx.ask("Whom is the letter to?").await?;

@@ -122,7 +122,7 @@ async fn a_model_gets_tools_results_and_failures_until_it_has_an_answer() {
     let texts: Vec<_> = results[1..].iter().map(|message| message["content"].as_str().unwrap()).collect();
     assert!(texts[0].starts_with("error: the arguments are not valid JSON: "), "{texts:?}");
     assert_eq!(texts[1], "error: no such tool: `calc__ad`, did you mean `calc__add`?");
-    assert_eq!(texts[2], "error: nothing can be divided by 0");
+    assert_eq!(texts[2], "error: a number cannot be divided by 0");
 }
 
 /// Checks `tools` against OpenAI's rules: functions with an allowed name, and an object of arguments.
@@ -176,5 +176,5 @@ async fn without_a_model_a_program_plays_one() {
         tokio::time::timeout(PATIENCE, running).await.expect("it ends").unwrap();
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
     let said = String::from_utf8(stdout).unwrap();
-    assert_eq!(said, "The tools say: 5; error: nothing can be divided by 0.\n");
+    assert_eq!(said, "The tools say: 5; error: a number cannot be divided by 0.\n");
 }

@@ -27,7 +27,7 @@ struct Notes(Mutex<Vec<Note>>);
 
 #[service]
 impl Notes {
-    /// Save a note; gives back its address.
+    /// Save a note; returns its URI.
     #[tool]
     fn save(&self, note: Note, #[arg(minimum = 1, default = 1)] copies: u8) -> Result<String, ToolError> {
         if note.text.is_empty() {

@@ -61,7 +61,7 @@ impl Said {
             println!("   {problem}");
         }
         println!(
-            "   all it said: {}; its errors and those of a server it started: {}",
+            "   its output: {}; its errors and the errors of a server that it started: {}",
             self.out.display(),
             self.err.display()
         );

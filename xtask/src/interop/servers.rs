@@ -170,13 +170,13 @@ fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
                 while let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < items.len())
                 {
                     let result = work(&items[at]);
-                    *results[at].lock().expect("nobody panics while it is held") = Some(result);
+                    *results[at].lock().expect("no thread panics while it is held") = Some(result);
                 }
             });
         }
     });
     let taken =
-        results.into_iter().map(|result| result.into_inner().expect("nobody panics while it is held"));
+        results.into_iter().map(|result| result.into_inner().expect("no thread panics while it is held"));
     taken.map(|result| result.expect("every item was worked on")).collect()
 }
 

@@ -106,12 +106,11 @@ impl Table {
         }
         let peer = format!("{} over {}", run.peer, run.transport);
         let missing = run.eras.iter().filter(|era| !columns.iter().any(|column| column.era == **era));
-        let mut troubles: Vec<String> =
-            missing.map(|era| format!("{peer}: not a word about {era}")).collect();
+        let mut troubles: Vec<String> = missing.map(|era| format!("{peer}: no report about {era}")).collect();
         let failed = columns.iter().flat_map(|column| &column.checks).any(Check::failed);
         match ending {
             Some(ending) if !failed => troubles.push(format!("{peer}: ended with {ending}")),
-            None if failed => troubles.push(format!("{peer}: ended well after a failure")),
+            None if failed => troubles.push(format!("{peer}: exited with success after a failure")),
             _ => {}
         }
         problems.extend(troubles.iter().cloned());
@@ -146,10 +145,10 @@ impl Table {
                 let reported = column.checks.iter().any(|check| check.group == *group && check.what == *what);
                 if !reported {
                     self.troubles.push(format!(
-                        "{} over {} in {}: not a word about `{group}: {what}`",
+                        "{} over {} in {}: no report about `{group}: {what}`",
                         column.run.peer, column.run.transport, column.era
                     ));
-                    let outcome = Outcome::Failed("not a word".to_owned());
+                    let outcome = Outcome::Failed("no report".to_owned());
                     column.checks.push(Check { group: group.clone(), what: what.clone(), outcome });
                 }
             }
@@ -187,8 +186,8 @@ impl Table {
             text += &features(block, spoken.len() - rest.len());
             rest = others;
         }
-        let _ = writeln!(text, "(part: some of it cannot be asked, as is told below; -: nothing to check)\n");
-        text += &remarks("told in", &spoken, |outcome| match outcome {
+        let _ = writeln!(text, "(part: some checks are not possible, see below; -: nothing to check)\n");
+        text += &remarks("noted in", &spoken, |outcome| match outcome {
             Outcome::Passed(told) if !told.is_empty() => Some(told),
             _ => None,
         });
@@ -212,7 +211,7 @@ impl Table {
             Ok(())
         } else {
             Err(format!(
-                "interop, {title}: {failed} of {} checks failed, {} {one}s in trouble; what was said of each is above",
+                "interop, {title}: {failed} of {} checks failed, {} {one}s with problems; the details are above",
                 passed + failed,
                 self.troubles.len()
             ))
@@ -367,7 +366,7 @@ mod tests {
             ("two", "ok   handshake 2025-11-25 schemas: a -- 12 schemas\n"),
         ])
         .summary();
-        assert!(text.contains("told in 1-2: schemas: a (12 schemas)\n"), "{text}");
+        assert!(text.contains("noted in 1-2: schemas: a (12 schemas)\n"), "{text}");
         verdict.unwrap();
     }
 
@@ -393,7 +392,7 @@ mod tests {
             ("two", "ok   handshake 2025-11-25 log: a\nok   handshake 2025-11-25 own: c\n"),
         ])
         .summary();
-        assert!(text.contains("two over stdio in handshake 2025-11-25: not a word about `log: b`"), "{text}");
+        assert!(text.contains("two over stdio in handshake 2025-11-25: no report about `log: b`"), "{text}");
         assert!(verdict.is_err());
     }
 
@@ -415,7 +414,7 @@ mod tests {
     fn silence_about_an_era_and_a_bad_ending_fail_the_whole() {
         let mut silent = Table::new("every feature", Peers::Clients);
         let problems = silent.add(&run("one", AUTO), "", None);
-        assert_eq!(problems, ["one over stdio: not a word about auto 2026-07-28"]);
+        assert_eq!(problems, ["one over stdio: no report about auto 2026-07-28"]);
         let mut crashed = Table::new("every feature", Peers::Clients);
         let ok = "ok   auto 2026-07-28 log: a\n";
         crashed.add(&run("one", AUTO), ok, Some("exit code 1".to_owned()));

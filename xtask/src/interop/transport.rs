@@ -92,7 +92,7 @@ impl Server {
             }
             (Self::Url(url), Transport::Http | Transport::Sse) => (vec![url.clone()], None, None),
             (Self::Url(url), Transport::Stdio) => {
-                return Err(format!("a client on stdio starts its server, and `{url}` is none to start"));
+                return Err(format!("a client on stdio starts its server, but `{url}` cannot be started"));
             }
         };
         Ok(Open { transport, place, process, _proxy: proxy })

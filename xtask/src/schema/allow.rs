@@ -70,7 +70,7 @@ const UNCOVERED: &[Uncovered] = &[
             "EmptyResult",
         ],
         revisions: &ALL,
-        reason: "a base of other definitions; what stands on a wire is one of those",
+        reason: "a base of other definitions; messages contain one of those",
     },
     Uncovered {
         definitions: &["BaseMetadata"],
@@ -85,23 +85,23 @@ const UNCOVERED: &[Uncovered] = &[
     Uncovered {
         definitions: &["CacheableResult", "InputResponseRequestParams"],
         revisions: &["2026-07-28"],
-        reason: "a base of other definitions; what stands on a wire is one of those",
+        reason: "a base of other definitions; messages contain one of those",
     },
     Uncovered {
         definitions: &["ClientResult", "ServerResult"],
         revisions: &ALL,
-        reason: "a result is told by the method that was asked, never by its shape",
+        reason: "the type of a result follows from the method of its request, not from its shape",
     },
     Uncovered {
         definitions: &["InputResponse"],
         revisions: &["2026-07-28"],
-        reason: "an answer is told by its question, never by its shape; its kinds are covered one by one",
+        reason: "the type of an answer follows from its question, not from its shape; its kinds are covered separately",
     },
-    Uncovered { definitions: &["Cursor"], revisions: &ALL, reason: "plain text, covered where it stands" },
+    Uncovered { definitions: &["Cursor"], revisions: &ALL, reason: "plain text, covered where it is used" },
     Uncovered {
         definitions: &["ResultType", "JSONArray", "JSONObject", "JSONValue"],
         revisions: &["2026-07-28"],
-        reason: "plain text or any JSON, covered where it stands",
+        reason: "plain text or any JSON, covered where it is used",
     },
     Uncovered {
         definitions: &[
@@ -112,7 +112,7 @@ const UNCOVERED: &[Uncovered] = &[
             "SubscriptionsListenResultMetaObject",
         ],
         revisions: &["2026-07-28"],
-        reason: "an open object, covered where it stands",
+        reason: "an open object, covered where it is used",
     },
     Uncovered {
         definitions: &[
@@ -142,7 +142,7 @@ const LOSSES: &[Loss] = &[Loss {
     places: &["CallToolRequestParams/task"],
     value: None,
     revisions: &["2025-11-25"],
-    reason: "experimental tasks of the core are not served; receivers without the capability ignore the wish",
+    reason: "experimental tasks of the core are not served; receivers without the capability ignore the member",
 }];
 
 pub(super) const CORRECTIONS: &[Correction] = &[
@@ -212,7 +212,8 @@ const FLAWED: &[Flawed] = &[Flawed {
     definition: "ReadResourceResultResponse",
     revision: "2026-07-28",
     name: "read-resource-result-response.json",
-    reason: "has no ttlMs and cacheScope; only an InputRequiredResult that may say anything lets it pass officially",
+    reason: "has no ttlMs and cacheScope; the official schema accepts it only as an InputRequiredResult, which may \
+             contain anything",
 }];
 
 const ALL: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];

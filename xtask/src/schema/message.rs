@@ -60,7 +60,7 @@ fn write(
                 request.put(members);
                 members.maybe("_meta", meta.as_ref());
             }),
-            None => return Err(format!("nobody sends {}", method.name())),
+            None => return Err(format!("neither side sends {}", method.name())),
         }
     }
     Ok(())

@@ -47,7 +47,7 @@ pub(crate) fn run(directory: &Path) -> Result {
     let seed = seed()?;
     println!("schema: seed {seed}; SEED={seed} repeats this run, another number tries other values");
     for name in unknown_revisions(directory)? {
-        println!("schema: {name} is not looked at, toolway-protocol does not know that revision");
+        println!("schema: {name} is skipped, because toolway-protocol does not know this revision");
     }
     let mut documents = Vec::new();
     let mut reports = Vec::new();
@@ -69,7 +69,7 @@ pub(crate) fn run(directory: &Path) -> Result {
         Ok(())
     } else {
         Err(format!(
-            "schema: {failed} failures, each fault above with its shortest value; mend the type, or list the difference \
+            "schema: {failed} failures, each fault above with its shortest value; fix the type, or list the difference \
              with its reason in xtask/src/schema/allow.rs"
         ))
     }

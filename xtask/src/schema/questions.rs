@@ -109,7 +109,11 @@ impl Asking<'_> {
         }
         for mistake in self.closed.mistakes(definition, &frame)? {
             let details = format!("{mistake}\n{}", line("written", &frame));
-            self.report.fail(definition, "a question says what this revision does not know", details);
+            self.report.fail(
+                definition,
+                "a question contains something that this revision does not have",
+                details,
+            );
         }
         Ok(())
     }

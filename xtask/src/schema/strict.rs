@@ -66,7 +66,7 @@ impl<'de> Visitor<'de> for Reader {
         let mut object = Map::new();
         while let Some((name, Strict(member))) = members.next_entry::<String, Strict>()? {
             if object.contains_key(&name) {
-                return Err(A::Error::custom(format_args!("`{name}` comes twice")));
+                return Err(A::Error::custom(format_args!("`{name}` occurs twice")));
             }
             object.insert(name, member);
         }
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_member_that_comes_twice_is_refused_at_any_depth() {
         let error = parse(br#"{"a": [{"b": 1, "c": 2, "b": 1}]}"#).unwrap_err().to_string();
-        assert!(error.starts_with("`b` comes twice"), "{error}");
+        assert!(error.starts_with("`b` occurs twice"), "{error}");
         assert!(parse(br#"{"a": {"a": 1}, "b": {"a": 1}}"#).is_ok());
         assert!(parse(b"{").is_err());
     }

@@ -140,14 +140,14 @@ impl Trial<'_> {
             Err(why) => {
                 let written = String::from_utf8_lossy(&written);
                 let details = format!("{why}\nwritten: {written}\n{read}");
-                self.report.fail(definition, "what is written is not good JSON", details);
+                self.report.fail(definition, "the written text is not valid JSON", details);
                 return Ok(Sent::ThereAndBack);
             }
         };
         if mistakes.is_empty() {
             for mistake in self.document.mistakes(definition, &written)? {
                 let details = format!("{mistake}\n{}{read}", line("written", &written));
-                self.report.fail(definition, "what is written is not valid", details);
+                self.report.fail(definition, "the written value is not valid", details);
             }
         }
         for difference in compare::differences(self.document, definition, value, &written)? {
@@ -216,7 +216,7 @@ impl Trial<'_> {
         for (index, loss) in self.allowed.losses.iter().enumerate() {
             if loss.revisions.contains(&self.document.revision.as_str()) {
                 for place in loss.places.iter().filter(|place| !self.losses.contains(&(index, **place))) {
-                    let what = "is listed as a loss, but came back each time";
+                    let what = "is listed as a loss, but was kept each time";
                     self.report.fail(place, what, remove(loss.reason));
                 }
             }
@@ -234,7 +234,7 @@ impl Trial<'_> {
 }
 
 fn remove(reason: &str) -> String {
-    format!("remove it from xtask/src/schema/allow.rs; it stood there because: {reason}")
+    format!("remove it from xtask/src/schema/allow.rs; it was listed because: {reason}")
 }
 
 /// A value to read and write.
@@ -317,9 +317,9 @@ mod tests {
         let rows: [(Rewrite, &str); 5] = [
             (NOWHERE, "Tool: no type covers it\n"),
             (REFUSE, "Tool: the value is refused, 129 times\n    no thanks\n"),
-            (GARBLE, "Tool: what is written is not good JSON, 129 times\n"),
+            (GARBLE, "Tool: the written text is not valid JSON, 129 times\n"),
             (LOSE_NAME, "Tool: Tool/name is lost, 129 times\n    at /name\n"),
-            (LOSE_NAME, "Tool: what is written is not valid, 129 times\n    the whole: "),
+            (LOSE_NAME, "Tool: the written value is not valid, 129 times\n    the whole: "),
         ];
         for (rewrite, expected) in rows {
             let text = told(right(), rewrite, &NOTHING);
@@ -338,7 +338,7 @@ mod tests {
             (NOWHERE, right(), &uncovered, " 0 failed"),
             (COPY, right(), &uncovered, "Tool: is listed as uncovered, but a type covers it\n"),
             (LOSE_FALSE, right(), &losses, " 0 failed"),
-            (COPY, right(), &losses, "Tool/hint: is listed as a loss, but came back each time\n"),
+            (COPY, right(), &losses, "Tool/hint: is listed as a loss, but was kept each time\n"),
             (COPY, json!({}), &flawed, " 0 failed"),
             (
                 COPY,

@@ -142,7 +142,7 @@ fn close(schema: &mut Value) {
 
 fn correct(definition: &mut Value, correction: &Correction) -> Result {
     let schema: Value = serde_json::from_str(correction.schema)
-        .map_err(|error| format!("is not JSON: {error}; mend it in xtask/src/schema/allow.rs"))?;
+        .map_err(|error| format!("is not JSON: {error}; fix it in xtask/src/schema/allow.rs"))?;
     let (parent, last) = correction.pointer.rsplit_once('/').ok_or("has no `/` in its pointer")?;
     let place = match definition.pointer_mut(parent) {
         Some(Value::Object(members)) => Some(members.entry(last).or_insert(Value::Null)),

@@ -29,7 +29,7 @@ fn coerce_within(text: &str, schema: &Schema, depth: usize) -> Result<RawJson, S
     {
         match RawJson::parse(text) {
             Ok(value) => return Ok(value),
-            Err(error) if !is_text => return Err(format!("no JSON: {error}")),
+            Err(error) if !is_text => return Err(format!("not valid JSON: {error}")),
             Err(_) => {}
         }
     }
@@ -90,7 +90,7 @@ pub(super) fn join(before: &RawJson, value: &RawJson) -> Option<RawJson> {
 }
 
 fn array(items: &[RawJson]) -> RawJson {
-    RawJson::from_value(&items).expect("values are written as JSON")
+    RawJson::from_value(&items).expect("a list of JSON values is valid JSON")
 }
 
 fn boolean(word: &str) -> Option<&'static str> {
@@ -124,5 +124,5 @@ fn number(word: &str, is_whole: bool) -> Option<RawJson> {
 }
 
 fn literal(text: &str) -> RawJson {
-    RawJson::parse(text).expect("it is written as JSON")
+    RawJson::parse(text).expect("the literal is valid JSON")
 }

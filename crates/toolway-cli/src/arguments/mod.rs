@@ -41,7 +41,7 @@ pub(crate) fn for_tool(tool: &Tool, words: &[String], input_json: Option<&str>) 
         (None, words) => from_pairs(tool, words),
         (Some(text), []) => whole(&input(text)?, "--input-json"),
         (Some(_), [word, ..]) => Err(Failure::usage(format!(
-            "`{word}` and --input-json: arguments are given one way or the other, not both"
+            "`{word}` and --input-json cannot be used together: give the arguments in one way only"
         ))),
     }
 }
@@ -94,7 +94,8 @@ fn texts(object: &str) -> Result<Vec<(String, String)>> {
 }
 
 fn whole(text: &str, what: &str) -> Result<RawJson> {
-    let object = RawJson::parse(text).map_err(|error| Failure::usage(format!("{what}: no JSON: {error}")))?;
+    let object =
+        RawJson::parse(text).map_err(|error| Failure::usage(format!("{what}: not valid JSON: {error}")))?;
     if object.is_object() {
         Ok(object)
     } else {
@@ -133,13 +134,13 @@ fn file(name: &str) -> Result<String, String> {
         }
         Ok(_) => Ok(text),
         Err(error) => Err(format!(
-            "`{name}` cannot be read: {error}; a text that begins with @ is written with two: @@{name}"
+            "`{name}` cannot be read: {error}; to pass a text that begins with @, double the @: @@{name}"
         )),
     }
 }
 
 fn no_pair(word: &str) -> String {
-    format!("`{word}` is no argument: arguments are written key=value")
+    format!("`{word}` is not an argument: write arguments as key=value")
 }
 
 fn lacks(what: &str, missing: &[impl Display]) -> String {
@@ -168,7 +169,8 @@ fn from_pairs(tool: &Tool, words: &[String]) -> Result<RawJson> {
     if !missing.is_empty() {
         return Err(fail(lacks(&format!("the tool `{}`", tool.name), &missing)));
     }
-    RawJson::from_value(&arguments).map_err(|error| fail(format!("the arguments are no JSON: {error}")))
+    RawJson::from_value(&arguments)
+        .map_err(|error| fail(format!("the arguments are not valid JSON: {error}")))
 }
 
 /// Adds one argument, `key=value` or `key:=JSON`.
@@ -184,7 +186,7 @@ fn put(arguments: &mut Keyed<Grown>, schema: &Schema, tool: &str, word: &str) ->
     let path = path(schema, key);
     let at = find(schema, &path, tool)?;
     let value = if is_raw {
-        RawJson::parse(&text).map_err(|error| format!("`{text}` is no JSON: {error}"))
+        RawJson::parse(&text).map_err(|error| format!("`{text}` is not valid JSON: {error}"))
     } else {
         coerce(&text, &at)
     };

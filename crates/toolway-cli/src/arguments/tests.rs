@@ -114,9 +114,9 @@ fn a_mistake_is_named_with_what_was_expected() {
         ("place.ctiy=x", "toolway: `place` has no argument `ctiy`; did you mean `city`?\n"),
         ("count.x=1", "toolway: `count` has no argument `x`\n"),
         ("text=again", "toolway: the argument `text`: it is given twice\n"),
-        ("any:={", "toolway: the argument `any`: `{` is no JSON: "),
-        ("lonely", "toolway: `lonely` is no argument: arguments are written key=value\n"),
-        ("text", "toolway: `text` is no argument: arguments are written key=value\n"),
+        ("any:={", "toolway: the argument `any`: `{` is not valid JSON: "),
+        ("lonely", "toolway: `lonely` is not an argument: write arguments as key=value\n"),
+        ("text", "toolway: `text` is not an argument: write arguments as key=value\n"),
         ("any=@/no/such/file", "toolway: the argument `any`: `/no/such/file` cannot be read: "),
     ];
     for (pair, expected) in rows {
@@ -145,7 +145,7 @@ fn whole_json_is_sent_as_it_stands() {
     let both = for_tool(&tool(), &words(&["text=a"]), Some("{}")).unwrap_err().words("toolway");
     assert_eq!(
         both,
-        "toolway: `text=a` and --input-json: arguments are given one way or the other, not both\n"
+        "toolway: `text=a` and --input-json cannot be used together: give the arguments in one way only\n"
     );
     let array = for_tool(&tool(), &[], Some("[1]")).unwrap_err().words("toolway");
     assert_eq!(array, "toolway: --input-json: it must be a JSON object, such as {\"a\": 1}\n");
@@ -226,7 +226,7 @@ fn prompts_take_texts() {
         (&["style=a"][..], "the prompt `review` needs the argument `code`"),
         (&["coed=1"], "the prompt `review` has no argument `coed`; did you mean `code`?"),
         (&["code=1", "code=2"], "the argument `code` is given twice"),
-        (&["code"], "`code` is no argument: arguments are written key=value"),
+        (&["code"], "`code` is not an argument: write arguments as key=value"),
     ];
     for (given, expected) in rows {
         assert_eq!(read(given).unwrap_err(), format!("toolway: {expected}\n\n{signature}\n"));

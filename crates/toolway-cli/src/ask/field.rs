@@ -135,7 +135,7 @@ fn choose(choices: &[Choice], word: &str) -> Result<String, String> {
         |choice: &&Choice| choice.title.eq_ignore_ascii_case(word) || choice.value.eq_ignore_ascii_case(word);
     choices.iter().find(same).map(|choice| choice.value.clone()).ok_or_else(|| {
         let meant = did_you_mean(word, choices.iter().map(|choice| &*choice.title));
-        format!("`{word}` is none of them{meant}")
+        format!("`{word}` is not one of the choices{meant}")
     })
 }
 

@@ -34,7 +34,7 @@ async fn fields(
     say: &mut (impl FnMut(&str) + Send),
 ) -> Result<Map<String, Value>, Answer> {
     let fields = &form.properties.0;
-    say("(Enter takes what stands in brackets; :d declines, :c cancels.)\n");
+    say("(Enter accepts the value in brackets; :d declines, :c cancels.)\n");
     loop {
         let mut answers = Map::new();
         for (name, field) in fields {
@@ -72,7 +72,7 @@ async fn ask(
         say(&format!("> {}", default.as_deref().unwrap_or_default()));
         let line = hear(lines).await?;
         match read(field, &line).map(|value| value.or_else(|| field.default.clone())) {
-            Ok(None) if is_required => say("It must be filled in.\n"),
+            Ok(None) if is_required => say("A value is required.\n"),
             Ok(value) => return Ok(value),
             Err(reason) => say(&format!("{reason}\n")),
         }

@@ -41,7 +41,8 @@ async fn ask(asker: Arc<Asker>, question: Elicitation) -> Answer {
     let Asker { console, lines } = &*asker;
     if !console.may_ask {
         console.note(&format!(
-            "The server asks: {}\nNobody is there to answer, so it was declined; run it in a terminal, without --no-input.",
+            "The server asks: {}\nThe question was declined, because no user can be asked here; run the command in a \
+             terminal, without --no-input.",
             question.message()
         ));
         return Answer::decline();

@@ -48,11 +48,11 @@ async fn a_form_is_asked_field_by_field_and_shown_once_more() {
     assert_eq!(
         said,
         "\nThe server asks: Who are you?
-(Enter takes what stands in brackets; :d declines, :c cancels.)
+(Enter accepts the value in brackets; :d declines, :c cancels.)
 
 Name (text)
   For the badge.
-> It must be filled in.
+> A value is required.
 > 
 age (whole number from 0 to 150)
 > Please write a whole number from 0 to 150.

@@ -16,7 +16,7 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, target: Target<K>) ->
     here.with_server(target, async |session| {
         let (client, console) = (&session.client, &session.console);
         let [what, of, argument, rest @ ..] = &*session.words else {
-            return Err(Failure::usage("something is missing").hint(USAGE));
+            return Err(Failure::usage("the command line is incomplete").hint(USAGE));
         };
         let (typed, known) = match rest {
             [] => ("", rest),
@@ -59,19 +59,20 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, target: Target<K>) ->
         console.result(&lines.concat())?;
         if completion.has_more == Some(true) {
             let of = completion.total.map(|total| format!(" of {total}")).unwrap_or_default();
-            console.note(&format!("These are {}{of}; type more to see others.", lines.len()));
+            console.note(&format!("Showing {}{of}; type more to see others.", lines.len()));
         }
         Ok(())
     })
     .await
 }
 
-const USAGE: &str = "write `prompt NAME ARGUMENT TYPED` or `template URI_TEMPLATE VARIABLE TYPED`, then key=value for what is known";
+const USAGE: &str = "write `prompt NAME ARGUMENT TYPED` or `template URI_TEMPLATE VARIABLE TYPED`, then key=value for \
+                     arguments that are already known";
 
 fn check(client: &Client) -> Result<()> {
     match client.server_capabilities().completions {
         Some(_) => Ok(()),
-        None => Err(Failure::not_found("the server completes nothing")),
+        None => Err(Failure::not_found("the server does not support completion")),
     }
 }
 

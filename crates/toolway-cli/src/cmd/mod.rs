@@ -50,7 +50,7 @@ impl Here {
     /// Returns the failure for a missing word on the command line.
     fn not_given(&self, what: &str) -> Failure {
         Failure::usage(format!("no {what} is given"))
-            .hint(format!("see which there are: {} list", self.program))
+            .hint(format!("to see what the server offers, run: {} list", self.program))
     }
 }
 
@@ -70,7 +70,7 @@ impl Session {
 /// Fails if there are words left on the command line.
 pub(crate) fn nothing_more(words: &[String]) -> Result<()> {
     match words.first() {
-        Some(word) => Err(Failure::usage(format!("`{word}` is one word too many"))),
+        Some(word) => Err(Failure::usage(format!("unexpected argument `{word}`"))),
         None => Ok(()),
     }
 }

@@ -64,7 +64,7 @@ fn bytes(contents: &ResourceContents) -> Result<Vec<u8>> {
         (None, Some(blob)) => decoded(blob).map_err(|_| {
             Failure::new(
                 Fault::Unreachable,
-                format!("what the server sent for `{}` is no base64", contents.uri),
+                format!("the content that the server sent for `{}` is not valid Base64", contents.uri),
             )
         }),
         (None, None) => Ok(Vec::new()),
@@ -92,8 +92,8 @@ fn show(result: &ReadResourceResult, console: &Console) -> Result<()> {
                 if io::stdout().is_terminal() {
                     let kind = contents.mime_type.as_deref().unwrap_or("bytes of unknown kind");
                     let size = size(bytes.len() as u64);
-                    return Err(Failure::usage(format!("`{}` is no text ({kind}, {size})", contents.uri))
-                        .hint("write it to a file with --output FILE, or into a pipe"));
+                    return Err(Failure::usage(format!("`{}` is not text ({kind}, {size})", contents.uri))
+                        .hint("write it to a file with --output FILE, or pipe it to another program"));
                 }
                 console.bytes(&bytes)?;
             }

@@ -39,7 +39,8 @@ pub(crate) trait Serve {
 
 impl Serve for ServeOwn {
     fn served(self, here: &Here) -> Result<Served> {
-        let server = here.own.clone().ok_or_else(|| Failure::usage("there is no server"))?;
+        let server =
+            here.own.clone().ok_or_else(|| Failure::usage("this program has no server of its own"))?;
         let name = server.info().name.clone();
         Ok(Served {
             server,
@@ -91,9 +92,11 @@ pub(crate) async fn run(here: &Here, serve: impl Serve) -> Result<()> {
     }
     match served.door.http {
         Some(address) if !address.ip().is_loopback() && !served.door.public => Err(Failure::usage(format!(
-            "{address} can be reached from other machines, and nobody asks them who they are"
+            "{address} can be reached from other machines, and the server has no authentication"
         ))
-        .hint("say --public if that is meant, or choose an address of this machine: --http 127.0.0.1:8000")),
+        .hint(
+            "add --public if that is intended, or choose an address of this machine: --http 127.0.0.1:8000",
+        )),
         Some(address) => {
             // With `--public`, the names that other machines use for this one are unknown, so the Host header cannot
             // be checked.
@@ -108,9 +111,9 @@ async fn serve_stdio(served: &Served) -> Result<()> {
     // A host communicates through pipes; a person at a terminal needs instructions.
     if io::stdin().is_terminal() {
         tell(&format!(
-            "Serving {} on stdin and stdout, one JSON message a line; end with Ctrl-D.\n\
+            "Serving {} on stdin and stdout, one JSON message per line; end with Ctrl-D.\n\
              Try:  {{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}}\n\
-             A host such as Claude Desktop starts it by itself:\n{}\n",
+             To let a host such as Claude Desktop start it, add to the host's configuration:\n{}\n",
             served.name,
             host_entry(served)?
         ));
@@ -121,7 +124,7 @@ async fn serve_stdio(served: &Served) -> Result<()> {
 async fn serve_http(served: &Served, service: HttpService, address: SocketAddr) -> Result<()> {
     let listener = TcpListener::bind(address).await.map_err(|error| {
         Failure::usage(format!(
-            "{address} cannot be listened on: {error}; choose another with --http ADDRESS"
+            "cannot listen on {address}: {error}; choose another address with --http ADDRESS"
         ))
     })?;
     let address = listener.local_addr().map_err(toolway::Error::from)?;
@@ -135,7 +138,7 @@ async fn serve_http(served: &Served, service: HttpService, address: SocketAddr) 
         tell(&format!("Call a tool from another terminal:\n\n{}\n\n", curl_line(address, tool, arguments)));
     }
     tell(&format!(
-        "Use it from Claude Desktop (claude_desktop_config.json), which starts it over stdio:\n\n{}\n",
+        "To use it from Claude Desktop, which starts it over stdio, add to claude_desktop_config.json:\n\n{}\n",
         host_entry(served)?
     ));
     tokio::select! {

@@ -24,7 +24,7 @@ fn url(report: &mut Report<'_>, address: &Address) -> Result<(String, u16)> {
     let step = Step::begin("url");
     if let Err(error) = address.http().into_target() {
         let fix = if address.url.contains('@') {
-            "leave out what stands before the @, and give a token with --bearer or in TOOLWAY_BEARER"
+            "remove the part before the @, and give a token with --bearer or in TOOLWAY_BEARER"
         } else {
             "write it as https://example.com/mcp"
         };
@@ -36,7 +36,7 @@ fn url(report: &mut Report<'_>, address: &Address) -> Result<(String, u16)> {
         return Err(report.failed(
             step,
             Fault::Usage,
-            "it has no host",
+            "the URL has no host",
             "write it as https://example.com/mcp",
         ));
     };
@@ -53,7 +53,7 @@ async fn names(
 ) -> Result<Vec<SocketAddr>> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     if let Ok(address) = bare.parse::<IpAddr>() {
-        report.skipped("dns", "the host is an address")?;
+        report.skipped("dns", "the host is an IP address")?;
         return Ok(vec![SocketAddr::new(address, port)]);
     }
     let step = Step::begin("dns");
@@ -66,10 +66,10 @@ async fn names(
                 report.well(step, &[shown.join(", ")])?;
                 return Ok(places);
             }
-            "it has no address".to_owned()
+            "no address was found".to_owned()
         }
         Ok(Err(error)) => error.to_string(),
-        Err(_) => format!("nobody told its address within {patience:?}"),
+        Err(_) => format!("the name server did not answer within {patience:?}"),
     };
     let fix = "check the spelling, and that this machine is online or in the right VPN";
     Err(report.failed(step, Fault::Unreachable, &format!("the host `{host}` is not known: {reason}"), fix))
@@ -97,7 +97,7 @@ async fn connect(report: &mut Report<'_>, places: &[SocketAddr], patience: Durat
             "nothing listens there: start the server, or check the host and the port"
         }
         Some(io::ErrorKind::TimedOut) => {
-            "a firewall may be in between, or the server is down: check the host and the port"
+            "a firewall may block the connection, or the server is down: check the host and the port"
         }
         _ => "check the network of this machine",
     };

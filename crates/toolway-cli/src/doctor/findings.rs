@@ -55,17 +55,20 @@ pub(super) fn of(lists: &Lists) -> Vec<(String, String)> {
 fn of_all(tools: &[Tool], found: &mut Vec<(String, String)>) {
     let about = || "the tools".to_owned();
     if tools.len() > MANY_TOOLS {
-        found.push((about(), format!("there are {}; models choose badly among so many", tools.len())));
+        found.push((about(), format!("there are {}; models choose badly among so many tools", tools.len())));
     }
     let text: usize =
         tools.iter().map(|tool| RawJson::encoded(tool, ProtocolVersion::LATEST).as_bytes().len()).sum();
     if text > MUCH_TEXT {
         let size = size(text as u64);
-        found.push((about(), format!("their descriptions are {size}, which every conversation carries")));
+        found.push((
+            about(),
+            format!("their descriptions take {size}, which every conversation with a model sends"),
+        ));
     }
     let mut names = HashSet::new();
     for tool in tools.iter().filter(|tool| !names.insert(&tool.name)) {
-        found.push((about(), format!("two are called `{}`", neutral_line(&tool.name))));
+        found.push((about(), format!("two have the name `{}`", neutral_line(&tool.name))));
     }
 }
 
@@ -74,7 +77,7 @@ fn of_tool(tool: &Tool) -> Vec<String> {
     let is_plain =
         tool.name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-'));
     if !is_plain || tool.name.is_empty() || tool.name.len() > MAX_NAME {
-        found.push(format!("some models take only names of 1 to {MAX_NAME} letters, digits, `_` and `-`"));
+        found.push(format!("some models accept only names of 1 to {MAX_NAME} letters, digits, `_` and `-`"));
     }
     if is_empty(tool.description.as_deref(), "") {
         found.push("it has no description: a model cannot know when to use it".to_owned());
@@ -82,7 +85,7 @@ fn of_tool(tool: &Tool) -> Vec<String> {
         found.push("its description is only its name: a model cannot know when to use it".to_owned());
     } else if tool.description().chars().count() > MAX_DESCRIPTION {
         found.push(format!(
-            "its description is longer than the {MAX_DESCRIPTION} letters that some models take"
+            "its description is longer than the {MAX_DESCRIPTION} characters that some models accept"
         ));
     }
     of_schema(&tool.input_schema, &mut found);
@@ -92,12 +95,12 @@ fn of_tool(tool: &Tool) -> Vec<String> {
 fn of_schema(text: &RawJson, found: &mut Vec<String>) {
     let tree: Value = text.decode().unwrap_or_default();
     if tree["type"] != "object" {
-        found.push("the schema of its arguments must say `\"type\": \"object\"`".to_owned());
+        found.push("the schema of its arguments must have `\"type\": \"object\"`".to_owned());
     }
     let unions = ["anyOf", "oneOf", "allOf"].into_iter().filter(|name| tree.get(name).is_some());
     let unions: Vec<_> = unions.map(|name| format!("`{name}`")).collect();
     if !unions.is_empty() {
-        found.push(format!("some models refuse {} around all arguments", unions.join(" and ")));
+        found.push(format!("some models refuse {} at the root of a schema", unions.join(" and ")));
     }
     if refers_outside(&tree) {
         found.push("its schema refers to another document, which models cannot read".to_owned());
@@ -107,7 +110,7 @@ fn of_schema(text: &RawJson, found: &mut Vec<String>) {
     for name in schema.required() {
         if properties.iter().all(|(known, _)| *known != name) {
             found.push(format!(
-                "its schema requires the argument `{}`, and does not say what it is",
+                "its schema requires the argument `{}`, but does not describe it",
                 neutral_line(&name)
             ));
         }
@@ -117,11 +120,11 @@ fn of_schema(text: &RawJson, found: &mut Vec<String>) {
     found.extend(undescribed(&silent));
     for (name, schema) in &properties {
         if says_nothing(schema) {
-            found.push(format!("its argument `{}` may be anything: say its type", neutral_line(name)));
+            found.push(format!("its argument `{}` has no type: add one", neutral_line(name)));
         }
         if may_be(schema, Types::ARRAY) && says_nothing(&schema.items()) {
             found.push(format!(
-                "its argument `{}` is a list of anything; some models want `items`",
+                "its argument `{}` is a list whose items have no type; some models require `items`",
                 neutral_line(name)
             ));
         }

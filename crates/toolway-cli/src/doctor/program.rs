@@ -14,8 +14,8 @@ pub(super) fn examine(report: &mut Report<'_>, start: &Start) -> Result<()> {
     if let Some(cwd) = &start.cwd
         && !cwd.is_dir()
     {
-        let what = format!("the directory {} to start it in does not exist", cwd.display());
-        return Err(report.failed(step, Fault::Usage, &what, "make it, or name another with --cwd"));
+        let what = format!("the working directory {} does not exist", cwd.display());
+        return Err(report.failed(step, Fault::Usage, &what, "create it, or choose another one with --cwd"));
     }
     let named = Path::new(&start.program);
     let candidates: Vec<PathBuf> = if named.components().count() > 1 {
@@ -29,11 +29,11 @@ pub(super) fn examine(report: &mut Report<'_>, start: &Start) -> Result<()> {
         Some(found) => report.known("program", &found.display().to_string()),
         None if named.components().count() > 1 => {
             let what = format!("there is no file {}", candidates[0].display());
-            Err(report.failed(step, Fault::NotFound, &what, "check the path; hosts want it absolute"))
+            Err(report.failed(step, Fault::NotFound, &what, "check the path; hosts need an absolute path"))
         }
         None => {
-            let what = format!("`{name}` is in none of the directories of PATH");
-            let fix = "install it, or write its whole path; hosts start programs with a shorter PATH than a shell has";
+            let what = format!("`{name}` was not found in the directories of PATH");
+            let fix = "install it, or give its full path; hosts start programs with a shorter PATH than a shell has";
             Err(report.failed(step, Fault::NotFound, &what, fix))
         }
     }

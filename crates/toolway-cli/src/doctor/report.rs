@@ -119,7 +119,9 @@ impl<'c> Report<'c> {
             }
             words.push_str(match (&outcome, self.warnings.len()) {
                 (Ok(()), 0) => "All is well.\n",
-                (Ok(()), _) => "It works; what is marked ! may stop models or other clients.\n",
+                (Ok(()), _) => {
+                    "It works; the lines marked with ! may be a problem for models or other clients.\n"
+                }
                 (Err(_), _) => "",
             });
             self.console.result(&format!("{}{words}", if words.is_empty() { "" } else { "\n" }))?;

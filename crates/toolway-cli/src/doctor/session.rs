@@ -72,13 +72,11 @@ pub(super) fn what(error: &Error) -> String {
         Some(status) => format!("the answer is HTTP {status}"),
         None => format!("the answer is: {}", chain(error)),
     };
-    format!(
-        "a session that was just opened is not known when a request comes over another connection; {answer}"
-    )
+    format!("a session that was just opened is unknown when a request uses another connection; {answer}")
 }
 
 pub(super) const FIX: &str = "several servers seem to share this address, and each knows only the sessions that it has opened: give them a \
-    common store, or let the balancer send all requests of a session to the same server";
+    common store, or let the load balancer send all requests of a session to the same server";
 
 impl Found {
     /// Returns the revision of the session, if the client itself uses a revision without sessions.
@@ -96,15 +94,15 @@ impl Found {
                 let number = REQUESTS + 2;
                 report.well(
                     step,
-                    &[format!("{number} requests over {number} connections are one conversation")],
+                    &[format!("{number} requests over {number} connections belong to one session")],
                 )
             }
             Self::Lost(error) => Err(report.failed(step, Fault::Unreachable, &what(error), FIX)),
             Self::Failed(error) => {
-                let fix = "look at the server's log, and at that of the proxy before it";
+                let fix = "look at the server's log, and at the log of the proxy in front of it";
                 Err(report.failed(step, Fault::of(error), &chain(error), fix))
             }
-            Self::Without => report.skipped("session", "the server speaks no revision that has sessions"),
+            Self::Without => report.skipped("session", "the server supports no revision with sessions"),
         }
     }
 }

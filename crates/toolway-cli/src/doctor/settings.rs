@@ -36,7 +36,7 @@ pub(super) fn of(talk: &Talk, place: &Place) -> Vec<(String, String)> {
                 }
             }
             for name in UNUSED.into_iter().filter(|name| env::var_os(name).is_some()) {
-                add(name, "set, and not used: connections are direct".to_owned());
+                add(name, "set, but not used: the client connects directly".to_owned());
             }
         }
         Way::Command(start) => {

@@ -78,7 +78,7 @@ impl StrayLines {
 }
 
 const STRAY: &str =
-    "other clients may stop there; what is for people belongs on stderr, also before the server starts";
+    "other clients may fail there; write text for people to stderr, also before the server starts";
 
 /// Returns the target for a client. Lines of a program that are not messages are stored in `stray`.
 fn target(place: &Place, console: &Console, stray: &StrayLines) -> toolway::Result<Target> {
@@ -111,8 +111,8 @@ fn before(report: &mut Report<'_>, place: &Place, failed: &str) -> Result<()> {
                 report.skipped("tls", "the URL begins with http://")?;
             }
             ("tls", _) => report.known("tls", "the certificate is trusted")?,
-            ("http", _) => report.known("http", "it answers")?,
-            _ => report.known(name, "it runs")?,
+            ("http", _) => report.known("http", "the server answers")?,
+            _ => report.known(name, "the program runs")?,
         }
     }
     Ok(())
@@ -156,9 +156,9 @@ fn introduction(client: &Client, other: Option<ProtocolVersion>) -> Vec<String> 
         let title = info.title.as_deref().map(|title| format!(", {title}")).unwrap_or_default();
         lines.push(neutral_line(&format!("{} {}{title}", info.name, info.version)));
     }
-    lines.push(format!("can: {}", abilities(&client.server_capabilities())));
+    lines.push(format!("capabilities: {}", abilities(&client.server_capabilities())));
     lines.push(match client.instructions() {
-        Some(text) => format!("instructions for models: {} letters", text.chars().count()),
+        Some(text) => format!("instructions for models: {} characters", text.chars().count()),
         None => "no instructions for models".to_owned(),
     });
     lines
@@ -181,7 +181,7 @@ fn abilities(can: &ServerCapabilities) -> String {
         ("tasks", can.tasks.is_some()),
     ];
     let can: Vec<_> = all.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name).collect();
-    if can.is_empty() { "nothing that it says".to_owned() } else { can.join(", ") }
+    if can.is_empty() { "none declared".to_owned() } else { can.join(", ") }
 }
 
 async fn list(report: &mut Report<'_>, client: &Client) -> Result<()> {
@@ -193,8 +193,9 @@ async fn list(report: &mut Report<'_>, client: &Client) -> Result<()> {
     let (unknown, failed): (Vec<_>, Vec<_>) =
         troubles.into_iter().partition(|trouble| trouble.error.code() == Some(Code::METHOD_NOT_FOUND));
     for Trouble { what, method, .. } in unknown {
-        let message =
-            format!("the server declares them and does not know `{method}`: clients that ask for them fail");
+        let message = format!(
+            "the server declares them, but does not support `{method}`: clients that ask for them fail"
+        );
         report.warn(&format!("the {what}"), &message);
     }
     let Some(Trouble { error, .. }) = failed.first() else {
@@ -211,7 +212,7 @@ async fn list(report: &mut Report<'_>, client: &Client) -> Result<()> {
     if !lists.is_empty() {
         lines.push(format!("the rest can be listed: {}", lists.words()));
     }
-    let fix = "look at the server's log; what it lists is made by its own code";
+    let fix = "look at the server's log: the lists come from the server's own code";
     Err(report.failed(step, fault, &lines.join("\n"), fix))
 }
 

@@ -41,24 +41,25 @@ fn of_url(error: &Error, address: &Address) -> (&'static str, Fault, &'static st
         ErrorKind::Timeout => (
             "http",
             Fault::Unreachable,
-            "it takes connections and says nothing: look at the server's log, or give it more time with --timeout SECONDS",
+            "the server accepts connections, but does not answer: look at its log, or allow more time with --timeout \
+             SECONDS",
         ),
         // A connection succeeded a moment ago, so a later step must have failed.
         ErrorKind::Transport if error.is_unsent() && address.is_encrypted() => (
             "tls",
             Fault::Unreachable,
             if chain(error).contains("no connection was established within") {
-                "it takes connections and agrees upon no keys: if it does not encrypt, its URL begins with http://; else look at its \
-                 log, or give it more time with --timeout SECONDS"
+                "the server accepts connections, but does not complete the TLS handshake: if it does not encrypt, its \
+                 URL begins with http://; otherwise look at its log, or allow more time with --timeout SECONDS"
             } else {
-                "if the server does not encrypt, its URL begins with http://; if its certificate is your company's, name that in \
-                 the variable SSL_CERT_FILE"
+                "if the server does not encrypt, its URL begins with http://; if your company issued its certificate, \
+                 set the variable SSL_CERT_FILE to a file with your company's root certificate"
             },
         ),
         ErrorKind::Transport => (
             "http",
             Fault::Unreachable,
-            "what listens there does not speak HTTP, or only https://: check the port and the URL",
+            "the server there does not speak HTTP, or speaks only https://: check the port and the URL",
         ),
         _ => of_speech(error, STRANGE_SERVER),
     }
@@ -67,12 +68,15 @@ fn of_url(error: &Error, address: &Address) -> (&'static str, Fault, &'static st
 fn of_status(status: u16) -> (&'static str, Fault, &'static str) {
     let (fault, fix) = match status {
         401 | 403 => (Fault::AuthNeeded, SAY_WHO),
-        300..=399 => (Fault::NotFound, "connect to where it leads, if that is right"),
-        406 | 415 => (Fault::Unreachable, "what is there speaks HTTP, but not this protocol: check the path"),
-        429 => (Fault::Unreachable, "it has heard too much from here: try again later"),
-        500..=599 => {
-            (Fault::Unreachable, "the server failed: look at its log, or at that of the proxy before it")
+        300..=399 => (Fault::NotFound, "the server redirects: connect to the new URL if that is right"),
+        406 | 415 => {
+            (Fault::Unreachable, "the server there speaks HTTP, but not this protocol: check the path")
         }
+        429 => (Fault::Unreachable, "the server received too many requests: try again later"),
+        500..=599 => (
+            Fault::Unreachable,
+            "the server failed: look at its log, or at the log of the proxy in front of it",
+        ),
         _ => (Fault::Unreachable, "look at the server's log"),
     };
     ("http", fault, fix)
@@ -85,33 +89,33 @@ fn path_advice(url: &str) -> String {
     });
     let path = path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     if path.ends_with("/mcp") {
-        "nothing at this path is a server of tools: check the path, and whether a proxy passes it on"
-            .to_owned()
+        "there is no MCP server at this path: check the path, and whether a proxy forwards it".to_owned()
     } else {
-        format!("nothing at this path is a server of tools; most are at /mcp: try {place}{path}/mcp")
+        format!("there is no MCP server at this path; most servers are at /mcp: try {place}{path}/mcp")
     }
 }
 
 fn of_command(error: &Error) -> (&'static str, Fault, &'static str) {
     match error.kind() {
         ErrorKind::Transport if error.is_unsent() => {
-            ("start", Fault::CannotStart, "check that it may be run, and that it is for this machine")
+            let fix = "check that the program is executable, and that it was built for this machine";
+            ("start", Fault::CannotStart, fix)
         }
         ErrorKind::Transport => (
             "start",
             Fault::CannotStart,
-            "run the command by itself and see why it ends; variables that it needs are given with --env NAME=VALUE",
+            "run the command by itself to see why it ends; pass variables that it needs with --env NAME=VALUE",
         ),
         ErrorKind::Timeout if chain(error).contains("its output has") => (
             "era",
             Fault::Unreachable,
-            "on stdout, a server writes messages and nothing else: what it has to say to people belongs on stderr",
+            "a server may write only messages to stdout: text for people belongs on stderr",
         ),
         ErrorKind::Timeout => (
             "era",
             Fault::Unreachable,
-            "it runs and says nothing on its stdout: check that it is a server for stdio, or give it more time with --timeout \
-             SECONDS",
+            "the program runs, but writes nothing to stdout: check that it is a stdio server, or allow more time with \
+             --timeout SECONDS",
         ),
         _ => of_speech(error, STRANGE_PROGRAM),
     }
@@ -127,17 +131,19 @@ fn of_speech(error: &Error, otherwise: &'static str) -> (&'static str, Fault, &'
     let fix = match error.kind() {
         _ if error.code() == Some(Code::UNSUPPORTED_VERSION) => UPDATE,
         ErrorKind::PeerIncompatible => UPDATE,
-        ErrorKind::PeerRefused => "the server refuses to begin: what it says is above; its log may say more",
+        ErrorKind::PeerRefused => {
+            "the server refused the connection: its reason is above; its log may say more"
+        }
         _ => otherwise,
     };
     ("era", fault, fix)
 }
 
-const STRANGE_SERVER: &str = "what answers there does not keep to this protocol: check the URL, update the server, or look at its log \
-    and at that of the proxy before it";
+const STRANGE_SERVER: &str = "the server there does not follow this protocol: check the URL, update the server, or \
+                              look at its log and at the log of the proxy in front of it";
 
 const STRANGE_PROGRAM: &str =
-    "what it says is not this protocol: on stdout, a server writes messages and nothing else";
+    "the output of the program does not follow this protocol: a server may write only messages to stdout";
 
 const UPDATE: &str = "update the server; or try another revision with --protocol REVISION";
 

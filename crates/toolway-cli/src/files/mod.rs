@@ -46,8 +46,14 @@ pub(crate) fn server(directory: &Path, all: bool, access: Access) -> toolway::Re
     Server::new("toolway-files", env!("CARGO_PKG_VERSION"))
         .title("Files")
         .instructions(match access {
-            Access::Read => "Files of one directory, to be read. Paths are relative to it and have `/` between their parts.",
-            Access::Write => "Files of one directory, to be read and written. Paths are relative to it and have `/` between their parts.",
+            Access::Read => {
+                "Files of one directory, read-only. Paths are relative to the directory, with `/` as \
+                             separator."
+            }
+            Access::Write => {
+                "Files of one directory, for reading and writing. Paths are relative to the directory, \
+                              with `/` as separator."
+            }
         })
         .state(shelf)
         .resources(resources![file])
@@ -96,14 +102,14 @@ fn listed(path: String, size: u64) -> Resource {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Listing {
-    /// What is in the directory, by name.
+    /// The entries of the directory, sorted by name.
     entries: Vec<Entry>,
 }
 
-/// List what is in a directory: names, kinds and sizes.
+/// List the entries of a directory: names, kinds and sizes.
 #[tool(title = "List a directory", read_only, idempotent, open_world = false, blocking)]
 fn list_directory(
-    /// The directory; the one that is served if nothing is said.
+    /// The directory; by default the one that is served.
     path: Option<String>,
     shelf: State<Shelf>,
 ) -> Result<Json<Listing>, ToolError> {
@@ -124,7 +130,7 @@ fn read_file(
     let bytes = shelf.read(Path::new(&path)).map_err(|reason| fail(reason.to_string()))?;
     String::from_utf8(bytes).map_err(|_| {
         fail(format!(
-            "it is no text; read the resource {} to get its bytes",
+            "it is not text; read the resource {} to get its bytes",
             file::uri(path.replace('%', "%25"))
         ))
     })
@@ -134,7 +140,7 @@ fn read_file(
 struct Found {
     /// The files, by their paths.
     paths: Vec<String>,
-    /// Whether there are more than these.
+    /// `true` if there are more files than these.
     more: bool,
 }
 
@@ -150,19 +156,19 @@ fn search_files(
     Ok(Json(Found { paths: files.into_iter().map(|(path, _)| path).collect(), more: !is_whole }))
 }
 
-/// Write a text into a file. Directories on the way are made.
+/// Write text to a file. Missing directories are created.
 #[tool(title = "Write a file", destructive, idempotent, open_world = false, blocking)]
 fn write_file(
     /// The file.
     path: String,
-    /// What is to stand in it.
+    /// The new content of the file.
     content: String,
-    /// Whether a file that is there already is replaced; if not, it is left as it is.
+    /// `true` to replace an existing file; by default, an existing file is kept.
     #[arg(default = false)]
     overwrite: bool,
     shelf: State<Shelf>,
 ) -> Result<String, ToolError> {
     let written = shelf.write(Path::new(&path), content.as_bytes(), overwrite);
     written.map_err(|reason| ToolError::new(format!("`{path}`: {reason}")))?;
-    Ok(format!("{} bytes are in `{path}`", content.len()))
+    Ok(format!("wrote {} bytes to `{path}`", content.len()))
 }

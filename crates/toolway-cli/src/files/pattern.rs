@@ -18,7 +18,7 @@ impl Pattern {
     pub(super) fn new(text: &str) -> Result<Self, String> {
         let text = text.to_lowercase();
         if text.is_empty() || text.chars().count() > MAX_LENGTH {
-            return Err(format!("the pattern must have 1 to {MAX_LENGTH} letters"));
+            return Err(format!("the pattern must have 1 to {MAX_LENGTH} characters"));
         }
         if !text.contains(['*', '?']) {
             return Ok(Self::Part(text));

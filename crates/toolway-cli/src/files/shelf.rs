@@ -34,9 +34,9 @@ pub(super) struct Shelf {
 pub(super) struct Entry {
     /// Its name.
     name: String,
-    /// What it is.
+    /// Its kind.
     kind: EntryKind,
-    /// How many bytes a file has.
+    /// The size of a file in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
 }
@@ -71,8 +71,8 @@ impl fmt::Display for Refused {
             Self::NoFile => f.write_str("there is no such file"),
             Self::NoDirectory => f.write_str("there is no such directory"),
             Self::TooLong => write!(f, "it is longer than {}", size(MAX_FILE)),
-            Self::Exists => f.write_str("it is there already; say `overwrite` to replace it"),
-            Self::Failed(kind) => write!(f, "it failed: {kind}"),
+            Self::Exists => f.write_str("it exists already; set `overwrite` to replace it"),
+            Self::Failed(kind) => write!(f, "the operation failed: {kind}"),
         }
     }
 }

@@ -90,7 +90,7 @@ async fn files_are_listed_and_read() {
     assert_eq!(call(&client, "read_file", json!({"path": "./deep/er/c.rs"})).await.unwrap(), "fn main() {}");
     assert_eq!(
         call(&client, "read_file", json!({"path": "deep/raw"})).await.unwrap_err(),
-        "the tool failed: `deep/raw`: it is no text; read the resource files:///deep/raw to get its bytes"
+        "the tool failed: `deep/raw`: it is not text; read the resource files:///deep/raw to get its bytes"
     );
     let found: Value =
         client.call("search_files", json!({"pattern": "**/*.rs"})).await.unwrap().decode().unwrap();
@@ -225,10 +225,10 @@ async fn nothing_is_written_outside_and_nothing_by_accident() {
     let write = async |path: &str, content: &str, overwrite: bool| {
         call(&client, "write_file", json!({"path": path, "content": content, "overwrite": overwrite})).await
     };
-    assert_eq!(write("new/dir/x.txt", "one", false).await.unwrap(), "3 bytes are in `new/dir/x.txt`");
+    assert_eq!(write("new/dir/x.txt", "one", false).await.unwrap(), "wrote 3 bytes to `new/dir/x.txt`");
     assert_eq!(
         write("new/dir/x.txt", "two", false).await.unwrap_err(),
-        "the tool failed: `new/dir/x.txt`: it is there already; say `overwrite` to replace it"
+        "the tool failed: `new/dir/x.txt`: it exists already; set `overwrite` to replace it"
     );
     assert_eq!(fs::read_to_string(ground.shown().join("new/dir/x.txt")).unwrap(), "one");
     write("new/dir/x.txt", "two", true).await.unwrap();

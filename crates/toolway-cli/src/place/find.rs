@@ -26,7 +26,7 @@ pub(crate) trait Find {
 
 impl Find for Nowhere {
     fn find(&self, _words: &mut Vec<String>, own: Option<&Server>) -> Result<Place> {
-        let server = own.ok_or_else(|| Failure::usage("there is no server"))?;
+        let server = own.ok_or_else(|| Failure::usage("this program has no server of its own"))?;
         Ok(Way::Own(Box::new(server.clone())).into())
     }
 }
@@ -146,7 +146,7 @@ impl Reach {
             }
             _ => {
                 return Err(Failure::usage(format!(
-                    "`{}` is reached in a way that is not known here",
+                    "the server `{}` is reached in a way that this version does not support",
                     server.name
                 )));
             }

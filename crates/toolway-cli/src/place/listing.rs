@@ -32,7 +32,7 @@ impl Lists {
             count(self.prompts.as_ref(), "prompt"),
         ];
         let all: Vec<_> = all.into_iter().flatten().collect();
-        if all.is_empty() { "it offers nothing".to_owned() } else { all.join(", ") }
+        if all.is_empty() { "the server offers nothing".to_owned() } else { all.join(", ") }
     }
 }
 

@@ -76,16 +76,19 @@ impl Stranger {
     /// Asks the user for consent. Fails if the user does not agree or cannot be asked.
     pub(super) async fn admit(&self, console: &Console) -> Result<()> {
         if !console.may_ask {
-            let mut hint = format!("if you trust it, name its file: --config {}", self.file.display());
+            let mut hint =
+                format!("if you trust the server, name its file: --config {}", self.file.display());
             if let Some(own) = &self.hidden {
-                let _ = write!(hint, "; another `{}` is in {1}: --config {1}", self.name, own.display());
+                let _ =
+                    write!(hint, "; another server `{}` is in {1}: --config {1}", self.name, own.display());
             }
             return Err(Failure::usage(self.words()).hint(hint));
         }
         let mut question = format!("{}.\n", self.words());
         if let Some(own) = &self.hidden {
             let own = own.display();
-            let _ = writeln!(question, "Another `{}` is in {own}, which --config {own} uses.", self.name);
+            let _ =
+                writeln!(question, "Another server `{}` is in {own}; --config {own} selects it.", self.name);
         }
         console.say(&format!("{question}Use it? (y/N) "));
         let answer = tokio::select! {
@@ -94,7 +97,7 @@ impl Stranger {
         };
         match answer.trim().to_ascii_lowercase().as_str() {
             "y" | "yes" => Ok(()),
-            _ => Err(Failure::usage(format!("`{}` is not used", self.name))),
+            _ => Err(Failure::usage(format!("the server `{}` is not used", self.name))),
         }
     }
 
@@ -109,7 +112,8 @@ impl Stranger {
         let file = file.display();
         // Text from an untrusted file must not look like a line of this program.
         neutral_line(&format!(
-            "`{name}` is described in {file}, which belongs to this project and may be a stranger's: it would {deed}{with}"
+            "the server `{name}` is described in {file}, a file of this project that another person may have written: \
+             using the server would {deed}{with}"
         ))
     }
 }

@@ -141,7 +141,7 @@ fn a_question_that_nobody_can_answer_is_declined_with_a_hint() {
         assert_eq!((ran.code, &*ran.stdout), (Some(5), ""), "{words:?}");
         let asked = if words[1] == "pay" { "Please pay 3 €." } else { "A table for the evening?" };
         assert!(ran.stderr.starts_with(&format!("The server asks: {asked}\n")), "{}", ran.stderr);
-        assert!(ran.stderr.contains("run it in a terminal, without --no-input"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("run the command in a terminal, without --no-input"), "{}", ran.stderr);
     }
 }
 

@@ -279,6 +279,6 @@ fn settings_are_shown_without_secrets() {
     command.env("HTTPS_PROXY", "http://ada:s3cret@proxy");
     let Ran { stdout, .. } = run(command, "");
     assert!(stdout.contains("  headers: X-Key\n  token: set, from TOOLWAY_BEARER\n"), "{stdout}");
-    assert!(stdout.contains("  HTTPS_PROXY: set, and not used"), "{stdout}");
+    assert!(stdout.contains("  HTTPS_PROXY: set, but not used"), "{stdout}");
     assert!(!stdout.contains("s3cret"), "{stdout}");
 }

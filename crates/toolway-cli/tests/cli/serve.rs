@@ -55,8 +55,8 @@ fn an_address_in_use_is_named_with_a_way_out() {
     let ran = say(&["serve", "--demo", "--http", &address]);
     assert_eq!((ran.code, &*ran.stdout), (Some(1), ""));
     let words = ran.stderr;
-    assert!(words.starts_with(&format!("toolway: {address} cannot be listened on: ")), "{words}");
-    assert!(words.contains("choose another with --http ADDRESS"), "{words}");
+    assert!(words.starts_with(&format!("toolway: cannot listen on {address}: ")), "{words}");
+    assert!(words.contains("choose another address with --http ADDRESS"), "{words}");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_directory_is_served_on_a_pipe_and_over_http() {
     assert_eq!(call(&["call", "write_file", "path=b", "content=x"], &[]).code, Some(2), "nothing writes");
     assert_eq!(
         call(&["call", "write_file", "path=b", "content=x"], &["--write"]).stdout,
-        "1 bytes are in `b`\n"
+        "wrote 1 bytes to `b`\n"
     );
     assert_eq!(std::fs::read_to_string(folder.0.join("shown/b")).unwrap(), "x");
 

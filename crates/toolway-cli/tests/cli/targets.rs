@@ -48,7 +48,7 @@ fn a_server_is_named_as_in_a_file() {
     assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));
     assert_eq!(
         ran.stderr,
-        format!("toolway: {file} has no server `pip`; did you mean `pipe`?\nit has pipe, web\n")
+        format!("toolway: {file} has no server `pip`; did you mean `pipe`?\navailable: pipe, web\n")
     );
     let ran = say(&["list", "--config", "/no/such/file", "pipe"]);
     assert_eq!((ran.code, &*ran.stdout), (Some(1), ""));
@@ -100,13 +100,15 @@ fn what_a_project_names_is_not_used_unless_somebody_says_so() {
         command.env("KEY", "s3cret").env("PROJECT", "s3cret").env_remove("NOT_SET");
         run(command, "")
     };
-    let whose = format!("is described in {file}, which belongs to this project and may be a stranger's");
+    let whose =
+        format!("is described in {file}, a file of this project that another person may have written");
     let connects = format!(
-        "`weather` {whose}: it would connect to {origin}, with the variables PROJECT, KEY of your environment"
+        "the server `weather` {whose}: using the server would connect to {origin}, with the variables PROJECT, KEY of \
+         your environment"
     );
-    let starts = format!("`program` {whose}: it would start `{fixture} serve`");
-    let trust = format!("if you trust it, name its file: --config {file}");
-    let other = format!("; another `weather` is in {own}: --config {own}");
+    let starts = format!("the server `program` {whose}: using the server would start `{fixture} serve`");
+    let trust = format!("if you trust the server, name its file: --config {file}");
+    let other = format!("; another server `weather` is in {own}: --config {own}");
 
     let ran = call(&["list", "weather"]);
     assert_eq!((ran.code, &*ran.stdout), (Some(1), ""));

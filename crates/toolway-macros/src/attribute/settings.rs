@@ -134,7 +134,7 @@ impl<'k> Keys<'k> {
             return Err(setting.error(format!("unknown {noun} `{name}`{meant} {owner} has: {known}")));
         }
         if found.iter().any(|other| other.key == setting.key) {
-            return Err(setting.error(format!("`{name}` comes twice")));
+            return Err(setting.error(format!("`{name}` is given twice")));
         }
         Ok(setting)
     }
@@ -162,7 +162,7 @@ impl Setting {
         match (&self.given, self.literal()) {
             (Given::Nothing, _) => Ok(true),
             (_, Some(Lit::Bool(LitBool { value, .. }))) => Ok(*value),
-            _ => Err(syn::Error::new(self.span(), format!("`{}` is `true` or `false`", self.key))),
+            _ => Err(syn::Error::new(self.span(), format!("`{}` must be `true` or `false`", self.key))),
         }
     }
 

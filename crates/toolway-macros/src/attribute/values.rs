@@ -59,7 +59,7 @@ pub(crate) fn icon(value: &Expr, mistakes: &mut Mistakes) -> Option<TokenStream>
         }
         other => Err(syn::Error::new(
             other.span(),
-            "an icon is its address, or `icon(src = \"…\", mime = \"…\", sizes = [\"48x48\"], theme = \"dark\")`",
+            "write an icon as its URL, or as `icon(src = \"…\", mime = \"…\", sizes = [\"48x48\"], theme = \"dark\")`",
         )),
     };
     mistakes.keep(icon)
@@ -98,7 +98,7 @@ fn described_by(setting: &Setting) -> syn::Result<TokenStream> {
             let theme = match theme.value().as_str() {
                 "light" => quote! { Light },
                 "dark" => quote! { Dark },
-                _ => return Err(syn::Error::new(theme.span(), "a theme is \"light\" or \"dark\"")),
+                _ => return Err(syn::Error::new(theme.span(), "`theme` must be \"light\" or \"dark\"")),
             };
             quote! { .with_theme(::toolway::__private::Theme::#theme) }
         }
@@ -109,7 +109,7 @@ fn texts(setting: &Setting) -> syn::Result<Vec<Expr>> {
     let is_text = |value: &Expr| matches!(literal(value), Some(Lit::Str(_)));
     match without_groups(setting.value()?) {
         Expr::Array(list) if list.elems.iter().all(is_text) => Ok(list.elems.iter().cloned().collect()),
-        other => Err(syn::Error::new(other.span(), format!("`{}` is a list of texts", setting.key))),
+        other => Err(syn::Error::new(other.span(), format!("`{}` must be a list of strings", setting.key))),
     }
 }
 
@@ -154,7 +154,7 @@ fn roles(setting: &Setting) -> syn::Result<Vec<Ident>> {
         match name.as_deref() {
             Some("user") => Ok(Ident::new("User", value.span())),
             Some("assistant") => Ok(Ident::new("Assistant", value.span())),
-            _ => Err(syn::Error::new(value.span(), "the audience is `user`, `assistant` or both")),
+            _ => Err(syn::Error::new(value.span(), "`audience` must be `user`, `assistant` or both")),
         }
     };
     match without_groups(setting.value()?) {
@@ -172,7 +172,7 @@ fn priority(setting: &Setting) -> syn::Result<f64> {
     if (0.0..=1.0).contains(&priority) {
         return Ok(priority);
     }
-    Err(syn::Error::new(setting.span(), "`priority` is a number from 0 to 1"))
+    Err(syn::Error::new(setting.span(), "`priority` must be a number from 0 to 1"))
 }
 
 /// Returns an expression that creates an `Option`.

@@ -28,13 +28,13 @@ pub(crate) fn bind(element: &Element, uri: &Uri, assertions: &mut Assertions, mi
             continue;
         }
         if let Some(arg) = &parameter.arg {
-            let message = format!("`{name}` is no variable of the URI, so there is nothing to say about it");
+            let message =
+                format!("`{name}` is not a variable of the URI, so `#[arg(…)]` does not apply to it");
             mistakes.tell(arg.span, message);
             continue;
         }
-        let message = format!(
-            "`{name}` is an argument, but the URI has no variable `{{{name}}}` that it could be read from"
-        );
+        let message =
+            format!("`{name}` is an argument, but the URI has no variable `{{{name}}}` to read it from");
         assertions.argument(parameter.span, parameter, false, &message);
     }
 }
@@ -58,7 +58,7 @@ pub(crate) fn fields(item: &ItemStruct, uri: &Uri, options: &Options, mistakes: 
     for field in &item.fields {
         let Some(name) = name(field) else { continue };
         if uri.variables.iter().all(|variable| variable.name != name) {
-            let message = format!("the URI has no variable `{{{name}}}` that this field could be read from");
+            let message = format!("the URI has no variable `{{{name}}}` to read this field from");
             mistakes.add(syn::Error::new_spanned(&field.ident, message));
         }
     }
@@ -72,7 +72,7 @@ fn missing<'n>(variable: &Variable, what: &str, names: impl Iterator<Item = &'n 
     let name = &variable.name;
     match closest(name, names) {
         Some(meant) => format!("the variable `{name}` has no {what}: did you mean `{meant}`?"),
-        None => format!("the variable `{name}` has no {what}: add one of this name"),
+        None => format!("the variable `{name}` has no {what}: add one with this name"),
     }
 }
 
@@ -104,11 +104,13 @@ fn bound(
             assertions.option(span, ty, true, &message);
         }
         (Place::Simple | Place::Other, Some(_)) => {
-            let message = format!("`{name}` is in every URI of this family; its default would never be used");
+            let message =
+                format!("`{name}` is in every URI of this template; its default would never be used");
             mistakes.tell(parameter.arg.as_ref().map_or(span, |arg| arg.span), message);
         }
         (Place::Simple | Place::Other, None) => {
-            let message = format!("`{name}` is in every URI of this family; take the value without `Option`");
+            let message =
+                format!("`{name}` is in every URI of this template; take the value without `Option`");
             assertions.option(span, ty, false, &message);
         }
     }

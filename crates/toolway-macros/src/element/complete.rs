@@ -84,7 +84,7 @@ fn of_method(path: &ExprPath, host: &Host, methods: &Methods) -> syn::Result<Tok
         (Some(method), Some(_)) if path.path.segments.len() == 2 => method,
         (_, Some(_)) => {
             let message =
-                "no such method in this `impl` block: only what stands beside it can complete as `Self::…`";
+                "this `impl` block has no such method: `Self::…` must name a method of the same block";
             return Err(syn::Error::new(path.span(), message));
         }
         (_, None) => {

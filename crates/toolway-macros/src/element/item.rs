@@ -32,9 +32,11 @@ pub(crate) fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> Tok
         }
         Ok(Item::Struct(item)) => return struct_item(kind, options, &item),
         Ok(Item::Impl(_)) => {
-            misplaced(&format!("`#[{name}]` stands on each method, `#[service]` on the `impl` block"))
+            misplaced(&format!("write `#[{name}]` on each method, and `#[service]` on the `impl` block"))
         }
-        Ok(_) => misplaced(&format!("`#[{name}]` stands on a function or on a struct that implements `Run`")),
+        Ok(_) => {
+            misplaced(&format!("`#[{name}]` applies to a function, or to a struct that implements `Run`"))
+        }
         Err(error) => error,
     };
     let error = error.into_compile_error();
@@ -100,7 +102,7 @@ fn struct_item(kind: Kind, options: TokenStream, item: &ItemStruct) -> TokenStre
     }
     if !item.generics.params.is_empty() {
         let message =
-            format!("a {} cannot be generic: its types are known when the server is built", kind.name());
+            format!("a {} cannot be generic: its types must be known when the server is built", kind.name());
         mistakes.add(syn::Error::new_spanned(&item.generics.params, message));
     }
     let definition = Definition::of_struct(options, &item.attrs, snake_case(&ident.unraw().to_string()));

@@ -17,14 +17,14 @@ use crate::suspect::known;
 /// Reads the URI in the options.
 pub(crate) fn uri(options: &Options, mistakes: &mut Mistakes) -> Option<Uri> {
     let Some(text) = &options.uri else {
-        let message = "a resource has an address: `#[resource(uri = \"notes://index\")]`";
+        let message = "a resource needs a URI: `#[resource(uri = \"notes://index\")]`";
         mistakes.tell(Span::call_site(), message);
         return None;
     };
     let uri =
         mistakes.keep(Uri::parse(&text.value()).map_err(|message| syn::Error::new(text.span(), message)))?;
     if let (Some(size), true) = (&options.size, uri.is_template()) {
-        mistakes.tell(size.span(), "a template stands for many resources, which have no common size");
+        mistakes.tell(size.span(), "a template describes many resources of different sizes: remove `size`");
     }
     Some(uri)
 }

@@ -21,7 +21,7 @@ pub(crate) fn expand(options: &TokenStream, item: TokenStream) -> TokenStream {
     let mut block: ItemImpl = match syn::parse2(item.clone()) {
         Ok(block) => block,
         Err(error) => {
-            let message = format!("`#[service]` stands on an `impl` block: {error}");
+            let message = format!("`#[service]` applies to an `impl` block: {error}");
             let error = syn::Error::new(error.span(), message).into_compile_error();
             return quote! { #item #error };
         }
@@ -39,11 +39,11 @@ pub(crate) fn expand(options: &TokenStream, item: TokenStream) -> TokenStream {
         }
     }
     if service.count == 0 && mistakes.is_empty() {
-        let message = "nothing here is marked `#[tool]`, `#[resource]` or `#[prompt]`";
+        let message = "no method of this block is marked `#[tool]`, `#[resource]` or `#[prompt]`";
         mistakes.tell(block.self_ty.span(), message);
     }
     if let Some((path, _)) = &block.trait_ {
-        let message = "`#[service]` stands on an `impl` block of a type, not of a trait";
+        let message = "`#[service]` applies to an `impl` block of a type, not of a trait";
         let error = syn::Error::new(path.span(), message).into_compile_error();
         return quote! { #block #error };
     }
@@ -133,7 +133,8 @@ impl Service {
         let marks: Vec<_> = method.attrs.extract_if(.., |attribute| mark(attribute).is_some()).collect();
         let Some(kind) = marks.first().and_then(mark) else { return };
         for other in &marks[1..] {
-            mistakes.tell(other.span(), "one method is one thing: it is marked already");
+            mistakes
+                .tell(other.span(), "a method can have only one of `#[tool]`, `#[resource]` and `#[prompt]`");
         }
         let options = match &marks[0].meta {
             Meta::List(list) => list.tokens.clone(),

@@ -47,11 +47,11 @@ impl Uri {
         if !uri.is_template()
             && let Some(wrong) = text.chars().find(|letter| !letter.is_ascii())
         {
-            return Err(format!("this is no URI: {wrong:?} cannot stand in it, encode it with `%`"));
+            return Err(format!("this is not a URI: encode {wrong:?} with `%`"));
         }
         match text.split_once(':') {
             Some((scheme, rest)) if is_scheme(scheme) && !rest.is_empty() => Ok(uri),
-            _ => Err("this is no URI: it begins with a scheme, as in `notes://index`".to_owned()),
+            _ => Err("this is not a URI: begin with a scheme, as in `notes://index`".to_owned()),
         }
     }
 

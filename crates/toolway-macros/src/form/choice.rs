@@ -12,7 +12,7 @@ use crate::attribute::{Keys, Mistakes, settings_of};
 pub(super) fn choice(item: &DeriveInput, data: &DataEnum, mistakes: &mut Mistakes) -> TokenStream {
     settings_of("form", &item.attrs, &ENUM, mistakes);
     if data.variants.is_empty() {
-        mistakes.tell(item.ident.span(), "there is nothing to choose from");
+        mistakes.tell(item.ident.span(), "an enum needs at least one variant to choose from");
     }
     let options: Vec<Offered<'_>> =
         data.variants.iter().map(|variant| Offered::read(variant, mistakes)).collect();
@@ -93,7 +93,7 @@ struct Offered<'v> {
 impl<'v> Offered<'v> {
     fn read(variant: &'v Variant, mistakes: &mut Mistakes) -> Self {
         if !variant.fields.is_empty() {
-            let message = "a choice has no fields: forms have nothing inside fields";
+            let message = "a variant cannot have fields: forms have no nested values";
             mistakes.tell(variant.fields.span(), message);
         }
         let (mut rename, mut title) = (None, None);
@@ -109,9 +109,7 @@ const ENUM: Keys<'static> = Keys {
     refused: |key| {
         Some(match key {
             "rename_all" => "variants are renamed one by one, with `#[form(rename = \"…\")]`".to_owned(),
-            key => format!(
-                "`{key}` belongs to a struct, a field or a variant: there is nothing to say about an enum"
-            ),
+            key => format!("`{key}` does not apply to an enum, only to a struct, a field or a variant"),
         })
     },
     ..Keys::new("`#[form]` on an enum", "key", &[])

@@ -46,7 +46,7 @@ impl<'f> Field<'f> {
     pub(super) fn read(field: &'f syn::Field, mistakes: &mut Mistakes) -> Option<Self> {
         let ident = field.ident.as_ref()?;
         if let Type::Reference(reference) = ungrouped(&field.ty) {
-            let message = "a form owns its values: write the value's own type, as `String` for `&str`";
+            let message = "a form must own its values: write an owned type, such as `String` for `&str`";
             mistakes.tell(reference.span(), message);
         }
         let mut all = Said { description: doc_text(&field.attrs), ..Said::default() };
@@ -100,7 +100,7 @@ impl Said {
                     unreachable!("the keys were checked before")
                 };
                 if let Some(other) = self.rule(member) {
-                    return Err(setting.error(format!("`{key}` and `{}` are the same", other.key)));
+                    return Err(setting.error(format!("`{key}` and `{}` mean the same: keep one", other.key)));
                 }
                 let value = setting.value()?.clone();
                 self.rules.push(Rule { key: setting.key.clone(), member, group, value });
@@ -172,10 +172,11 @@ const RULES: [(&str, &str, Group); 9] = [
 
 fn refused(key: &str) -> Option<String> {
     match key {
-        "pattern" => {
-            Some("forms know no patterns; say it in the description, and check it in the handler".to_owned())
-        }
-        "optional" | "required" => Some("a field that may be left out is an `Option`".to_owned()),
+        "pattern" => Some(
+            "forms do not support patterns: explain it in the description, and check it in the handler"
+                .to_owned(),
+        ),
+        "optional" | "required" => Some("a field that may be left out must be an `Option`".to_owned()),
         _ => None,
     }
 }

@@ -34,14 +34,14 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
     };
     let mut mistakes = Mistakes::default();
     if !item.generics.params.is_empty() {
-        let message = "a form cannot be generic: its fields are known when it is asked";
+        let message = "a form cannot be generic: its fields must be known when the question is asked";
         mistakes.add(syn::Error::new_spanned(&item.generics.params, message));
     }
     let (good, stub) = match &item.data {
         Data::Struct(data) => (form(&item, data, &mut mistakes), form_stub(&item.ident)),
         Data::Enum(data) => (choice::choice(&item, data, &mut mistakes), choice::stub(&item.ident)),
         Data::Union(data) => {
-            let message = "a form is a struct with named fields, or an enum to choose from";
+            let message = "a form must be a struct with named fields, or an enum to choose from";
             mistakes.tell(data.union_token.span(), message);
             (TokenStream::new(), form_stub(&item.ident))
         }

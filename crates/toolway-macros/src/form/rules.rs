@@ -14,9 +14,9 @@ pub(super) fn check(field: &Field<'_>, shape: &Shape, mistakes: &mut Mistakes) {
     for rule in &field.said.rules {
         if !rule.group.has(shape) {
             let (key, owners, noun) = (&rule.key, rule.group.name(), shape.noun());
-            mistakes.tell(key.span(), format!("`{key}` is for {owners}, and `{name}` is {noun}"));
+            mistakes.tell(key.span(), format!("`{key}` is for {owners}, but `{name}` is {noun}"));
         } else if let Some(expected) = misfit(rule, &rule.written(), shape) {
-            mistakes.tell(rule.value.span(), format!("`{}` is {expected}", rule.key));
+            mistakes.tell(rule.value.span(), format!("`{}` must be {expected}", rule.key));
         }
     }
     for [least, most] in [LENGTHS, NUMBERS, ITEMS] {
@@ -28,23 +28,25 @@ pub(super) fn check(field: &Field<'_>, shape: &Shape, mistakes: &mut Mistakes) {
     if let Shape::Several(inner) = shape
         && !matches!(**inner, Shape::Text | Shape::Other)
     {
-        let message = "a list is chosen from a list: it is of an enum that derives `Form`, or of `String`";
+        let message = "the items of a list must be an enum that derives `Form`, or a `String` with `choices`";
         mistakes.tell(field.ty.span(), message);
     }
     match (&field.said.choices, shape) {
         (None, Shape::Several(inner)) if **inner == Shape::Text => mistakes.tell(
             field.ty.span(),
-            "a list of texts is chosen from a list: add `#[form(choices = [\"a\", \"b\"])]`",
+            "a list of strings needs choices: add `#[form(choices = [\"a\", \"b\"])]`",
         ),
         (None, _) | (Some(_), Shape::Other | Shape::Several(_)) => {}
         (Some((key, _)), Shape::Text) => {
             for rule in field.said.rules.iter().filter(|rule| rule.group.has(&Shape::Text)) {
-                let message = format!("`{}` says nothing beside `{key}`: only these can be chosen", rule.key);
+                let message =
+                    format!("`{}` has no effect beside `{key}`: only the choices can be selected", rule.key);
                 mistakes.tell(rule.key.span(), message);
             }
         }
         (Some((key, _)), _) => {
-            let message = format!("`{key}` is for texts and lists of them, and `{name}` is {}", shape.noun());
+            let message =
+                format!("`{key}` is for strings and lists of strings, but `{name}` is {}", shape.noun());
             mistakes.tell(key.span(), message);
         }
     }
@@ -89,7 +91,7 @@ fn bound(rule: &Rule) -> Option<f64> {
 }
 
 fn check_default(default: &Written, field: &Field<'_>, shape: &Shape) -> Result<(), String> {
-    let expect = |noun: &str| Err(format!("the default is {noun}, not {}", default.noun()));
+    let expect = |noun: &str| Err(format!("the default must be {noun}, not {}", default.noun()));
     match (default, shape) {
         (Written::Unseen, _) | (_, Shape::Other) | (Written::Flag, Shape::Flag) => Ok(()),
         (Written::Text(text), Shape::Text) => {
@@ -102,7 +104,10 @@ fn check_default(default: &Written, field: &Field<'_>, shape: &Shape) -> Result<
                     (Written::Text(text), Shape::Text) => among_choices(text, field)?,
                     (Written::Text(_), Shape::Other) | (Written::Unseen, _) => {}
                     _ => {
-                        return Err(format!("the default is a list of choices, and this is {}", item.noun()));
+                        return Err(format!(
+                            "the default must be a list of choices, but this item is {}",
+                            item.noun()
+                        ));
                     }
                 }
             }
@@ -112,7 +117,7 @@ fn check_default(default: &Written, field: &Field<'_>, shape: &Shape) -> Result<
             in_bounds(default.number(), field, NUMBERS)
         }
         (_, Shape::Whole(..)) => match not_whole(default, shape) {
-            Some(expected) => Err(format!("the default is {expected}")),
+            Some(expected) => Err(format!("the default must be {expected}")),
             None => in_bounds(default.number(), field, NUMBERS),
         },
         (_, Shape::Flag) => expect("`true` or `false`"),
@@ -123,7 +128,7 @@ fn check_default(default: &Written, field: &Field<'_>, shape: &Shape) -> Result<
 fn among_choices(text: &str, field: &Field<'_>) -> Result<(), String> {
     match &field.said.choices {
         Some((_, choices)) if choices.iter().all(|(choice, _)| choice.value() != text) => {
-            Err(format!("the default `{text}` is none of the choices"))
+            Err(format!("the default `{text}` is not one of the choices"))
         }
         _ => Ok(()),
     }
@@ -140,7 +145,7 @@ fn in_bounds(number: Option<f64>, field: &Field<'_>, [least, most]: [&str; 2]) -
     };
     let low = field.said.rule(least).filter(|rule| breaks(rule, f64::lt));
     match low.or_else(|| field.said.rule(most).filter(|rule| breaks(rule, f64::gt))) {
-        Some(rule) => Err(format!("the default breaks `{}`", rule.key)),
+        Some(rule) => Err(format!("the default violates `{}`", rule.key)),
         None => Ok(()),
     }
 }

@@ -48,8 +48,8 @@ impl Shape {
 
     pub(super) fn noun(&self) -> &'static str {
         match self {
-            Self::Text => "a text",
-            Self::Flag => "yes or no",
+            Self::Text => "a string",
+            Self::Flag => "a boolean",
             Self::Whole(..) => "a whole number",
             Self::Fraction => "a number",
             Self::Several(_) => "a list",
@@ -80,7 +80,7 @@ impl Group {
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Texts => "texts",
+            Self::Texts => "strings",
             Self::Numbers => "numbers",
             Self::Lists => "lists",
         }

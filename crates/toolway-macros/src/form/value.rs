@@ -49,7 +49,7 @@ impl Written {
 
     pub(super) fn noun(&self) -> &'static str {
         match self {
-            Self::Text(_) => "a text",
+            Self::Text(_) => "a string",
             Self::Flag => "`true` or `false`",
             Self::Whole(_) | Self::Fraction(_) => "a number",
             Self::List(_) => "a list",
@@ -101,7 +101,7 @@ pub(super) fn choices(setting: &Setting) -> syn::Result<Vec<Choice>> {
     };
     let Expr::Array(list) = without_groups(setting.value()?) else { return Err(wrong(setting.span())) };
     if list.elems.is_empty() {
-        return Err(syn::Error::new(setting.span(), "there is nothing to choose from"));
+        return Err(syn::Error::new(setting.span(), "`choices` must not be empty"));
     }
     let mut found: Vec<Choice> = Vec::new();
     for value in &list.elems {
@@ -112,7 +112,7 @@ pub(super) fn choices(setting: &Setting) -> syn::Result<Vec<Choice>> {
             other => (text(other)?, None),
         };
         if found.iter().any(|other| other.0.value() == choice.0.value()) {
-            let message = format!("the choice `{}` comes twice", choice.0.value());
+            let message = format!("the choice `{}` is given twice", choice.0.value());
             return Err(syn::Error::new(choice.0.span(), message));
         }
         found.push(choice);

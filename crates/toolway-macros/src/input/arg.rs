@@ -105,7 +105,9 @@ fn check_default(setting: &Setting, ty: &Type) -> syn::Result<()> {
         Given::Value(value) if is_none(value) => {}
         Given::Nothing if is_option => {}
         Given::Nothing => {
-            return Err(setting.error(format!("say which: `default = {}`", Shape::of(ty).example())));
+            return Err(
+                setting.error(format!("a default needs a value: `default = {}`", Shape::of(ty).example()))
+            );
         }
         _ => return Ok(()),
     }
@@ -155,14 +157,14 @@ impl Rule {
             | (Form::Count, Some(Lit::Int(_)), _)
             | (Form::Number, Some(Lit::Int(_) | Lit::Float(_)), _)
             | (Form::List, _, Expr::Array(_)) => return Ok(json(value)),
-            (Form::Text, Some(_), _) => "a text",
+            (Form::Text, Some(_), _) => "a string",
             (Form::Count, _, Expr::Unary(_)) | (Form::Count, Some(_), _) => "a number that is not negative",
             (Form::Number, Some(_), _) => "a number",
             (Form::List, ..) => "a list: `[…]`",
             // Any other expression, for example the name of a constant.
             _ => return Ok(json(value)),
         };
-        Err(syn::Error::new(setting.span(), format!("`{}` is {expected}", self.key)))
+        Err(syn::Error::new(setting.span(), format!("`{}` must be {expected}", self.key)))
     }
 }
 
@@ -196,5 +198,5 @@ fn refused_by_texts(key: &str) -> Option<String> {
     RULES
         .iter()
         .any(|rule| rule.key == key)
-        .then(|| format!("`{key}` belongs to a schema, and only the arguments of tools have one"))
+        .then(|| format!("`{key}` is part of a schema, and only the arguments of tools have a schema"))
 }

@@ -15,12 +15,12 @@ pub(super) fn check(arg: &Arg, name: &str, ty: &Type, mistakes: &mut Mistakes) {
         let mut tell = |message: String| mistakes.tell(said.span, message);
         let (group, owners) = match said.rule.group {
             Group::Numbers => (Shape::Number, "numbers"),
-            Group::Texts => (Shape::Text, "texts"),
+            Group::Texts => (Shape::Text, "strings"),
             Group::Lists => (Shape::List, "lists"),
             Group::Format => {
                 let format = said.text.as_deref().unwrap_or_default();
                 if ASSERTED.contains(&format) && !matches!(shape, Shape::Text | Shape::Other) {
-                    tell(format!("the format `{format}` is for texts, and `{name}` is {}", shape.noun()));
+                    tell(format!("the format `{format}` is for strings, but `{name}` is {}", shape.noun()));
                 } else if let Some(meant) = misspelt(format) {
                     tell(format!("unknown format `{format}`, did you mean `{meant}`?"));
                 }
@@ -29,7 +29,7 @@ pub(super) fn check(arg: &Arg, name: &str, ty: &Type, mistakes: &mut Mistakes) {
             Group::Anything => continue,
         };
         if shape != group && shape != Shape::Other {
-            tell(format!("`{}` is for {owners}, and `{name}` is {}", said.rule.key, shape.noun()));
+            tell(format!("`{}` is for {owners}, but `{name}` is {}", said.rule.key, shape.noun()));
         }
     }
 }

@@ -51,7 +51,7 @@ impl Options {
             "name" => {
                 let name = setting.text()?;
                 if name.value().is_empty() {
-                    return Err(syn::Error::new(name.span(), "a name is not empty"));
+                    return Err(syn::Error::new(name.span(), "a name must not be empty"));
                 }
                 self.name = Some(name);
             }
@@ -98,7 +98,7 @@ fn keys(kind: Kind) -> &'static Keys<'static> {
 
 fn refused(key: &str) -> Option<String> {
     (key == "scopes")
-        .then(|| "reserved: scopes are not checked yet, so they must not look as if they were".to_owned())
+        .then(|| "reserved: scopes are not checked yet, so this option would have no effect".to_owned())
 }
 
 const TOOL: Keys<'static> = Keys {

@@ -25,7 +25,7 @@ pub(crate) fn borrowed(ty: &Type) -> Option<String> {
     own.found.map(|found| match found {
         Found::Reference => format!("write `{}`", shown(&owned)),
         Found::Lifetime(name) => {
-            format!("write `{name}` without a lifetime, its fields as `String` and the like")
+            format!("write `{name}` without a lifetime, with owned fields such as `String`")
         }
     })
 }
@@ -110,7 +110,7 @@ mod tests {
     fn what_borrows_is_told_how_to_own() {
         let write = |text: &str| Some(format!("write `{text}`"));
         let lifetime = |name: &str| {
-            Some(format!("write `{name}` without a lifetime, its fields as `String` and the like"))
+            Some(format!("write `{name}` without a lifetime, with owned fields such as `String`"))
         };
         let cases: [(Type, Option<String>); 15] = [
             (parse_quote! { Option<&str> }, write("Option<String>")),

@@ -42,7 +42,7 @@ impl Shape {
 
     pub(super) fn noun(self) -> &'static str {
         match self {
-            Self::Text => "a text",
+            Self::Text => "a string",
             Self::Number => "a number",
             Self::Flag => "`true` or `false`",
             Self::List => "a list",

@@ -175,7 +175,7 @@ fn named(kind: Kind, input: &PatType) -> syn::Result<String> {
         Pat::Wild(_) | Pat::TupleStruct(_) => Ok("_".to_owned()),
         pattern => {
             let message = format!(
-                "a parameter of a {} needs a name: write `name: Type` and take it apart inside",
+                "a parameter of a {} needs a name: write `name: Type` and destructure it in the body",
                 kind.name()
             );
             Err(syn::Error::new(pattern.span(), message))

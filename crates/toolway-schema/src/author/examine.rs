@@ -80,7 +80,8 @@ fn contradictions(schema: &Value, at: &str, mistakes: &mut Vec<String>) {
         let Some((least, most)) = limits else { continue };
         let order = number::compare(least, most);
         if order.is_some_and(|order| order.is_gt() || (order.is_eq() && !may_meet)) {
-            mistakes.push(format!("nothing fits at `#{at}`: `{low}` is {least} and `{high}` is {most}"));
+            mistakes
+                .push(format!("no value can match at `#{at}`: `{low}` is {least} and `{high}` is {most}"));
         }
     }
     for (place, inner) in members.iter().flat_map(|(keyword, value)| inner(keyword, value)) {

@@ -60,7 +60,7 @@ impl Names {
 
 fn strange(name: &str, meant: Option<&str>) -> String {
     let hint = meant.map(|meant| format!(", did you mean `{meant}`?")).unwrap_or_default();
-    format!("the schema describes `{name}`, and there is no such argument{hint}")
+    format!("the schema describes `{name}`, but there is no such argument{hint}")
 }
 
 /// The names that a schema describes, including those in its branches and references.

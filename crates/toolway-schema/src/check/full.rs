@@ -118,8 +118,8 @@ fn at(error: &ValidationError<'_>, path: &Path<'_>) -> Vec<Problem> {
                 .map_or_else(|| format!("text of the format `{format}`"), |format| format.noun.to_owned()),
         ),
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => return nearest(context),
-        Kind::UniqueItems => expected("items that all differ".to_owned()),
-        Kind::Contains => expected("an item that `contains` asks for".to_owned()),
+        Kind::UniqueItems => expected("unique items".to_owned()),
+        Kind::Contains => expected("an item that matches `contains`".to_owned()),
         Kind::FalseSchema => format!("nothing is allowed here, got {}", shown_with_kind(value)),
         Kind::PropertyNames { error } => format!("a name is not allowed: {}", shown(error.instance())),
         // The error's own text would contain the whole value.
@@ -195,7 +195,7 @@ mod tests {
             (
                 json!({"contains": {"const": 1}}),
                 json!([2]),
-                "argument `a`: expected an item that `contains` asks for, got [2]",
+                "argument `a`: expected an item that matches `contains`, got [2]",
             ),
             (json!({"type": "string"}), json!(null), ""),
         ] {

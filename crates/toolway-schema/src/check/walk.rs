@@ -140,7 +140,10 @@ impl<'p> Walk<'p> {
                 _ => {
                     let branches = describe_each(self.nodes, &node.one_of);
                     self.complain(path, || {
-                        format!("expected exactly one of: {branches}, got {}, which is several", shown(value))
+                        format!(
+                            "expected exactly one of: {branches}, got {}, which matches several",
+                            shown(value)
+                        )
                     });
                 }
             }
@@ -216,7 +219,7 @@ impl<'p> Walk<'p> {
             && !self.is_over()
             && let Some(repeated) = number::repeated(items)
         {
-            self.complain(path, || format!("expected items that all differ, got {} twice", shown(repeated)));
+            self.complain(path, || format!("expected unique items, got {} twice", shown(repeated)));
         }
         let schemas = rules.prefix.iter().copied().map(Some).chain(std::iter::repeat(rules.items));
         for ((index, item), schema) in items.iter().enumerate().zip(schemas) {

@@ -29,7 +29,7 @@ pub(crate) fn write(node: Node, losses: &mut Losses) -> Option<Value> {
         let is_open = !matches!(object.rest, Rest::Unsaid | Rest::Closed) || !object.patterns.is_empty();
         let has_names = !object.properties.is_empty() || !object.required.is_empty();
         if is_open || has_names || object.count.min.is_some() {
-            let why = "arguments have to have names and types, and none is left that has";
+            let why = "every argument needs a name and a type, and no such argument is left";
             losses.add(&root.at, "properties", Effect::Narrower, why);
             losses.add(&root.at, "properties", Effect::Wider, why);
         }
@@ -66,11 +66,13 @@ impl Writer<'_> {
         words: &mut Words,
     ) -> Option<Map<String, Value>> {
         if has_text {
-            let why = "an object without names would be text, which is allowed as such";
+            let why =
+                "an object without named properties would become text, and the schema allows text anyway";
             self.losses.add(&node.at, "properties", Effect::Narrower, why);
             return None;
         }
-        let why = "an object has to name its properties; it is asked for as text, and turned back in calls";
+        let why = "an object must name its properties; the model sends it as JSON text, which is converted back in \
+                   calls";
         self.losses.add(&node.at, "properties", Effect::Wider, why);
         self.values(&mut Draft { node, members: Map::new(), words });
         words.say("A JSON object, written as text.");

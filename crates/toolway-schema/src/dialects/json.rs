@@ -21,7 +21,7 @@ pub(crate) fn write(provider: Provider, node: Node, losses: &mut Losses) -> Valu
     root.others.retain(|other| {
         let is_allowed = provider != Provider::OpenAi || other.members.iter().all(|(word, _)| *word != "not");
         if !is_allowed {
-            losses.add(&root.at, "not", Effect::Wider, "the root may not have it");
+            losses.add(&root.at, "not", Effect::Wider, "it is not allowed at the root");
             words.also(&other_json(other));
         }
         is_allowed
@@ -32,7 +32,7 @@ pub(crate) fn write(provider: Provider, node: Node, losses: &mut Losses) -> Valu
     members.entry("properties").or_insert_with(|| json!({}));
     // If the root has two keywords of the same kind, the second one was written in `allOf`.
     if let Some(Value::Array(more)) = members.remove("allOf") {
-        writer.losses.add(&root.at, "allOf", Effect::Wider, "the root may not have it");
+        writer.losses.add(&root.at, "allOf", Effect::Wider, "it is not allowed at the root");
         let mut words = Words::default();
         for schema in &more {
             words.also(schema);
@@ -110,7 +110,7 @@ impl Writer<'_> {
             let mut parts = Vec::new();
             for (word, part) in &other.members {
                 if *word == "unevaluatedItems" && self.provider == Provider::OpenAi {
-                    let why = "a list has to say what its items are, and then none is left for it";
+                    let why = "a list must describe its items, so no unevaluated items are left";
                     self.losses.add(&node.at, word, Effect::Wider, why);
                 } else {
                     parts.push((*word, self.condition(word, part)));
@@ -233,8 +233,9 @@ impl Writer<'_> {
     fn key(&mut self, name: &str) -> String {
         let key = self.provider.key(name).into_owned();
         if key != name && self.losses.turned > 0 {
-            let why =
-                format!("`{name}` is called `{key}`, and calls are not looked through for what must not be");
+            let why = format!(
+                "`{name}` is renamed to `{key}`, and names inside a negation are not restored in calls"
+            );
             self.losses.add("", "name", Effect::Wider, why);
         }
         key

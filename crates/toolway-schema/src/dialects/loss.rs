@@ -78,7 +78,7 @@ impl Losses {
     /// Reports a property that has a different name in the provider's schema.
     pub(crate) fn rename(&mut self, property: &Node, key: &str) {
         let why = format!(
-            "properties of that name are not allowed; it is called `{key}`, and turned back in calls"
+            "this name is not allowed; the property is renamed to `{key}`, and its name is restored in calls"
         );
         self.add(&property.at, "name", Effect::Remark, why);
     }
@@ -96,7 +96,7 @@ impl Losses {
             let more = self.list.len() - MAX_LOSSES;
             self.list.truncate(MAX_LOSSES);
             for effect in [Effect::Wider, Effect::Narrower] {
-                let why = format!("there are {more} more losses than are told one by one");
+                let why = format!("{more} more losses are not listed");
                 self.list.push(Loss::at("", "more", effect, why));
             }
         }

@@ -44,7 +44,12 @@ pub(crate) fn options(node: &Node, losses: &mut Losses, fuel: &mut Fuel, words: 
         let union = node.unions.remove(0);
         let word = if union.is_exclusive { "oneOf" } else { "anyOf" };
         if union.is_exclusive && !is_exclusive_anyway(&union) {
-            losses.add(&node.at, word, Effect::Wider, "that only one branch holds cannot be said");
+            losses.add(
+                &node.at,
+                word,
+                Effect::Wider,
+                "a rule that only one branch may match cannot be expressed",
+            );
         }
         if let Some(values) = as_values(&union, words) {
             let values = Node::of_values(&node.at, values);
@@ -58,7 +63,7 @@ pub(crate) fn options(node: &Node, losses: &mut Losses, fuel: &mut Fuel, words: 
                 &node.at,
                 word,
                 Effect::Wider,
-                "with all its branches written out, the schema is too large",
+                "the schema is too large when all its branches are written out",
             );
             todo.push(node);
             continue;
@@ -94,11 +99,11 @@ pub(crate) fn options(node: &Node, losses: &mut Losses, fuel: &mut Fuel, words: 
 fn drop_conditions(node: &mut Node, losses: &mut Losses, words: &mut Words) {
     for other in std::mem::take(&mut node.others) {
         let word = other.members.first().map_or("", |(word, _)| word);
-        losses.add(&node.at, word, Effect::Wider, "conditions cannot be said");
+        losses.add(&node.at, word, Effect::Wider, "conditions cannot be expressed");
         words.also(&json::other_json(&other));
     }
     for more in std::mem::take(&mut node.all_of) {
-        losses.add(&node.at, "allOf", Effect::Wider, "the parts cannot be put together");
+        losses.add(&node.at, "allOf", Effect::Wider, "the parts cannot be merged");
         words.also(&json::show(&more));
     }
 }
@@ -124,7 +129,7 @@ fn assume_type(node: &mut Node, losses: &mut Losses) {
             &node.at,
             "type",
             Effect::Narrower,
-            "there is none, so it is the one that the keywords are about",
+            "the schema has no type, so the type that its keywords apply to is used",
         );
         node.types = subjects;
     }
@@ -193,7 +198,7 @@ pub(crate) fn any_item(node: &Node, losses: &mut Losses, words: &mut Words) -> O
         &node.at,
         "prefixItems",
         Effect::Wider,
-        "that each place has a schema of its own cannot be said",
+        "a separate schema for each position cannot be expressed",
     );
     let places =
         array.prefix.iter().map(|place| json::show(place).to_string()).collect::<Vec<_>>().join(", ");
@@ -203,7 +208,7 @@ pub(crate) fn any_item(node: &Node, losses: &mut Losses, words: &mut Words) -> O
     let is_open =
         array.items.is_none() && array.count.max.is_none_or(|most| most > array.prefix.len() as u64);
     if is_open {
-        let why = "items after those that have a schema could be anything, which cannot be said";
+        let why = "items after the last one with a schema may be anything, which cannot be expressed";
         losses.add(&node.at, "items", Effect::Narrower, why);
     }
     let mut branches = Vec::new();

@@ -40,7 +40,7 @@ pub(crate) fn as_object(mut node: Node, losses: &mut Losses, fuel: &mut Fuel) ->
         let branches = union.branches.into_iter().filter(|branch| branch.types.has(Types::OBJECT));
         let branches: Vec<_> =
             branches.map(|branch| as_object(Rc::unwrap_or_clone(branch), losses, fuel).0).collect();
-        let why = "the root may not be a choice, so the properties of all branches stand in one object";
+        let why = "the root may not be a choice, so the properties of all branches are put into one object";
         losses.add(&node.at, word, Effect::Wider, why);
         // If a branch does not name a property, the property may have any value there, or is not allowed.
         let names: HashSet<_> =
@@ -92,7 +92,7 @@ fn forget(object: &Node, losses: &mut Losses) {
     let has_rest = members.rest != Rest::Unsaid || !members.patterns.is_empty();
     let has_counts = members.count != Counts::default();
     if has_rest || has_counts || !object.others.is_empty() {
-        let why = "it stands in a branch of the root, which may not have any";
+        let why = "it is in a branch of the root, and the root may not have branches";
         losses.add(&object.at, "additionalProperties", Effect::Wider, why);
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn write(node: Node, losses: &mut Losses) -> Result<Value, Refusal> {
     }
     let mut writer = Writer::new(Dialect::Strict, losses, fuel);
     let Some(members) = writer.root(&root, &mut words)? else {
-        return Err(Refusal::of(&root, "no arguments can be as the schema demands"));
+        return Err(Refusal::of(&root, "no arguments can match the schema"));
     };
     let schema = Value::Object(writer.described(members, &root, &words));
     match fits(&schema) {

@@ -119,9 +119,9 @@ impl<'m, 'l> Unfolder<'m, 'l> {
         if *open >= self.deepest {
             let said = self.model.node(target);
             let at = said.more.as_deref().map(|more| &*more.at).unwrap_or_default();
-            let mut node = self.cut(at, "it contains itself, and is written out a few times only");
+            let mut node = self.cut(at, "the schema contains itself, and is written out only a few times");
             // The innermost expansion keeps only its type.
-            node.description = Some("Goes on in the same way.".to_owned());
+            node.description = Some("The nesting continues in the same way.".to_owned());
             if let Some(types) = said.types.filter(|types| types.names().len() == 1) {
                 node.types = types;
             }

@@ -37,14 +37,14 @@ impl Words {
             "enum" => format!("One of: {}.", list(value)),
             "minItems" => format!("At least {}.", count(value, "item", "items")),
             "maxItems" => format!("At most {}.", count(value, "item", "items")),
-            "uniqueItems" => "No item twice.".to_owned(),
+            "uniqueItems" => "No duplicate items.".to_owned(),
             "minProperties" => format!("At least {}.", count(value, "property", "properties")),
             "maxProperties" => format!("At most {}.", count(value, "property", "properties")),
             "default" => format!("Default: {value}."),
             "examples" => format!("Examples: {}.", list(value)),
             "deprecated" => "Deprecated.".to_owned(),
-            "readOnly" => "Only read.".to_owned(),
-            "writeOnly" => "Only written.".to_owned(),
+            "readOnly" => "Read-only.".to_owned(),
+            "writeOnly" => "Write-only.".to_owned(),
             "contentEncoding" => format!("Encoded as {}.", shown(value)),
             "contentMediaType" => format!("Content of type {}.", shown(value)),
             _ => format!("{word}: {value}."),
@@ -53,7 +53,7 @@ impl Words {
 
     /// Adds a rule that only JSON Schema can express.
     pub(crate) fn also(&mut self, schema: &Value) {
-        self.say(format!("Also keep to this JSON Schema: {schema}."));
+        self.say(format!("It must also match this JSON Schema: {schema}."));
     }
 
     /// Adds a sentence.

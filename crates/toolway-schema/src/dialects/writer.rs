@@ -87,7 +87,7 @@ impl<'l> Writer<'l> {
         }
         let mut words = self.remarks(node);
         if node.is_any() {
-            let members = self.anything(node, "a value of any type cannot be said")?;
+            let members = self.anything(node, "a value of any type cannot be expressed")?;
             return Ok(Some(self.described(members, node, &words)));
         }
         let options = options(node, self.losses, &mut self.fuel, &mut words);
@@ -121,7 +121,7 @@ impl<'l> Writer<'l> {
         let mut words = Words::default();
         words.remarks(node);
         for (word, _) in &node.remarks {
-            let why = "it is not supported, and stands in the description";
+            let why = "it is not supported; the description mentions it instead";
             self.losses.add(&node.at, word, Effect::Remark, why);
         }
         words
@@ -236,9 +236,9 @@ impl<'l> Writer<'l> {
         for pattern in &text.patterns {
             let (is_taken, why) = match self.dialect {
                 Dialect::Strict => {
-                    (pattern::is_simple(pattern), "there may be one, and it may not look around")
+                    (pattern::is_simple(pattern), "only one pattern is supported, without lookaround")
                 }
-                Dialect::Gemini => (true, "there may be one"),
+                Dialect::Gemini => (true, "only one is supported"),
             };
             self.put_once(draft, "pattern", pattern.as_str(), is_taken, why);
         }
@@ -247,7 +247,7 @@ impl<'l> Writer<'l> {
                 Dialect::Strict => FORMATS.contains(&format.as_str()),
                 Dialect::Gemini => format == "date-time",
             };
-            let why = "it is not among those that are supported";
+            let why = "it is not one of the supported formats";
             self.put_once(draft, "format", format.as_str(), is_taken, why);
         }
     }
@@ -261,7 +261,7 @@ impl<'l> Writer<'l> {
                         draft.put(word, bound.clone());
                     }
                 }
-                (true, "there may be one")
+                (true, "only one is supported")
             }
             Dialect::Gemini => {
                 self.inclusive_bounds(draft);
@@ -283,7 +283,7 @@ impl<'l> Writer<'l> {
             // The array must be empty, so the schema of its items does not matter.
             _ if most == Some(0) => None,
             Some(item) => self.schema(&item)?,
-            None => Some(self.anything(node, "a list of anything cannot be said")?),
+            None => Some(self.anything(node, "a list of anything cannot be expressed")?),
         };
         let item = item.unwrap_or_else(|| {
             most = Some(0);
@@ -307,7 +307,7 @@ impl<'l> Writer<'l> {
         let is_open =
             !object.patterns.is_empty() || matches!(&object.rest, Rest::Like(inner) if !inner.is_never());
         if is_strict && named.is_empty() && (is_open || object.rest == Rest::Unsaid) {
-            return Err(Refusal::of(node, "an object whose properties have no names cannot be said"));
+            return Err(Refusal::of(node, "an object whose properties have no names cannot be expressed"));
         }
         let own: HashSet<_> = named.iter().map(|(name, ..)| name.clone()).collect();
         let mut properties = Map::new();
@@ -335,12 +335,12 @@ impl<'l> Writer<'l> {
         if is_open {
             let why = match self.dialect {
                 Dialect::Strict => "every object has to be closed; only the named properties are left",
-                Dialect::Gemini => "only properties with names can be said",
+                Dialect::Gemini => "only properties with names can be expressed",
             };
             self.losses.add(&node.at, "additionalProperties", Effect::Narrower, why);
         }
         if !object.patterns.is_empty() {
-            let why = "it is not supported, and may speak about named properties too";
+            let why = "it is not supported, and may apply to named properties too";
             self.losses.add(&node.at, "patternProperties", Effect::Wider, why);
         }
         if is_strict {
@@ -367,7 +367,7 @@ impl<'l> Writer<'l> {
         }
         self.losses.rename(property, &key);
         if own.contains(&*key) {
-            let why = "the name that it would get is another property's";
+            let why = "its new name belongs to another property";
             self.losses.add(&property.at, "name", Effect::Narrower, why);
             return None;
         }
@@ -417,7 +417,7 @@ impl<'l> Writer<'l> {
         if self.dialect == Dialect::Strict {
             return Err(Refusal::of(node, why));
         }
-        let why = "a value of any type cannot be said; it is text, a number or a boolean";
+        let why = "a value of any type cannot be expressed; the schema allows text, numbers and booleans";
         self.losses.add(&node.at, "type", Effect::Narrower, why);
         let simple = json!([{"type": "STRING", "nullable": true}, {"type": "NUMBER"}, {"type": "BOOLEAN"}]);
         Ok(Map::from_iter([("anyOf".to_owned(), simple)]))

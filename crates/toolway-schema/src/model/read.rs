@@ -31,7 +31,7 @@ impl Model {
     pub(crate) fn to_check(schema: &Value) -> Result<(Self, Vec<String>), Vec<String>> {
         let mut reader = Reader::new(schema, Aim::Check).all();
         if is_endless(&reader.nodes) {
-            reader.errors.push("a `$ref` leads back to itself without going into the value".to_owned());
+            reader.errors.push("a `$ref` refers to itself without descending into the value".to_owned());
         }
         if !reader.errors.is_empty() {
             return Err(reader.errors);
@@ -70,10 +70,10 @@ const TEXT: Demand = ("be a string", "");
 const SCHEMAS: Demand = ("be an array of schemas", "a list of schemas");
 const NAMED: Demand = ("be an object of schemas", "an object");
 const NAMES: Demand = ("be an array of strings", "a list of names");
-const TYPES: Demand = ("name types of JSON", "a type of JSON");
+const TYPES: Demand = ("name JSON types", "a JSON type");
 const A_NUMBER: Demand = ("be a number", "a number");
 const A_STEP: Demand = ("be a number above 0", "a number");
-const A_COUNT: Demand = ("be a count", "a whole number");
+const A_COUNT: Demand = ("be a non-negative integer", "a whole number");
 
 impl<'s> Reader<'s> {
     fn new(root: &'s Value, aim: Aim) -> Self {
@@ -241,7 +241,7 @@ impl<'s> Reader<'s> {
                     self.beyond(&format!("`{keyword}`"), at);
                 }
                 word if self.aim == Aim::Write && !is_known(word) => {
-                    self.mistake(at, word, "it is no keyword of JSON Schema that models know", true);
+                    self.mistake(at, word, "it is not a JSON Schema keyword that models know", true);
                 }
                 // Annotations, and words that are not part of JSON Schema.
                 _ => {}
@@ -285,7 +285,7 @@ impl<'s> Reader<'s> {
             };
             match members.get(word) {
                 Some(value) if is_right(value) => more.remarks.push((word, value.clone())),
-                Some(_) => self.mistake(at, word, "its value is of another type than it should be", true),
+                Some(_) => self.mistake(at, word, "its value has the wrong type", true),
                 None => {}
             }
         }
@@ -365,7 +365,7 @@ impl<'s> Reader<'s> {
             }
             // A reference that cannot be resolved allows any value.
             let at = format!("{at}/{word}");
-            let why = "it leads out of the schema or nowhere, and nothing is fetched";
+            let why = "the reference has no target in the schema, and other documents are not fetched";
             self.mistake(&at, "$ref", why, false);
             return Some(self.node(&Value::Bool(true), &at));
         }
@@ -381,7 +381,7 @@ impl<'s> Reader<'s> {
             return None;
         };
         let Some(schema) = self.root.pointer(&pointer) else {
-            self.errors.push(format!("`$ref` at `#{at}` refers to `{reference}`, and there is nothing"));
+            self.errors.push(format!("`$ref` at `#{at}` refers to `{reference}`, which does not exist"));
             return None;
         };
         Some(self.shared(pointer, schema))
@@ -470,14 +470,14 @@ impl<'s> Reader<'s> {
                     // The pattern may still be valid: the engine of `full-schema` supports look-around and more.
                     self.beyond.push(format!(
                         "`{keyword}` at `#{at}` does not compile: `{source}`: {error} (the feature `full-schema` of \
-                         toolway knows more patterns)"
+                         toolway supports more patterns)"
                     ));
                     return None;
                 }
             },
             Aim::Write if pattern::is_sound(source) => None,
             Aim::Write => {
-                let why = if keyword == "pattern" { "it is no regular expression" } else { BROKEN_NAME };
+                let why = if keyword == "pattern" { "it is not a regular expression" } else { BROKEN_NAME };
                 self.mistake(at, keyword, why, false);
                 return None;
             }
@@ -522,7 +522,7 @@ fn is_known(word: &str) -> bool {
     REMARKS.contains(&word) || CONDITIONS.contains(&word) || SILENT.contains(&format!(" {word} "))
 }
 
-const BROKEN_NAME: &str = "a name in it is no regular expression";
+const BROKEN_NAME: &str = "a name in it is not a regular expression";
 
 /// The annotations that models understand.
 const REMARKS: [&str; 7] =

@@ -178,20 +178,17 @@ fn told(input: InputSchema) -> Vec<String> {
 fn mistakes_are_told_to_the_author() {
     let with = |arg| InputSchema::default().parameter::<String>("name", arg);
     for (input, expected) in [
-        (with(Arg::default()).merged(json!({"properties": {"nme": {"minLength": 1}}})), "the schema describes `nme`, and there is no such argument, did you mean `name`?"),
+        (with(Arg::default()).merged(json!({"properties": {"nme": {"minLength": 1}}})), "the schema describes `nme`, but there is no such argument, did you mean `name`?"),
         (with(Arg::default()).merged(json!({"type": "array"})), r#"the arguments of a tool are an object: `type` must be "object", it is "array""#),
         (InputSchema::default().replaced(json!({})), r#"the arguments of a tool are an object: `type` must be "object", it is none"#),
         (with(Arg { default: Some(json!(5)), ..Arg::default() }), "the default of argument `name`: expected a string, got the number 5"),
         (with(Arg { default: Some(json!("")), ..ruled(json!({"minLength": 1})) }), "the default of argument `name`: expected at least 1 character, got none"),
-        (with(ruled(json!({"minLength": 5, "maxLength": 3}))), "the input schema: nothing fits at `#/properties/name`: `minLength` is 5 and `maxLength` is 3"),
-        (with(Arg::default()).replaced(json!({"type": "object", "properties": {"name": {"items": {"exclusiveMinimum": 1, "maximum": 1}}}})), "the input schema: nothing fits at `#/properties/name/items`: `exclusiveMinimum` is 1 and `maximum` is 1"),
+        (with(ruled(json!({"minLength": 5, "maxLength": 3}))), "the input schema: no value can match at `#/properties/name`: `minLength` is 5 and `maxLength` is 3"),
+        (with(Arg::default()).replaced(json!({"type": "object", "properties": {"name": {"items": {"exclusiveMinimum": 1, "maximum": 1}}}})), "the input schema: no value can match at `#/properties/name/items`: `exclusiveMinimum` is 1 and `maximum` is 1"),
         (with(Arg::default()).merged(json!(1)), "the patch of the schema must be an object, it is 1"),
         (with(ruled(json!(true))), "the rules of `name` must be an object of keywords, they are true"),
-        (with(ruled(json!({"minLength": "1"}))), "the input schema: `minLength` at `#/properties/name` must be a count"),
-        (
-            with(ruled(json!({"minimum": 1}))),
-            "the rule `minimum` of `name` applies to numbers, but the type of `name` is string",
-        ),
+        (with(ruled(json!({"minLength": "1"}))), "the input schema: `minLength` at `#/properties/name` must be a non-negative integer"),
+        (with(ruled(json!({"minimum": 1}))), "the rule `minimum` of `name` applies to numbers, but the type of `name` is string"),
     ] {
         assert_eq!(told(input), [expected]);
     }

@@ -109,7 +109,7 @@ struct Limits {
 #[test]
 fn a_schema_is_wrong_once_whoever_wrote_it() {
     let nothing_fits =
-        "the input schema: nothing fits at `#/properties/n`: `minimum` is 5 and `maximum` is 3";
+        "the input schema: no value can match at `#/properties/n`: `minimum` is 5 and `maximum` is 3";
     let limited = json!({"type": "object", "properties": {"n": {"minimum": 5, "maximum": 3}}});
     let defined = |schema: &Value| ToolEntry::define(Tool::new("t", schema.clone()), async |_: Value| ());
     let mut cases = vec![
@@ -124,7 +124,7 @@ fn a_schema_is_wrong_once_whoever_wrote_it() {
         ),
         (
             ToolEntry::of::<stranger>().named("t"),
-            "the schema describes `nn`, and there is no such argument, did you mean `n`?",
+            "the schema describes `nn`, but there is no such argument, did you mean `n`?",
         ),
         (ToolEntry::from_fn("t", |limits: Limits| async move { limits.n }), nothing_fits),
         (defined(&limited), nothing_fits),
@@ -182,14 +182,14 @@ fn a_schema_by_hand_and_the_parameters_name_the_same_arguments() {
     for (tool, expected) in [
         (
             ToolEntry::of::<typo>(),
-            &["the schema describes `usr`, and there is no such argument, did you mean `user`?"][..],
+            &["the schema describes `usr`, but there is no such argument, did you mean `user`?"][..],
         ),
-        (ToolEntry::of::<unread>(), &["the schema describes `colour`, and there is no such argument"]),
+        (ToolEntry::of::<unread>(), &["the schema describes `colour`, but there is no such argument"]),
         (ToolEntry::of::<unsaid>(), &["it takes the argument `limit`, which its schema does not describe"]),
         (
             ToolEntry::of::<Person>(),
             &[
-                "the schema describes `age`, and there is no such argument",
+                "the schema describes `age`, but there is no such argument",
                 "it takes the argument `size`, which its schema does not describe",
             ],
         ),
@@ -259,7 +259,7 @@ fn names_may_stand_anywhere_in_a_schema() {
     Server::new("right", "1.0.0").tools(tools![spread, pattern, Open, Alias]).build().unwrap();
     // The schema refers to itself, so no value can match; its names are found anyway.
     let told = told(|server| server.tools(tools![endless]));
-    let expected = "the input schema: a `$ref` leads back to itself without going into the value";
+    let expected = "the input schema: a `$ref` refers to itself without descending into the value";
     assert_eq!(told, [format!("tool `endless`: {expected}")]);
 }
 

@@ -77,7 +77,7 @@ fn fail(secret: bool) -> std::result::Result<String, ToolError> {
     Err(ToolError::new("it rains"))
 }
 
-/// Never come to an end.
+/// Never finish.
 #[tool]
 async fn wait() -> String {
     std::future::pending().await

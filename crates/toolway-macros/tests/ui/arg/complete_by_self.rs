@@ -14,7 +14,7 @@ impl Notes {
     fn review(
         &self,
         #[arg(complete = Self::titles)] title: String,
-        //~ no such method in this `impl` block: only what stands beside it can complete as `Self::…`
+        //~ this `impl` block has no such method: `Self::…` must name a method of the same block
         #[arg(complete = Self::taken)] style: String,
     ) -> String {
         title + &style

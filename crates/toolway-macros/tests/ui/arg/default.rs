@@ -3,7 +3,7 @@ use toolway::prelude::*;
 #[tool]
 fn count(
     #[arg(default)] from: u32,
-    //~ say which: `default = 0`
+    //~ a default needs a value: `default = 0`
     #[arg(default = None)] to: Option<u32>,
     //~ an `Option` needs no default: it is `None` when nothing is sent
 ) -> u32 {
@@ -12,7 +12,7 @@ fn count(
 
 #[prompt]
 fn review(#[arg(default)] style: String, #[arg(default = std::option::Option::None)] code: Option<String>) -> String {
-    //~ say which: `default = ""`
+    //~ a default needs a value: `default = ""`
     //~ an `Option` needs no default: it is `None` when nothing is sent
     style + &code.unwrap_or_default()
 }

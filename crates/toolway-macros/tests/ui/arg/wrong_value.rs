@@ -5,13 +5,13 @@ fn save(
     #[arg] a: u8,
     //~ write `#[arg(…)]`
     #[arg(minimum = "one", title)] b: u8,
-    //~ `minimum` is a number
+    //~ `minimum` must be a number
     //~ write `title = "…"`
     #[arg(min_length = -1, pattern = 7, enum = "x", unique_items = 1)] c: String,
-    //~ `min_length` is a number that is not negative
-    //~ `pattern` is a text
-    //~ `enum` is a list: `[…]`
-    //~ `unique_items` is `true` or `false`
+    //~ `min_length` must be a number that is not negative
+    //~ `pattern` must be a string
+    //~ `enum` must be a list: `[…]`
+    //~ `unique_items` must be `true` or `false`
 ) {
     let _ = (a, b, c);
 }

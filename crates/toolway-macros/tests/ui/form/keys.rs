@@ -15,9 +15,9 @@ struct Keys {
     //~ write `default = …`
     b: String,
     #[form(min = 1, minimum = 2, pattern = "^a", optional)]
-    //~ forms know no patterns; say it in the description, and check it in the handler
-    //~ a field that may be left out is an `Option`
-    //~ `minimum` and `min` are the same
+    //~ forms do not support patterns: explain it in the description, and check it in the handler
+    //~ a field that may be left out must be an `Option`
+    //~ `minimum` and `min` mean the same: keep one
     c: u8,
     #[form(rename = "a")]
     //~ there is another field with the name `a`

@@ -5,19 +5,19 @@ struct Address;
 
 #[derive(Form)]
 struct Person<'a> {
-//~ a form cannot be generic: its fields are known when it is asked
+//~ a form cannot be generic: its fields must be known when the question is asked
     name: &'a str,
-    //~ a form owns its values: write the value's own type, as `String` for `&str`
+    //~ a form must own its values: write an owned type, such as `String` for `&str`
 }
 
 #[derive(Form)]
 struct Order {
     note: &'static str,
-    //~ a form owns its values: write the value's own type, as `String` for `&str`
+    //~ a form must own its values: write an owned type, such as `String` for `&str`
     texts: Vec<String>,
-    //~ a list of texts is chosen from a list: add `#[form(choices = ["a", "b"])]`
+    //~ a list of strings needs choices: add `#[form(choices = ["a", "b"])]`
     numbers: Option<Vec<u8>>,
-    //~ a list is chosen from a list: it is of an enum that derives `Form`, or of `String`
+    //~ the items of a list must be an enum that derives `Form`, or a `String` with `choices`
 }
 
 #[derive(Form)]

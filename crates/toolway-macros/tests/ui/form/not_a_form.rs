@@ -11,29 +11,29 @@ struct Pair(String, bool);
 
 #[derive(Form)]
 struct Generic<T> {
-//~ a form cannot be generic: its fields are known when it is asked
+//~ a form cannot be generic: its fields must be known when the question is asked
     value: T,
 }
 
 #[derive(Form)]
 union Both {
-//~ a form is a struct with named fields, or an enum to choose from
+//~ a form must be a struct with named fields, or an enum to choose from
     a: u8,
     b: i8,
 }
 
 #[derive(Form)]
 enum Nobody {}
-//~ there is nothing to choose from
+//~ an enum needs at least one variant to choose from
 
 #[derive(Form)]
 #[form(name = "x")]
-//~ `name` belongs to a struct, a field or a variant: there is nothing to say about an enum
+//~ `name` does not apply to an enum, only to a struct, a field or a variant
 enum Shape {
     Circle(f64),
-    //~ a choice has no fields: forms have nothing inside fields
+    //~ a variant cannot have fields: forms have no nested values
     Square { side: f64 },
-    //~ a choice has no fields: forms have nothing inside fields
+    //~ a variant cannot have fields: forms have no nested values
 }
 
 fn asks<F: Form>() {}

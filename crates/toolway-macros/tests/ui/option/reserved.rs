@@ -1,7 +1,7 @@
 use toolway::prelude::*;
 
 #[tool(scopes = ["notes:write"])]
-//~ reserved: scopes are not checked yet, so they must not look as if they were
+//~ reserved: scopes are not checked yet, so this option would have no effect
 fn save() {}
 
 fn main() {}

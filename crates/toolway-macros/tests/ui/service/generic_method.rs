@@ -6,7 +6,7 @@ struct Notes;
 impl Notes {
     #[tool]
     fn save<T>(&self, value: T) {
-    //~ a tool cannot be generic: its types are known when the server is built
+    //~ a tool cannot be generic: its types must be known when the server is built
         let _ = value;
     }
 }

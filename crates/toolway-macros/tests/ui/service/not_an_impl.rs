@@ -2,11 +2,11 @@ use toolway::prelude::*;
 
 #[service]
 struct Notes;
-//~ `#[service]` stands on an `impl` block: expected `impl`
+//~ `#[service]` applies to an `impl` block: expected `impl`
 
 #[service]
 impl Default for Notes {
-//~ `#[service]` stands on an `impl` block of a type, not of a trait
+//~ `#[service]` applies to an `impl` block of a type, not of a trait
     fn default() -> Self {
         Notes
     }
@@ -26,7 +26,7 @@ struct Twice;
 impl Twice {
     #[tool]
     #[prompt]
-    //~ one method is one thing: it is marked already
+    //~ a method can have only one of `#[tool]`, `#[resource]` and `#[prompt]`
     fn both(&self) {}
 }
 

@@ -2,14 +2,14 @@ use toolway::prelude::*;
 
 #[tool]
 fn show<T: std::fmt::Display>(value: T) -> String {
-//~ a tool cannot be generic: its types are known when the server is built
+//~ a tool cannot be generic: its types must be known when the server is built
     value.to_string()
 }
 
 #[prompt]
 #[derive(serde::Deserialize)]
 struct Ask<T> {
-//~ a prompt cannot be generic: its types are known when the server is built
+//~ a prompt cannot be generic: its types must be known when the server is built
     value: T,
 }
 

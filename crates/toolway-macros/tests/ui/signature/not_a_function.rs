@@ -1,13 +1,13 @@
 use toolway::prelude::*;
 
 #[tool]
-//~ `#[tool]` stands on a function or on a struct that implements `Run`
+//~ `#[tool]` applies to a function, or to a struct that implements `Run`
 enum Add {
     Two,
 }
 
 #[prompt]
-//~ `#[prompt]` stands on each method, `#[service]` on the `impl` block
+//~ write `#[prompt]` on each method, and `#[service]` on the `impl` block
 impl Add {}
 
 fn main() {}

@@ -1,13 +1,13 @@
 use toolway::prelude::*;
 
 #[resource]
-//~ a resource has an address: `#[resource(uri = "notes://index")]`
+//~ a resource needs a URI: `#[resource(uri = "notes://index")]`
 fn none() -> String {
     String::new()
 }
 
 #[resource(uri = "notes")]
-//~ this is no URI: it begins with a scheme, as in `notes://index`
+//~ this is not a URI: begin with a scheme, as in `notes://index`
 fn no_scheme() -> String {
     String::new()
 }
@@ -25,7 +25,7 @@ fn percent() -> String {
 }
 
 #[resource("notes://ü")]
-//~ this is no URI: 'ü' cannot stand in it, encode it with `%`
+//~ this is not a URI: encode 'ü' with `%`
 fn beyond_ascii() -> String {
     String::new()
 }

@@ -26,7 +26,7 @@ pub(crate) fn check(
     let members = match schema {
         Value::Object(members) => members,
         Value::Bool(_) => return,
-        _ => return found.add(outer, "a schema is an object or a boolean"),
+        _ => return found.add(outer, "a schema must be an object or a boolean"),
     };
     if depth > MAX_DEPTH {
         return found.add(outer, "it is nested too deeply");
@@ -37,49 +37,51 @@ pub(crate) fn check(
         match word.as_str() {
             "type" => types(value, &at, found),
             "enum" if !matches!(value, Value::Array(list) if !list.is_empty()) => {
-                found.add(&at, "it is a list of at least one value");
+                found.add(&at, "it must be a list of at least one value");
             }
             "required" => names(value, &at, found),
             "title" | "description" | "format" | "pattern" | "$comment" | "$id" | "$schema" | "$anchor"
             | "contentEncoding" | "contentMediaType"
                 if !value.is_string() =>
             {
-                found.add(&at, "it is a text");
+                found.add(&at, "it must be a string");
             }
             "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties"
             | "minContains" | "maxContains"
                 if value.as_u64().is_none() =>
             {
-                found.add(&at, "it is a whole number that is not negative");
+                found.add(&at, "it must be a whole number that is not negative");
             }
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" if !value.is_number() => {
-                found.add(&at, "it is a number");
+                found.add(&at, "it must be a number");
             }
             "multipleOf" if value.as_f64().is_none_or(|number| number <= 0.0) => {
-                found.add(&at, "it is a number above 0");
+                found.add(&at, "it must be a number above 0");
             }
             "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" if !value.is_boolean() => {
-                found.add(&at, "it is true or false");
+                found.add(&at, "it must be true or false");
             }
-            "examples" if !value.is_array() => found.add(&at, "it is a list"),
+            "examples" if !value.is_array() => found.add(&at, "it must be a list"),
             "$ref" => {
                 let target = value.as_str().and_then(|text| text.strip_prefix('#'));
                 if target.is_none_or(|pointer| root.pointer(pointer).is_none()) {
-                    found.add(&at, "it leads nowhere inside the schema, and nothing is fetched");
+                    let why =
+                        "the reference has no target in the schema, and other documents are not fetched";
+                    found.add(&at, why);
                 }
             }
             "dependentRequired" => match value {
                 Value::Object(lists) => {
                     lists.iter().for_each(|(name, list)| names(list, &step(&at, name), found));
                 }
-                _ => found.add(&at, "it is an object"),
+                _ => found.add(&at, "it must be an object"),
             },
             _ => match (Holds::of(word), value) {
                 (Holds::ListOfSchemas, value) if value.get(0).is_none() => {
-                    found.add(&at, "it is a list of at least one schema");
+                    found.add(&at, "it must be a list of at least one schema");
                 }
                 (Holds::SchemasByName, value) if !value.is_object() => {
-                    found.add(&at, "it is an object of schemas");
+                    found.add(&at, "it must be an object of schemas");
                 }
                 _ => {
                     for (place, schema) in inner(word, value) {
@@ -101,14 +103,14 @@ fn types(value: &Value, at: &str, found: &mut Found) {
         one => is_type(one),
     };
     if !is_right {
-        found.add(at, "it is the name of a type, or a list of different ones");
+        found.add(at, "it must be the name of a type, or a list of different types");
     }
 }
 
 fn names(value: &Value, at: &str, found: &mut Found) {
-    let Value::Array(list) = value else { return found.add(at, "it is a list of names") };
+    let Value::Array(list) = value else { return found.add(at, "it must be a list of names") };
     let different: HashSet<_> = list.iter().filter_map(Value::as_str).collect();
     if different.len() != list.len() {
-        found.add(at, "it is a list of different names");
+        found.add(at, "it must be a list of different names");
     }
 }

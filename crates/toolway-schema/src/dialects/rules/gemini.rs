@@ -15,7 +15,7 @@ pub(crate) fn check(schema: &Value, found: &mut Found) {
 }
 
 fn walk(schema: &Value, at: &str, depth: usize, found: &mut Found) {
-    let Value::Object(members) = schema else { return found.add(at, "a schema is an object") };
+    let Value::Object(members) = schema else { return found.add(at, "a schema must be an object") };
     if depth > MAX_DEPTH {
         return found.add(at, "it is nested too deeply");
     }
@@ -28,7 +28,7 @@ fn walk(schema: &Value, at: &str, depth: usize, found: &mut Found) {
         }
         let branches = branches.as_array().map(Vec::as_slice).unwrap_or_default();
         if branches.is_empty() {
-            found.add(at, "`anyOf` is a list of at least one schema");
+            found.add(at, "`anyOf` must be a list of at least one schema");
         }
         for (index, branch) in branches.iter().enumerate() {
             walk(branch, &format!("{at}/anyOf/{index}"), depth + 1, found);
@@ -37,7 +37,7 @@ fn walk(schema: &Value, at: &str, depth: usize, found: &mut Found) {
     }
     let kind = type_of(schema);
     if !TYPES.contains(&&*kind) {
-        found.add(at, "`type` is one of STRING, NUMBER, INTEGER, BOOLEAN, ARRAY, OBJECT, NULL");
+        found.add(at, "`type` must be one of STRING, NUMBER, INTEGER, BOOLEAN, ARRAY, OBJECT, NULL");
     }
     for (word, kinds) in PLACES {
         if members.contains_key(word) && !kinds.contains(&&*kind) {
@@ -77,7 +77,7 @@ fn object(members: &Map<String, Value>, at: &str, depth: usize, found: &mut Foun
             && name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
             && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
         if !is_name {
-            found.add(&at, "names begin with a letter or `_` and have up to 64 letters, digits and `_`");
+            found.add(&at, "names must begin with a letter or `_` and have up to 64 letters, digits and `_`");
         }
         walk(property, &at, depth + 1, found);
     }

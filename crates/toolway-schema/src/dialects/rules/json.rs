@@ -38,7 +38,7 @@ pub(crate) fn anthropic(schema: &Value, found: &mut Found) {
             let allows = |letter: char| letter.is_ascii_alphanumeric() || "_.-".contains(letter);
             if !(1..=64).contains(&name.chars().count()) || !name.chars().all(allows) {
                 let at = step(&format!("{at}/properties"), name);
-                found.add(&at, "names of properties have 1 to 64 letters, digits, `_`, `.` and `-`");
+                found.add(&at, "names of properties must have 1 to 64 letters, digits, `_`, `.` and `-`");
             }
         }
     });
@@ -60,7 +60,7 @@ fn booleans(members: &Map<String, Value>, at: &str, found: &mut Found) {
         ["additionalProperties", "unevaluatedItems", "unevaluatedProperties", "$defs", "definitions"];
     for (word, value) in members.iter().filter(|(word, _)| !OPEN.contains(&word.as_str())) {
         if inner(word, value).iter().any(|(_, schema)| schema.is_boolean()) {
-            found.add(&step(at, word), "a boolean is no schema here");
+            found.add(&step(at, word), "a boolean is not allowed as a schema here");
         }
     }
 }

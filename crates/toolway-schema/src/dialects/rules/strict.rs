@@ -49,7 +49,9 @@ impl Size {
 }
 
 fn walk(schema: &Value, at: &str, level: usize, depth: usize, size: &mut Size, found: &mut Found) {
-    let Value::Object(members) = schema else { return found.add(at, "a boolean is no schema here") };
+    let Value::Object(members) = schema else {
+        return found.add(at, "a boolean is not allowed as a schema here");
+    };
     if depth > MAX_DEPTH {
         return;
     }
@@ -57,10 +59,10 @@ fn walk(schema: &Value, at: &str, level: usize, depth: usize, size: &mut Size, f
         found.add(&step(at, word), "it is not supported");
     }
     if !["type", "anyOf", "$ref"].iter().any(|word| members.contains_key(*word)) {
-        found.add(at, "every schema has to say a type");
+        found.add(at, "every schema must have a type");
     }
     if members.contains_key("$ref") && members.len() > 1 {
-        found.add(at, "nothing may stand beside `$ref`");
+        found.add(at, "`$ref` must be the only keyword of its schema");
     }
     let types: BTreeSet<_> = match members.get("type") {
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
@@ -88,7 +90,7 @@ fn walk(schema: &Value, at: &str, level: usize, depth: usize, size: &mut Size, f
     let level = level + usize::from(is_object || is_array);
     size.levels = size.levels.max(level);
     if level == MAX_NESTING + 1 {
-        found.add(at, "10 levels of nesting are allowed");
+        found.add(at, "at most 10 levels of nesting are allowed");
     }
     if is_object {
         object(members, at, found);

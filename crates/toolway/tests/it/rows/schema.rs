@@ -359,7 +359,7 @@ async fn row_098_minimum_and_maximum_are_told_and_checked() {
             (json!({"name": ""}), "argument `name`: expected at least 1 character, got none"),
             (json!({"name": "four"}), "argument `name`: expected at most 3 characters, got 4"),
             (json!({"list": []}), "argument `list`: expected at least 1 item, got none"),
-            (json!({"list": [1, 1]}), "argument `list`: expected items that all differ, got 1 twice"),
+            (json!({"list": [1, 1]}), "argument `list`: expected unique items, got 1 twice"),
             // All mistakes at once: a model corrects itself in one step.
             (
                 json!({"age": 1, "step": 1}),
@@ -373,7 +373,7 @@ async fn row_098_minimum_and_maximum_are_told_and_checked() {
 
     let error = Server::new("wrong", "1.0.0").tools(tools![impossible]).build().unwrap_err().to_string();
     assert!(
-        error.contains("nothing fits at `#/properties/number`: `minimum` is 5 and `maximum` is 4"),
+        error.contains("no value can match at `#/properties/number`: `minimum` is 5 and `maximum` is 4"),
         "{error}"
     );
 }
@@ -471,7 +471,7 @@ async fn row_100_the_schema_of_a_tool_adds_to_what_the_types_say() {
     .await;
 
     let error = Server::new("wrong", "1.0.0").tools(tools![typo]).build().unwrap_err().to_string();
-    let expected = "the schema describes `usr`, and there is no such argument, did you mean `user`?";
+    let expected = "the schema describes `usr`, but there is no such argument, did you mean `user`?";
     assert!(error.contains(expected), "{error}");
 }
 
