@@ -23,10 +23,10 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use toolway::__private::sse::Parser;
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
-use toolway::server::{Admit, Connecting, Principal, Refuse};
+use toolway::server::{Admit, ConnectRequest, Principal, Refuse};
+use toolway::transport::sse::Parser;
 
 /// The number of clients in `cargo xtask deep`.
 const CLIENTS: usize = 1_000;
@@ -97,7 +97,7 @@ async fn talk(canary: String, number: u64, gauge: State<Gauge>, ctx: Ctx) -> Str
     said(&canary, number, &ctx)
 }
 
-async fn by_token(connecting: Connecting) -> Result<Admit, Refuse> {
+async fn by_token(connecting: ConnectRequest) -> Result<Admit, Refuse> {
     match connecting.bearer() {
         Some(token) => Ok(Admit::as_principal(token)),
         None => Err(Refuse::forbidden("nobody is let in without a name")),

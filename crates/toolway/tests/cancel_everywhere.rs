@@ -24,12 +24,12 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::runtime::Handle;
 use tokio::task::yield_now;
-use toolway::__private::sse::Parser;
 use toolway::Form;
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
 use toolway::server::layer::layer_fn;
 use toolway::server::{Cursor, Extensions, Principal, ResourceEntry, ToolEntry};
+use toolway::transport::sse::Parser;
 use toolway::types::Resource;
 
 const STATELESS: &str = "2026-07-28";

@@ -7,7 +7,7 @@ use serde_json::json;
 use toolway::__private::inventory;
 use toolway::prelude::*;
 use toolway::server::ToolEntry;
-use toolway::server::element::{Element, Marked};
+use toolway::server::element::{AnyEntry, MarkedItem};
 use toolway::testing::each_wire;
 
 /// Stands at the root, after what it is listed before.
@@ -64,11 +64,11 @@ impl Keeper {
 
 // A tool of another package, as the macro would have written it there.
 inventory::submit! {
-    Marked {
+    MarkedItem {
         module: "elsewhere::tools",
         package: "crates/elsewhere",
         name: "foreign",
-        element: || Element::Tool(ToolEntry::from_fn("foreign", || async { "foreign" })),
+        element: || AnyEntry::Tool(ToolEntry::from_fn("foreign", || async { "foreign" })),
     }
 }
 

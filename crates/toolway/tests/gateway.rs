@@ -145,7 +145,7 @@ async fn nobody_gets_through_a_gateway_what_belongs_to_somebody_else() {
     let (new, old) = (ProtocolVersion::LATEST, ProtocolVersion::LATEST_HANDSHAKE);
     let gauge = Gauge::new(0);
     let [session, alone, shared] = SERVERS.map(|name| server(name, &gauge));
-    let upstream = |version| Client::builder().protocol(version).pass_questions();
+    let upstream = |version| Client::builder().protocol(version).forward_questions();
     let gateway = Server::new("gateway", "1.0.0")
         .mount_as(SERVERS[0], upstream(old).connect_http(&over_http(&session).await).await.unwrap())
         .mount_as(SERVERS[1], over_pipe(upstream(new), &alone).await)
@@ -210,7 +210,7 @@ async fn nobody_gets_through_a_gateway_what_belongs_to_somebody_else() {
 /// Makes all calls of one client.
 async fn run(client: Client, number: usize, canary: Arc<str>, tally: Arc<Tally>) {
     client.set_log_level(LogLevel::Debug).await.unwrap();
-    let mut news = client.news();
+    let mut news = client.notifications();
     for first in (0..CALLS).step_by(TOGETHER) {
         let mut calls = JoinSet::new();
         for call in first..first + TOGETHER {

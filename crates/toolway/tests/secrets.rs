@@ -14,11 +14,11 @@ use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use toolway::prelude::*;
-use toolway::server::http::HttpBody;
+use toolway::server::http::ResponseBody;
 use toolway::server::layer::layer_fn;
 use toolway::server::{
-    Admit, Completer, Connecting, ErrorReport, Filled, PromptEntry, Refuse, RequestStats, ResourceEntry,
-    ToolEntry,
+    Admit, Completer, ConnectRequest, ErrorReport, PromptEntry, PromptValues, Refuse, RequestStats,
+    ResourceEntry, ToolEntry,
 };
 use toolway::testing::each_wire;
 use toolway::types::{PromptArgument, Resource, ResourceTemplate};
@@ -110,7 +110,7 @@ fn server() -> Server {
         .cursor_secret("canary-cursor-secret")
         .page_size(1)
         .state(Attached("canary-state"))
-        .on_connect(|connecting: Connecting, _: State<Attached>| async move {
+        .on_connect(|connecting: ConnectRequest, _: State<Attached>| async move {
             match connecting.bearer() {
                 Some("canary-refused") => Err(Refuse::forbidden("canary-refusal")),
                 Some("canary-accident") => panic!("canary-on-connect-error"),
@@ -126,10 +126,10 @@ fn server() -> Server {
             Err::<String, _>(std::io::Error::other("canary-hidden-error"))
         }))
         .prompt(
-            PromptEntry::define(asks, async |filled: Filled| {
+            PromptEntry::define(asks, async |filled: PromptValues| {
                 format!("canary-prompt-message {:?}", filled.text("language"))
             })
-            .completer("language", Completer::list(["canary-completion-value"])),
+            .with_completer("language", Completer::list(["canary-completion-value"])),
         )
         .method("acme/echo", |sent: Sent| async move { sent.text })
         .notification("acme/told", |_: Sent| async {})
@@ -234,7 +234,7 @@ async fn over_a_pipe(server: &Server) {
 /// Connects over HTTP. Returns the session id, which is a secret too.
 async fn over_http(server: &Server) -> String {
     let service = server.http();
-    let post = async |bearer: &str, session: &str, body: String| -> Response<HttpBody> {
+    let post = async |bearer: &str, session: &str, body: String| -> Response<ResponseBody> {
         let mut request = Request::new(Full::new(Bytes::from(body)));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = "/mcp?token=canary-query".parse().unwrap();

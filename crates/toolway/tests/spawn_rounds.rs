@@ -65,7 +65,7 @@ fn fixture(mode: &str) -> Command {
 }
 
 async fn connect(mode: &str) -> Client {
-    Client::builder().connect(fixture(mode).reach().await.unwrap()).await.unwrap()
+    Client::builder().connect(fixture(mode).connect().await.unwrap()).await.unwrap()
 }
 
 async fn kill(client: &Client) {
@@ -90,7 +90,7 @@ async fn round(way: Way) {
             let call = call(&client).await;
             client.close().await.unwrap();
             let error = call.await.unwrap();
-            assert!(error.is_broken_off() || error.is_unsent() || error.is_session_ended(), "{error:?}");
+            assert!(error.is_reply_lost() || error.is_unsent() || error.is_session_ended(), "{error:?}");
         }
         Way::Drop => drop(connect("serve").await),
         Way::DropDuringCall => {
@@ -110,12 +110,12 @@ async fn round(way: Way) {
             assert!(error.to_string().ends_with("ended with exit status 5"), "{error:?}");
         }
         Way::Dies => {
-            let transport = fixture("die").arg("4").reach().await.unwrap();
+            let transport = fixture("die").arg("4").connect().await.unwrap();
             let error = Client::builder().connect(transport).await.unwrap_err();
             assert!(Chain(&error).to_string().contains("ended with exit status 4"), "{error:?}");
         }
         Way::Hangs => {
-            let transport = fixture("hang").reach().await.unwrap();
+            let transport = fixture("hang").connect().await.unwrap();
             let connecting = tokio::spawn(Client::builder().connect(transport));
             tokio::task::yield_now().await;
             connecting.abort();

@@ -107,7 +107,7 @@ async fn serve(config: ServerConfig) -> (String, Agreed) {
 async fn refused(server: Http) -> Error {
     let error = Client::connect_http(server).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Transport, "{error:?}");
-    assert!(error.is_unsent() && !error.is_broken_off(), "{error:?}");
+    assert!(error.is_unsent() && !error.is_reply_lost(), "{error:?}");
     error
 }
 

@@ -111,7 +111,7 @@ impl From<ResourceError> for Failed {
 }
 
 impl Live {
-    fn question(&self, asked: &Asked) -> toolway::server::ask::Question {
+    fn question(&self, asked: &Asked) -> toolway::server::ask::QuestionBuilder {
         self.ctx.question(asked.key.clone(), asked.text(self.seed))
     }
 

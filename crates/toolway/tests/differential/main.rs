@@ -36,7 +36,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use toolway::ProtocolVersion;
 use toolway::prelude::*;
-use toolway::store::Memory;
+use toolway::store::MemoryStore;
 use toolway::testing::each_wire_as;
 use toolway::types::LogLevel;
 
@@ -77,7 +77,7 @@ async fn references(programs: &Programs) -> BTreeMap<u64, Expected> {
 /// Runs a program and collects everything observable.
 async fn observe(client: &Client, world: &World, seed: u64) -> Seen {
     // A client that reads notifications also receives progress.
-    let mut news = client.news();
+    let mut news = client.notifications();
     let result = client.call("execute", json!({"seed": seed})).await;
     let heard = std::iter::from_fn(|| news.try_next()).filter_map(|news| told(&news)).collect();
     world.close(outcome(result.map(Into::into)), heard)
@@ -147,7 +147,7 @@ async fn any_of_several_machines_can_go_on_with_a_call() {
     let programs = programs(FEWER);
     let expected = references(&programs).await;
     let world = World::default();
-    let store = Arc::new(Memory::default());
+    let store = Arc::new(MemoryStore::default());
     let keys = ["6f6c64206b65797320617265206b65707420666f722061207768696c652e2e2e"];
     let machines: [Server; 2] = std::array::from_fn(|_| {
         // A single-use state that one server has used is used for the other server, too.

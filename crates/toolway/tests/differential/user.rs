@@ -59,7 +59,7 @@ pub(crate) fn client(world: &World) -> ClientBuilder {
     let (forms, pages, model, roots) = (world.clone(), world.clone(), world.clone(), world.clone());
     Client::builder()
         .on_elicit(move |question| {
-            let Elicit::Form(form) = question.asked() else {
+            let Elicit::Form(form) = question.params() else {
                 panic!("a form was declared, not {question:?}")
             };
             let is_essay = form.requested_schema.properties.0.iter().any(|(name, _)| name == "essay");

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use toolway::prelude::*;
-use toolway::server::http::{HttpBody, HttpService, Remote};
+use toolway::server::http::{HttpService, RemoteAddr, ResponseBody};
 
 use crate::wire::{Answer, HANDSHAKE, Served, call, discover, get, initialize, mirrored, post, stateless};
 use crate::{MEMORY, peak_since, turn};
@@ -269,10 +269,10 @@ fn request(method: &str, session: &str, body: &Value) -> Request<Full<Bytes>> {
     request.body(Full::from(body.to_string())).unwrap()
 }
 
-async fn open(service: &HttpService, peer: Option<SocketAddr>) -> Response<HttpBody> {
+async fn open(service: &HttpService, peer: Option<SocketAddr>) -> Response<ResponseBody> {
     let mut request = request("POST", "", &serde_json::from_str(&initialize()).unwrap());
     if let Some(peer) = peer {
-        request.extensions_mut().insert(Remote(peer));
+        request.extensions_mut().insert(RemoteAddr(peer));
     }
     service.handle(request).await
 }
@@ -282,7 +282,7 @@ async fn session(service: &HttpService) -> String {
 }
 
 /// Reads the next piece of a body; `None` at its end.
-async fn text(body: &mut HttpBody) -> Option<String> {
+async fn text(body: &mut ResponseBody) -> Option<String> {
     let frame = body.frame().await?.unwrap();
     Some(String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap())
 }

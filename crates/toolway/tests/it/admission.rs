@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
 use toolway::prelude::*;
 use toolway::server::{
-    Admit, Connecting, Extension, Extensions, Headers, Principal, Reading, Refuse, ResourceEntry,
+    Admit, ConnectRequest, Extension, Extensions, Headers, Principal, ReadRequest, Refuse, ResourceEntry,
     ServerBuilder, ToolEntry,
 };
 use toolway::testing::{connect, each_session};
@@ -118,7 +118,7 @@ async fn a_principal_is_no_argument() {
 #[tokio::test]
 async fn the_hook_runs_once_for_each_pipe_and_takes_what_handlers_take() {
     async fn count(
-        connecting: Connecting,
+        connecting: ConnectRequest,
         headers: Headers,
         pipes: State<AtomicU32>,
     ) -> Result<Admit, Refuse> {
@@ -269,8 +269,8 @@ async fn without_a_hook_everybody_is_nobody() {
 async fn a_handler_without_a_macro_needs_a_principal_too() {
     let server = Server::new("app", "1.0.0")
         .tool(ToolEntry::from_fn("whoami", async |caller: Principal| caller.to_string()))
-        .resource(ResourceEntry::described_only(Resource::new("notes://mine", "mine")))
-        .read_resource(async |_: Reading, caller: Principal| caller.to_string())
+        .resource(ResourceEntry::without_handler(Resource::new("notes://mine", "mine")))
+        .read_resource(async |_: ReadRequest, caller: Principal| caller.to_string())
         .method("acme/whoami", async |caller: Principal| caller.to_string())
         .build()
         .unwrap();

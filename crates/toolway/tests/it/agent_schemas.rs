@@ -35,7 +35,11 @@ fn told(provider: Provider, input: &Value) -> Value {
     let rules =
         if provider == Provider::OpenAiStrict && !converted.is_strict { Provider::OpenAi } else { provider };
     if let Some(written) = &converted.schema {
-        assert_eq!(schema::check(rules, written), [], "{provider:?}: {input} became {written}");
+        assert_eq!(
+            toolway_schema::dialects::check(rules, written),
+            [],
+            "{provider:?}: {input} became {written}"
+        );
     }
     let losses: Vec<_> = converted.losses.iter().map(|loss| format!("{:?}: {loss}", loss.effect)).collect();
     let mut told = json!({"schema": converted.schema, "losses": losses});

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::sync::{Barrier, mpsc};
 use tokio::task::JoinHandle;
-use toolway::client::{Answer, ClientBuilder, Elicitation, Unanswered};
+use toolway::client::{Answer, AnswerError, ClientBuilder, Elicitation};
 use toolway::prelude::*;
 use toolway::types::{Content, CreateMessageResult, Role, Root};
 use toolway::{ErrorKind, ProtocolVersion};
@@ -234,7 +234,7 @@ fn talkative() -> ClientBuilder {
         .on_elicit(|question: Elicitation| async move {
             assert_eq!(question.message(), "Who?");
             assert!(question.form().is_some() && question.url().is_none());
-            assert_eq!(question.key().is_some(), question.during() == Some("tools/call"));
+            assert_eq!(question.key().is_some(), question.request_method() == Some("tools/call"));
             Answer::accept(json!({"name": "Ada", "nick": "a"}))
         })
         .on_elicit_url(|question| async move {
@@ -293,7 +293,7 @@ async fn what_is_answered_is_declared_as_far_as_the_revision_knows_it() {
     let forms = || Client::builder().on_elicit(|_| async { Answer::decline() });
     let pages = || Client::builder().on_elicit_url(|_| async { Answer::decline() });
     let both = || forms().on_elicit_url(|_| async { Answer::decline() });
-    let model = || Client::builder().on_sample(|_| async { Err(Unanswered::refused()) });
+    let model = || Client::builder().on_sample(|_| async { Err(AnswerError::refused()) });
     let old = ["2024-11-05", "2025-03-26"];
     let middle = ["2025-06-18"];
     let new = ["2025-11-25", "2026-07-28"];
@@ -391,8 +391,8 @@ async fn results_of_tools_are_passed_on_to_a_model_that_has_them() {
 async fn a_refusal_and_a_failure_are_told_apart_and_their_reasons_stay_here() {
     let secret = || std::io::Error::other("the key is 1234");
     let refusing = Client::builder()
-        .on_sample(|_| async { Err(Unanswered::refused()) })
-        .on_list_roots(|| async { Err(Unanswered::refused()) });
+        .on_sample(|_| async { Err(AnswerError::refused()) })
+        .on_list_roots(|| async { Err(AnswerError::refused()) });
     let failing = Client::builder()
         .on_elicit(|_| async { Answer::accept(1234) })
         .on_sample(move |_| async move { Err(secret().into()) })
@@ -691,7 +691,7 @@ async fn a_server_that_asks_nothing_is_given_more_and_more_time() {
 async fn every_round_wants_to_hear_what_the_first_one_wanted() {
     let (client, mut peer) = Peer::join("pipe", stateless(Client::builder().roots([])), "2026-07-28").await;
     client.set_log_level(toolway::types::LogLevel::Info).await.unwrap();
-    let news = client.news();
+    let news = client.notifications();
     let call = calling(&client);
     let called = peer.hear().await;
     drop(news);

@@ -58,7 +58,7 @@ struct Prefix(String);
 struct FirstLetter(char);
 
 impl Parameter for FirstLetter {
-    fn absent(scope: &Scope) -> Result<Self, Missing> {
+    fn from_scope(scope: &Scope) -> Result<Self, Missing> {
         scope.states().get::<Prefix>().and_then(|prefix| prefix.0.chars().next()).map(Self).ok_or(Missing)
     }
 }

@@ -79,7 +79,7 @@ fn pairs<const N: usize>(expected: [(Value, Value); N]) -> Vec<(Value, Value)> {
 }
 
 #[tokio::test]
-async fn row_196_each_message_of_a_batch_is_answered_in_one_array() {
+async fn each_message_of_a_batch_is_answered_in_one_array() {
     let (server, gate) = server();
     let mut talk = open(&server, WITH_BATCHES).await;
     let batch = json!([

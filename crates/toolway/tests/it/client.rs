@@ -67,7 +67,7 @@ async fn closing_a_pipe_takes_back_the_calls_that_were_given_up() {
     let begun = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
     let (client, server) = connect(vec![refusal, INITIALIZED, begun]).await;
     let client = client.unwrap();
-    let mut news = client.news();
+    let mut news = client.notifications();
     let mut call = client.call("slow", json!({}));
     tokio::select! {
         outcome = &mut call => panic!("{outcome:?}"),
@@ -134,7 +134,7 @@ async fn a_batch_of_the_server_is_taken_apart() {
     ])
     .await;
     let client = client.unwrap();
-    let mut news = client.news();
+    let mut news = client.notifications();
     assert_eq!(client.tools().await.unwrap()[0].name, "t");
     assert!(matches!(news.try_next(), Some(toolway::Notification::ToolsChanged(_))));
 }
@@ -190,7 +190,7 @@ async fn a_server_on_a_pipe_may_ask_once_a_handshake_was_begun() {
     assert_eq!(next().await.unwrap()["method"], "ping");
     client.close().await.unwrap();
     let error = waiting.await.unwrap().unwrap_err();
-    assert!(error.is_broken_off(), "{error}");
+    assert!(error.is_reply_lost(), "{error}");
     assert!(next().await.is_none(), "the server's input has ended");
 }
 

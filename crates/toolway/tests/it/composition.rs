@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use toolway::prelude::*;
-use toolway::server::{Reading, ToolEntry};
+use toolway::server::{ReadRequest, ToolEntry};
 use toolway::testing::each_wire;
 use toolway::types::Resource;
 
@@ -11,7 +11,7 @@ async fn handlers_of_a_merged_server_keep_its_values() {
     struct Name(&'static str);
     let inner = Server::new("inner", "1.0.0")
         .state(Name("inner"))
-        .read_resource(|reading: Reading, name: State<Name>| async move {
+        .read_resource(|reading: ReadRequest, name: State<Name>| async move {
             (reading.uri == "name://it").then_some(name.0)
         })
         .list_resources(|name: State<Name>| async move { vec![Resource::new("name://it", name.0)] })

@@ -84,7 +84,7 @@ fn server(desk: &Desk) -> ServerBuilder {
 }
 
 #[tokio::test]
-async fn row_163_an_answer_may_come_later_from_another_task() {
+async fn an_answer_may_come_later_from_another_task() {
     let (desk, mut waiting) = desk();
     tokio::spawn(async move {
         while let Some((what, answer, ctx)) = waiting.recv().await {
@@ -163,7 +163,7 @@ async fn a_call_speaks_until_its_answer_is_there_and_not_after_it() {
         }
     });
     each_wire(&server(&desk).build().unwrap(), async |client| {
-        let mut news = client.news();
+        let mut news = client.notifications();
         let result = client.call("waiting", json!({"what": "it"})).await.unwrap();
         assert_eq!(result.first_text(), Some("done"));
         heard.notified().await;

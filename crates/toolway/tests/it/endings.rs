@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc};
 use toolway::prelude::*;
 use toolway::server::{
-    Admit, Connecting, Disconnected, Extension, Headers, Principal, Refuse, ServerBuilder, Terminated,
-    Termination,
+    Admit, ConnectRequest, DisconnectEvent, Extension, Headers, Principal, Refuse, ServerBuilder,
+    TerminationEvent, TerminationReason,
 };
-use toolway::store::Memory;
+use toolway::store::MemoryStore;
 
 use crate::pipe::Talk;
 use crate::raw_http::{Events, Raw, initialize, whole};
@@ -46,7 +46,7 @@ fn telling() -> (Told, Heard) {
 
 struct Plan(&'static str);
 
-async fn admit(connecting: Connecting) -> Result<Admit, Refuse> {
+async fn admit(connecting: ConnectRequest) -> Result<Admit, Refuse> {
     match connecting.bearer() {
         Some("mallory") => Err(Refuse::forbidden("no")),
         name => Ok(Admit::as_principal(name.unwrap_or("a pipe")).with(Plan("small"))),
@@ -54,7 +54,7 @@ async fn admit(connecting: Connecting) -> Result<Admit, Refuse> {
 }
 
 async fn gone(
-    over: Disconnected,
+    over: DisconnectEvent,
     who: Principal,
     plan: Extension<Plan>,
     headers: Headers,
@@ -68,7 +68,7 @@ async fn gone(
     told.0.send(format!("{method} {end} {who} {} {agent}", plan.0)).unwrap();
 }
 
-async fn ended(over: Terminated, told: State<Told>) {
+async fn ended(over: TerminationEvent, told: State<Told>) {
     assert!(over.session_id().len() >= 32);
     let who = over.principal().map_or("nobody", Principal::as_str);
     told.0.send(format!("{:?} {who}", over.reason())).unwrap();
@@ -119,7 +119,7 @@ fn stateless(tool: &str) -> (Value, Vec<(&'static str, String)>) {
 }
 
 #[tokio::test]
-async fn row_202_a_hook_hears_when_a_request_has_closed() {
+async fn a_hook_hears_when_a_request_has_closed() {
     let ((told, mut heard), gate) = (telling(), Steps::new());
     let server = server(&told, &gate).on_disconnect(gone).on_terminate(ended).build().unwrap();
     let service = server.http();
@@ -191,7 +191,7 @@ async fn row_202_a_hook_hears_when_a_request_has_closed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn row_203_a_hook_hears_when_a_session_has_ended_for_good() {
+async fn a_hook_hears_when_a_session_has_ended_for_good() {
     let ((told, mut heard), gate) = (telling(), Steps::new());
     let server = server(&told, &gate).on_terminate(ended).build().unwrap();
     let service = server.http().session_idle(Duration::from_secs(60));
@@ -242,7 +242,7 @@ async fn row_203_a_hook_hears_when_a_session_has_ended_for_good() {
 #[tokio::test(start_paused = true)]
 async fn a_session_that_another_server_goes_on_with_has_not_ended() {
     let ((told, mut heard), gate) = (telling(), Steps::new());
-    let store = Arc::new(Memory::new());
+    let store = Arc::new(MemoryStore::new());
     let [one, two] = [(); 2].map(|()| {
         let server = server(&told, &gate).store(store.clone()).on_terminate(ended).build().unwrap();
         server.http().session_idle(Duration::from_secs(60))
@@ -283,13 +283,13 @@ async fn the_pipe_of_the_oldest_transport_ends_its_session_with_its_stream() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_panics_or_never_ends_harms_nobody() {
-    async fn panics(_: Disconnected) {
+    async fn panics(_: DisconnectEvent) {
         panic!("not again");
     }
-    async fn never_ends(_: Disconnected) {
+    async fn never_ends(_: DisconnectEvent) {
         pending::<()>().await;
     }
-    async fn lacks(_: Disconnected, _: Extension<String>) {}
+    async fn lacks(_: DisconnectEvent, _: Extension<String>) {}
     let ((told, mut heard), gate) = (telling(), Steps::new());
     let hooks = server(&told, &gate).on_disconnect(panics).on_disconnect(never_ends).on_disconnect(lacks);
     let server = hooks.on_disconnect(gone).build().unwrap();
@@ -316,8 +316,8 @@ async fn a_hook_that_panics_or_never_ends_harms_nobody() {
 
 #[tokio::test]
 async fn what_a_hook_lacks_is_told_when_the_server_is_built() {
-    async fn lacks(_: Disconnected, _: State<Mutex<u8>>) {}
-    async fn takes(_: Terminated, _: String) {}
+    async fn lacks(_: DisconnectEvent, _: State<Mutex<u8>>) {}
+    async fn takes(_: TerminationEvent, _: String) {}
     let error = Server::new("app", "1.0.0").on_disconnect(lacks).on_terminate(takes).build().unwrap_err();
     let text = error.to_string();
     assert!(text.contains("the handler of `on_disconnect`: ") && text.contains("call `.state(…)`"), "{text}");
@@ -325,5 +325,5 @@ async fn what_a_hook_lacks_is_told_when_the_server_is_built() {
     // The hooks of a merged server are kept, with its values.
     let merged = Server::new("inner", "1.0.0").state(Mutex::new(1_u8)).on_disconnect(lacks);
     assert!(Server::new("outer", "1.0.0").merge(merged).build().is_ok());
-    assert_eq!(format!("{:?}", Termination::Expired), "Expired");
+    assert_eq!(format!("{:?}", TerminationReason::Expired), "Expired");
 }

@@ -22,7 +22,7 @@ async fn ask(body: &Value, version_header: Option<&str>) -> (u16, Value) {
 }
 
 #[tokio::test]
-async fn row_125_initialize_is_answered_with_a_version_capabilities_and_identity() {
+async fn initialize_is_answered_with_a_version_capabilities_and_identity() {
     for (asked, answered) in [
         ("2024-11-05", "2024-11-05"),
         ("2025-03-26", "2025-03-26"),

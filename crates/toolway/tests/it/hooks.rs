@@ -73,7 +73,7 @@ async fn a_hook_cannot_turn_a_failure_into_a_question() {
     each_wire_as(client, &server, async |client| {
         seen.lock().unwrap().clear();
         assert!(client.call("fails", json!({})).await.unwrap().is_error());
-        assert_eq!(*seen.lock().unwrap(), [AskErrorKind::NotHere; 2]);
+        assert_eq!(*seen.lock().unwrap(), [AskErrorKind::NotAllowed; 2]);
     })
     .await;
 }

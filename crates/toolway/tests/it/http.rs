@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use toolway::ProtocolVersion;
 use toolway::prelude::*;
-use toolway::server::http::{Hosts, HttpBody, HttpService, Origins};
+use toolway::server::http::{Hosts, HttpService, Origins, ResponseBody};
 
 #[tool]
 fn add(a: f64, b: f64) -> f64 {
@@ -40,7 +40,7 @@ pub(crate) fn post(body: &Value) -> Request<Full<Bytes>> {
         .unwrap()
 }
 
-pub(crate) async fn read(response: Response<HttpBody>) -> (StatusCode, Value) {
+pub(crate) async fn read(response: Response<ResponseBody>) -> (StatusCode, Value) {
     let status = response.status();
     let body = response.into_body().collect().await.unwrap().to_bytes();
     let value = if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap() };
@@ -87,7 +87,7 @@ async fn only_loopback_names_are_served_unless_told_otherwise() {
 }
 
 #[tokio::test]
-async fn row_155_only_pages_of_the_listed_origins_may_call() {
+async fn only_pages_of_the_listed_origins_may_call() {
     let ours = service();
     let theirs = service().origins(["https://app.example"]);
     let any = service().origins(Origins::Any);
@@ -114,7 +114,7 @@ async fn row_155_only_pages_of_the_listed_origins_may_call() {
 }
 
 #[tokio::test]
-async fn row_154_pages_of_every_origin_may_be_allowed() {
+async fn pages_of_every_origin_may_be_allowed() {
     for origin in ["null", "http://evil.example", "file://localhost", "gibberish"] {
         let request = || with(post(&ping()), "origin", &[origin]);
         assert_eq!(service().handle(request()).await.status(), 403, "{origin}");
@@ -123,7 +123,7 @@ async fn row_154_pages_of_every_origin_may_be_allowed() {
 }
 
 #[tokio::test]
-async fn row_156_the_check_of_the_origin_can_be_switched_off() {
+async fn the_check_of_the_origin_can_be_switched_off() {
     let request = |name| with(post(&ping()), name, &["http://evil.example"]);
     assert_eq!(service().validate_origin(true).handle(request("origin")).await.status(), 403);
     assert_eq!(service().validate_origin(false).handle(request("origin")).await.status(), 200);
@@ -134,7 +134,7 @@ async fn row_156_the_check_of_the_origin_can_be_switched_off() {
 }
 
 #[tokio::test]
-async fn row_152_a_reply_is_what_the_client_takes() {
+async fn a_reply_is_what_the_client_takes() {
     let accepting = |accept: &str| with(post(&ping()), "accept", &[accept]);
     for accept in ["application/json, text/event-stream", "*/*", "application/json", "application/*;q=0.1"] {
         let response = service().handle(accepting(accept)).await;
@@ -224,7 +224,7 @@ async fn what_is_not_a_json_post_is_turned_away() {
 }
 
 #[tokio::test]
-async fn row_153_a_body_beyond_the_limit_is_refused() {
+async fn a_body_beyond_the_limit_is_refused() {
     let body = ping();
     let length = body.to_string().len();
     assert_eq!(service().max_body(length).handle(post(&body)).await.status(), 200);
@@ -269,7 +269,7 @@ async fn broken_messages_are_bad_requests_with_a_message() {
 }
 
 #[tokio::test]
-async fn row_151_it_mounts_in_a_web_application_at_any_path() {
+async fn it_mounts_in_a_web_application_at_any_path() {
     let app = axum::Router::new()
         .nest_service("/deep/mcp", with_sessions())
         .route_service("/flat", with_sessions())
@@ -331,7 +331,7 @@ fn endless_call() -> Request<Full<Bytes>> {
     request
 }
 
-async fn next_piece(body: &mut HttpBody) -> String {
+async fn next_piece(body: &mut ResponseBody) -> String {
     let bytes = body.frame().await.unwrap().unwrap().into_data().unwrap();
     String::from_utf8(bytes.to_vec()).unwrap()
 }

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use toolway::hub::config::{Host, Places, Variables};
+use toolway::hub::config::{Host, SearchPaths, Variables};
 use toolway::hub::{Config, ConfigError, ServerConfig, ServerKind};
 
 /// A folder with files in it, deleted when the test ends.
@@ -25,8 +25,10 @@ impl Folder {
         self.0.join(path)
     }
 
-    fn places(&self) -> Places {
-        Places::new(self.join("shop")).with_home(self.join("ada")).with_settings(self.join("ada/.config"))
+    fn places(&self) -> SearchPaths {
+        SearchPaths::new(self.join("shop"))
+            .with_home(self.join("ada"))
+            .with_config_dir(self.join("ada/.config"))
     }
 }
 
@@ -376,7 +378,7 @@ fn every_mistake_is_told_with_its_place() {
     let mistake = &error.mistakes()[0];
     assert_eq!(mistake.server.as_deref(), Some("my server"));
     assert_eq!(mistake.field, "servers[\"my server\"].command");
-    assert_eq!(mistake.place.map(|place| (place.line, place.column)), Some((1, 39)));
+    assert_eq!(mistake.position.map(|place| (place.line, place.column)), Some((1, 39)));
 }
 
 #[test]
@@ -625,7 +627,7 @@ fn a_server_that_is_not_there_is_told_with_those_that_are() {
     assert!(error.contains("no server `desktop`") && !error.contains("`surf`"), "{error}");
     let error = Config::find_in("broken", &folder.places()).unwrap_err().to_string();
     assert!(error.ends_with("mcpServers.broken.command must be a string; found 5"), "{error}");
-    let error = Config::find_in("a", &Places::new(folder.join("nowhere"))).unwrap_err().to_string();
+    let error = Config::find_in("a", &SearchPaths::new(folder.join("nowhere"))).unwrap_err().to_string();
     assert!(error.starts_with("no server `a` is configured; none of these files has servers: "), "{error}");
     assert!(error.contains(".vscode") && !error.contains("windsurf"), "{error}");
 }
@@ -637,7 +639,7 @@ fn a_file_that_cannot_be_read_is_not_passed_over() {
     // Servers in files before the broken one are found; those behind it might be defined in the broken one.
     assert!(Config::find_in("plain", &folder.places()).is_ok());
     let error = Config::find_in("surf", &folder.places()).unwrap_err().to_string();
-    assert!(error.contains(".mcp.json:1:3: this is no JSON"), "{error}");
+    assert!(error.contains(".mcp.json:1:3: this is not JSON"), "{error}");
     assert!(Config::find_in("windsurf:surf", &folder.places()).is_ok());
     // A duplicate name is a mistake of that name only.
     let twice = r#"{"mcpServers": {"a": {"command": "1"}, "a": {"command": "2"}, "b": {"command": "b"}}}"#;

@@ -7,8 +7,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use toolway::prelude::*;
-use toolway::server::layer::{Answer, CallError, FnLayer, Kind, Next, Service, layer_fn, tower};
-use toolway::server::{Admit, Completer, Extension, Filled, PromptEntry, Reading, ResourceEntry, ToolEntry};
+use toolway::server::layer::{CallError, CallKind, CallReply, FnLayer, Next, Service, layer_fn, tower};
+use toolway::server::{
+    Admit, Completer, Extension, PromptEntry, PromptValues, ReadRequest, ResourceEntry, ToolEntry,
+};
 use toolway::testing::{connect, each_wire};
 use toolway::types::{CallToolResult, Content, PromptArgument, Resource, ResourceTemplate};
 use toolway::{Code, RawJson, RpcError};
@@ -45,8 +47,8 @@ fn hello() -> ToolEntry {
 fn review() -> PromptEntry {
     let definition =
         toolway::types::Prompt::new("review").with_arguments(vec![PromptArgument::new("language")]);
-    PromptEntry::define(definition, async |_: Filled| "Review this.")
-        .completer("language", Completer::list(["Rust", "Ruby"]))
+    PromptEntry::define(definition, async |_: PromptValues| "Review this.")
+        .with_completer("language", Completer::list(["Rust", "Ruby"]))
 }
 
 fn motd() -> ResourceEntry {
@@ -58,11 +60,11 @@ async fn the_first_layer_is_the_outermost_and_those_of_an_element_are_inside() {
     let steps = Steps::default();
     let server = Server::new("app", "1.0.0")
         .layer(says("one", &steps))
-        .layer_for(Kind::Tool, says("tools", &steps))
-        .layer_for(Kind::Prompt, says("prompts", &steps))
+        .layer_for(CallKind::Tool, says("tools", &steps))
+        .layer_for(CallKind::Prompt, says("prompts", &steps))
         .layer(says("two", &steps))
         .tool(hello().layer(says("outer", &steps)).layer(says("inner", &steps)))
-        .tool(hello().named("plain"))
+        .tool(hello().with_name("plain"))
         .build()
         .unwrap();
     each_wire(&server, async |client| {
@@ -83,7 +85,14 @@ async fn the_first_layer_is_the_outermost_and_those_of_an_element_are_inside() {
 #[tokio::test]
 async fn every_kind_of_call_passes_its_layers() {
     let steps = Steps::default();
-    let kinds = [Kind::Tool, Kind::Resource, Kind::Prompt, Kind::Completion, Kind::List, Kind::Method];
+    let kinds = [
+        CallKind::Tool,
+        CallKind::Resource,
+        CallKind::Prompt,
+        CallKind::Completion,
+        CallKind::List,
+        CallKind::Method,
+    ];
     let names = ["tool", "resource", "prompt", "completion", "list", "method"];
     let mut builder = Server::new("app", "1.0.0")
         .tool(hello())
@@ -124,7 +133,7 @@ async fn a_layer_changes_what_goes_in_and_what_comes_out() {
     });
     let change = layer_fn(|mut call, next| async move {
         assert_eq!((call.tool(), call.prompt(), call.uri()), (Some("say"), None, None));
-        assert_eq!(call.kind(), Kind::Tool);
+        assert_eq!(call.kind(), CallKind::Tool);
         assert_eq!(call.server().info().name, "app");
         assert!(call.get::<Tenant>().is_none());
         let mut sent: Value = call.arguments().unwrap().decode().unwrap();
@@ -136,7 +145,7 @@ async fn a_layer_changes_what_goes_in_and_what_comes_out() {
         answer.as_tool_mut().unwrap().content.push(Content::text("!"));
         Ok(answer)
     });
-    let server = Server::new("app", "1.0.0").tool(say).layer_for(Kind::Tool, change).build().unwrap();
+    let server = Server::new("app", "1.0.0").tool(say).layer_for(CallKind::Tool, change).build().unwrap();
     each_wire(&server, async |client| {
         let result = client.call("say", json!({"text": "hi"})).await.unwrap();
         let texts: Vec<_> = result.content.iter().map(|block| block.as_text().unwrap()).collect();
@@ -149,8 +158,8 @@ async fn a_layer_changes_what_goes_in_and_what_comes_out() {
 async fn a_layer_may_answer_itself_and_only_with_what_was_asked_for() {
     let instead = layer_fn(|call, next| async move {
         match call.tool() {
-            Some("closed") => Ok(Answer::from(CallToolResult::error("closed today"))),
-            Some("mixed up") => Ok(Answer::from(RawJson::from(json!({"not": "a tool's result"})))),
+            Some("closed") => Ok(CallReply::from(CallToolResult::error("closed today"))),
+            Some("mixed up") => Ok(CallReply::from(RawJson::from(json!({"not": "a tool's result"})))),
             Some("refused") => Err(RpcError::new(Code(-32099), "not you").into()),
             Some("broken") => Err(std::io::Error::other("a secret of the layer"))?,
             Some("panicking") => panic!("a secret of the layer"),
@@ -185,11 +194,11 @@ async fn a_missing_resource_keeps_its_code_through_layers() {
     });
     let bare = Server::new("app", "1.0.0").resource(motd()).build().unwrap();
     let layered =
-        Server::new("app", "1.0.0").resource(motd()).layer_for(Kind::Resource, through.clone()).build();
+        Server::new("app", "1.0.0").resource(motd()).layer_for(CallKind::Resource, through.clone()).build();
     let towered = Server::new("app", "1.0.0")
         .resource(motd())
         .layer(tower(TimeoutLayer::new(Duration::from_secs(60))))
-        .layer_for(Kind::Resource, through)
+        .layer_for(CallKind::Resource, through)
         .build();
     let seen = Mutex::new(Vec::new());
     for server in [bare, layered.unwrap(), towered.unwrap()] {
@@ -223,7 +232,7 @@ async fn a_limit_of_tower_is_one_for_all_calls() {
     };
     let server = Server::new("app", "1.0.0")
         .tool(work)
-        .layer_for(Kind::Tool, tower(ConcurrencyLimitLayer::new(2)))
+        .layer_for(CallKind::Tool, tower(ConcurrencyLimitLayer::new(2)))
         .build()
         .unwrap();
     each_wire(&server, async |client| {
@@ -264,7 +273,7 @@ async fn errors_of_tower_itself_are_kept_from_the_peer() {
 
     let layers = tower::ServiceBuilder::new().load_shed().concurrency_limit(1).into_inner();
     let shed =
-        Server::new("app", "1.0.0").tool(forever).layer_for(Kind::Tool, tower(layers)).build().unwrap();
+        Server::new("app", "1.0.0").tool(forever).layer_for(CallKind::Tool, tower(layers)).build().unwrap();
     let (first, second) = (connect(&shed).await, connect(&shed).await);
     let error = tokio::select! {
         biased;
@@ -312,8 +321,8 @@ fn layers_that_a_merge_would_lose_are_a_mistake() {
     let steps = Steps::default();
     let inner = || Server::new("inner", "1.0.0");
     let lost = [
-        inner().layer_for(Kind::List, says("x", &steps)),
-        inner().layer(says("x", &steps)).read_resource(|_: Reading| async { None::<String> }),
+        inner().layer_for(CallKind::List, says("x", &steps)),
+        inner().layer(says("x", &steps)).read_resource(|_: ReadRequest| async { None::<String> }),
         inner().layer(says("x", &steps)).list_resources(async || Vec::<Resource>::new()),
     ];
     for inner in lost {
@@ -321,8 +330,9 @@ fn layers_that_a_merge_would_lose_are_a_mistake() {
         assert!(error.contains("the merged server \"inner\" has layers"), "{error}");
     }
     // A layer that would not be lost is not a mistake.
-    let kept =
-        inner().layer_for(Kind::Tool, says("x", &steps)).read_resource(|_: Reading| async { None::<String> });
+    let kept = inner()
+        .layer_for(CallKind::Tool, says("x", &steps))
+        .read_resource(|_: ReadRequest| async { None::<String> });
     Server::new("outer", "1.0.0").merge(kept).build().unwrap();
 }
 
@@ -332,7 +342,7 @@ async fn a_tool_that_comes_later_brings_its_layers() {
     let server = Server::new("app", "1.0.0").tool(hello()).build().unwrap();
     let client = connect(&server).await;
     client.call("hello", json!({})).await.unwrap();
-    server.add_tool(hello().named("late").layer(says("late", &steps))).unwrap();
+    server.add_tool(hello().with_name("late").layer(says("late", &steps))).unwrap();
     client.call("late", json!({})).await.unwrap();
     assert_eq!(taken(&steps), ["late tools/call", "/late"]);
     client.call("hello", json!({})).await.unwrap();
@@ -342,10 +352,10 @@ async fn a_tool_that_comes_later_brings_its_layers() {
 #[tokio::test]
 async fn a_family_of_resources_and_its_completions_have_layers_too() {
     let steps = Steps::default();
-    let family =
-        ResourceEntry::define(ResourceTemplate::new("notes://{id}", "note"), |reading: Reading| async move {
-            reading.variables.text("id").unwrap_or_default().to_owned()
-        });
+    let family = ResourceEntry::define(
+        ResourceTemplate::new("notes://{id}", "note"),
+        |reading: ReadRequest| async move { reading.variables.text("id").unwrap_or_default().to_owned() },
+    );
     let server = Server::new("app", "1.0.0").resource(family.layer(says("note", &steps))).build().unwrap();
     each_wire(&server, async |client| {
         taken(&steps);
@@ -373,7 +383,7 @@ async fn what_a_caller_may_not_see_has_no_layers_that_could_answer() {
     let steps = Steps::default();
     let answers = layer_fn(|call, _| async move {
         Ok(match call.kind() {
-            Kind::Tool => CallToolResult::new(vec![Content::text("secret")]).into(),
+            CallKind::Tool => CallToolResult::new(vec![Content::text("secret")]).into(),
             _ => return Err(CallError::from(RpcError::invalid_request("secret"))),
         })
     });
@@ -383,7 +393,7 @@ async fn what_a_caller_may_not_see_has_no_layers_that_could_answer() {
         .tool(hello().layer(answers.clone()))
         .prompt(review().layer(answers.clone()))
         .resource(motd().layer(answers.clone()))
-        .resource(ResourceEntry::define(family, |_: Reading| async { "row" }).layer(answers))
+        .resource(ResourceEntry::define(family, |_: ReadRequest| async { "row" }).layer(answers))
         .on_connect(async || {
             let nothing: [&str; 0] = [];
             Admit::anyone()

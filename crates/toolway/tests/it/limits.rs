@@ -1,7 +1,8 @@
-//! Are all limits of a server and a client known, and is `docs/limits.md` right about them?
+//! Are all limits of servers, clients and the command known, and are the pages of limits right about them?
 //!
 //! `tests/golden/limits.txt` has every limit with its default, one per line. When a limit changes or is added, rewrite
-//! the file with `UPDATE_GOLDEN=1 cargo nextest run -p toolway limits`, and update `docs/limits.md`.
+//! the file with `UPDATE_GOLDEN=1 cargo nextest run -p toolway limits`, and update one of the two pages:
+//! `docs/limits.md` has the limits that users set or notice, `docs/design/fixed-limits.md` the others.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -23,33 +24,44 @@ fn defaults_are_those_of_the_golden_file() {
     assert_eq!(actual, golden, "the defaults differ from {}", path.display());
 }
 
+/// The page of the limits that users set or notice.
+const FOR_USERS: &str = "docs/limits.md";
+/// The page of all other limits.
+const FIXED: &str = "docs/design/fixed-limits.md";
+
 #[test]
-fn the_page_of_limits_has_each_with_its_default() {
-    let page = std::fs::read_to_string(root().join("docs/limits.md")).unwrap();
-    let rows = rows(&page);
+fn each_limit_is_on_one_of_the_pages_with_its_default() {
+    let pages = [FOR_USERS, FIXED].map(|path| (path, std::fs::read_to_string(root().join(path)).unwrap()));
+    let rows: Vec<_> =
+        pages.iter().flat_map(|(path, page)| rows(page).into_iter().map(move |row| (*path, row))).collect();
     let mut wrong = Vec::new();
     for (name, value) in all() {
         let quoted = format!("`{name}`");
-        let said: Vec<_> = rows.iter().filter(|row| row[0].ends_with(&quoted)).map(|row| row[1]).collect();
+        let said: Vec<_> =
+            rows.iter().filter(|(_, row)| row[0].ends_with(&quoted)).map(|(_, row)| row[1]).collect();
         // 4194304 may be followed by an explanation: 4194304 (4 MiB).
         let is_right = |said: &str| said.split(' ').next() == Some(&value);
         if !matches!(said.as_slice(), [one] if is_right(one)) {
-            wrong.push(format!("{name} is {value}, but the page says {said:?}"));
+            wrong.push(format!("{name} is {value}, but the pages say {said:?}"));
         }
     }
     let known: Vec<_> = all().into_iter().map(|(name, _)| name).collect();
-    for row in &rows {
+    for (path, row) in &rows {
         let name = row[0].rsplit_once(" `").and_then(|(_, name)| name.strip_suffix('`'));
-        if let Some(name) = name.filter(|name| !known.iter().any(|known| known == name)) {
-            wrong.push(format!("the page has a limit {name} that is not there"));
+        let Some(name) = name else { continue };
+        if !known.iter().any(|known| known == name) {
+            wrong.push(format!("{path} has a limit {name} that is not there"));
+        }
+        if *path == FIXED && row[2] != "fixed" {
+            wrong.push(format!("{name} can be set, so it belongs to {FOR_USERS}"));
         }
     }
-    assert!(wrong.is_empty(), "docs/limits.md:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "{FOR_USERS}, {FIXED}:\n{}", wrong.join("\n"));
 }
 
 #[test]
 fn the_page_of_limits_names_calls_that_exist() {
-    let page = std::fs::read_to_string(root().join("docs/limits.md")).unwrap();
+    let page = std::fs::read_to_string(root().join(FOR_USERS)).unwrap();
     let source =
         |path: &str| std::fs::read_to_string(root().join("crates/toolway/src/server").join(path)).unwrap();
     let sources = source("http/service.rs") + &source("build/limits.rs") + &source("build/builder.rs");
@@ -90,6 +102,7 @@ fn all() -> Vec<(String, String)> {
     let from = all.len();
     for (folder, prefix) in [
         ("crates/toolway/src/agent", "agent"),
+        ("crates/toolway-cli/src", "cli"),
         ("crates/toolway/src/client", "client"),
         ("crates/toolway/src/hub", "hub"),
         ("crates/toolway/src/gateway", "gateway"),
@@ -106,24 +119,27 @@ fn all() -> Vec<(String, String)> {
 }
 
 /// Numbers that are not limits, or do not limit a peer.
-const NO_LIMITS: [&str; 12] = [
+const NO_LIMITS: [&str; 14] = [
     // Weights and bits of algorithms.
-    "protocol::json::scan::LOW",
-    "schema::terms::number::GREATEST_POWER",
-    "schema::check::walk::FAR",
-    "schema::check::walk::MARK",
+    "protocol::json::scan::LOW_BITS",
+    "schema::terms::number::MAX_POWER",
+    "schema::check::walk::WRONG_TYPE_DISTANCE",
+    "schema::check::walk::WRONG_TAG_DISTANCE",
     // How the store in memory removes expired entries.
-    "store::memory::expiring::A_FEW",
-    "store::memory::expiring::A_LONG_TIME",
-    "store::memory::expiring::SMALL",
+    "store::memory::expiring::CHECKS_PER_CALL",
+    "store::memory::expiring::MAX_TTL",
+    "store::memory::expiring::MIN_SHRINK_CAPACITY",
     // The test suite of stores.
-    "store::contract::A_CASE",
-    "store::contract::trial::LONG",
-    "store::contract::trial::MOMENT",
+    "store::contract::CASE_TIMEOUT",
+    "store::contract::trial::LONG_TTL",
+    "store::contract::trial::SHORT_TTL",
     // The overhead of each remembered value.
-    "server::call::replay::OVERHEAD",
+    "server::call::replay::ITEM_OVERHEAD",
     // The same limit as `json.depth`.
     "protocol::json::scan::MAX_DEPTH",
+    // The size of a check, and of a drawing.
+    "cli::doctor::session::REQUESTS",
+    "cli::progress::BAR_WIDTH",
 ];
 
 /// Adds the numeric and duration constants in the files of a folder.

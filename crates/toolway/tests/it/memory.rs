@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use toolway::BoxFuture;
 use toolway::prelude::*;
 use toolway::server::ask::MemoryError;
-use toolway::server::{Admit, Connecting, Extensions, Principal, ServerBuilder};
-use toolway::store::{Entry, Memory, Room, Store, Subscription};
+use toolway::server::{Admit, ConnectRequest, Extensions, Principal, ServerBuilder};
+use toolway::store::{LogEntry, MemoryStore, Room, Store, Subscription};
 use toolway::testing::{ctx, each_wire};
 
 use crate::raw_http::{Raw, whole};
@@ -56,8 +56,8 @@ impl Now {
 }
 
 #[tokio::test]
-async fn row_162_what_a_handler_remembers_carries_over_to_the_next_call_of_the_same_client() {
-    async fn admit(connecting: Connecting, now: State<Now>, pipes: State<AtomicU32>) -> Admit {
+async fn what_a_handler_remembers_carries_over_to_the_next_call_of_the_same_client() {
+    async fn admit(connecting: ConnectRequest, now: State<Now>, pipes: State<AtomicU32>) -> Admit {
         if connecting.is_pipe() {
             return Admit::as_principal(format!("pipe {}", pipes.fetch_add(1, Ordering::Relaxed)));
         }
@@ -125,7 +125,7 @@ async fn counted_by(raw: &Raw) -> u64 {
 
 #[tokio::test]
 async fn servers_that_share_a_store_remember_the_same_of_a_session_until_it_is_deleted() {
-    let store = Arc::new(Memory::new());
+    let store = Arc::new(MemoryStore::new());
     let [one, two] = [(); 2].map(|()| server().store(store.clone()).build().unwrap().http());
     for version in REVISIONS {
         let here = Raw::open(&one, version).await;
@@ -136,13 +136,13 @@ async fn servers_that_share_a_store_remember_the_same_of_a_session_until_it_is_d
         assert!(there.delete().await.status().is_success());
         assert!(other.delete().await.status().is_success());
         // Neither the session nor its memory is left.
-        assert!(format!("{store:?}").starts_with("Memory { values: 0,"), "{store:?}");
+        assert!(format!("{store:?}").starts_with("MemoryStore { values: 0,"), "{store:?}");
     }
 }
 
 #[tokio::test]
 async fn two_sessions_of_one_principal_do_not_share_and_nobody_gets_in_by_a_name() {
-    async fn admit(connecting: Connecting) -> Admit {
+    async fn admit(connecting: ConnectRequest) -> Admit {
         connecting.bearer().map_or_else(Admit::anyone, Admit::as_principal)
     }
     let server = server().on_connect(admit).build().unwrap();
@@ -163,7 +163,7 @@ async fn two_sessions_of_one_principal_do_not_share_and_nobody_gets_in_by_a_name
 
 #[tokio::test(start_paused = true)]
 async fn it_lives_as_long_as_its_session_and_a_principals_as_long_as_was_said() {
-    let server = server().memory_for(Duration::from_secs(60)).build().unwrap();
+    let server = server().memory_ttl(Duration::from_secs(60)).build().unwrap();
     let service = server.http().session_idle(Duration::from_secs(30));
     let raw = Raw::open(&service, NEWEST).await;
     assert_eq!(counted_by(&raw).await, 1);
@@ -227,7 +227,7 @@ async fn there_is_room_for_so_much_together() {
 /// A store that is also changed by others between any two steps.
 #[derive(Default)]
 struct Busy {
-    store: Memory,
+    store: MemoryStore,
     swaps: AtomicU32,
 }
 
@@ -250,7 +250,7 @@ impl Store for Busy {
         self.store.put(key, value, ttl)
     }
 
-    fn swap<'s>(
+    fn compare_and_swap<'s>(
         &'s self,
         key: &'s str,
         old: Option<Bytes>,
@@ -258,7 +258,7 @@ impl Store for Busy {
         ttl: Duration,
     ) -> BoxFuture<'s, toolway::Result<bool>> {
         self.swaps.fetch_add(1, Ordering::Relaxed);
-        self.store.swap(key, old, new, ttl)
+        self.store.compare_and_swap(key, old, new, ttl)
     }
 
     fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
@@ -268,7 +268,7 @@ impl Store for Busy {
     fn append<'s>(
         &'s self,
         log: &'s str,
-        entry: Entry,
+        entry: LogEntry,
         room: Room,
         ttl: Duration,
     ) -> BoxFuture<'s, toolway::Result<u64>> {
@@ -288,12 +288,12 @@ impl Store for Busy {
         self.store.last(log)
     }
 
-    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<bool>> {
-        self.store.prolong(log, ttl)
+    fn renew_log<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<bool>> {
+        self.store.renew_log(log, ttl)
     }
 
-    fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
-        self.store.forget(log)
+    fn delete_log<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
+        self.store.delete_log(log)
     }
 
     fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, toolway::Result<()>> {

@@ -114,16 +114,16 @@ fn a_schema_is_wrong_once_whoever_wrote_it() {
     let defined = |schema: &Value| ToolEntry::define(Tool::new("t", schema.clone()), async |_: Value| ());
     let mut cases = vec![
         (
-            ToolEntry::of::<array>().named("t"),
+            ToolEntry::of::<array>().with_name("t"),
             "the arguments of a tool are an object: `type` must be \"object\", it is \"array\"",
         ),
-        (ToolEntry::of::<limits>().named("t"), nothing_fits),
+        (ToolEntry::of::<limits>().with_name("t"), nothing_fits),
         (
-            ToolEntry::of::<kind>().named("t"),
+            ToolEntry::of::<kind>().with_name("t"),
             "the input schema: `minimum` at `#/properties/n` must be a number",
         ),
         (
-            ToolEntry::of::<stranger>().named("t"),
+            ToolEntry::of::<stranger>().with_name("t"),
             "the schema describes `nn`, but there is no such argument, did you mean `n`?",
         ),
         (ToolEntry::from_fn("t", |limits: Limits| async move { limits.n }), nothing_fits),
@@ -195,7 +195,7 @@ fn a_schema_by_hand_and_the_parameters_name_the_same_arguments() {
         ),
     ] {
         let expected: Vec<_> = expected.iter().map(|text| format!("tool `t`: {text}")).collect();
-        assert_eq!(told(|server| server.tool(tool.named("t"))), expected);
+        assert_eq!(told(|server| server.tool(tool.with_name("t"))), expected);
     }
 }
 

@@ -141,14 +141,14 @@ fn server() -> (Server, State<Gate>) {
 }
 
 #[tokio::test]
-async fn row_222_a_person_can_type_a_ping_and_read_the_answer() {
+async fn a_person_can_type_a_ping_and_read_the_answer() {
     let (server, _) = server();
     let reply = one_line(&server, br#"{"jsonrpc":"2.0","id":"x","method":"ping"}"#).await;
     assert_eq!(reply, json!({"jsonrpc": "2.0", "id": "x", "result": {}}));
 }
 
 #[tokio::test]
-async fn row_223_ids_keep_their_type() {
+async fn ids_keep_their_type() {
     let (server, _) = server();
     for id in [json!(7), json!("7"), json!(-1), json!(i64::MAX), json!("")] {
         let frame = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
@@ -231,7 +231,7 @@ async fn a_line_beyond_the_limit_is_refused_and_costs_only_itself() {
 }
 
 #[tokio::test]
-async fn row_191_unknown_notifications_and_stray_answers_are_met_with_silence() {
+async fn unknown_notifications_and_stray_answers_are_met_with_silence() {
     let (server, _) = server();
     let mut talk = Talk::start(&server);
     for frame in [

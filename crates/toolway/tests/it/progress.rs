@@ -28,7 +28,7 @@ fn server() -> Server {
 #[tokio::test]
 async fn only_more_is_told() {
     each_wire(&server(), async |client| {
-        let mut news = client.news();
+        let mut news = client.notifications();
         let counted = client.call("count", json!({})).await.unwrap();
         assert_eq!(counted.first_text(), Some("counted"));
         let mut told = Vec::new();
@@ -56,7 +56,7 @@ async fn step(ctx: Ctx) {
 async fn total_and_message_may_be_left_out() {
     let server = Server::new("steps", "1.0.0").tool(step::entry()).build().unwrap();
     each_wire(&server, async |client| {
-        let mut news = client.news();
+        let mut news = client.notifications();
         client.call("step", json!({})).await.unwrap();
         let mut told = Vec::new();
         for _ in 0..4 {

@@ -8,8 +8,8 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::{Notify, mpsc};
-use toolway::capability::{ServerCapabilities, Settings};
-use toolway::client::News;
+use toolway::capability::{JsonObject, ServerCapabilities};
+use toolway::client::NotificationReader;
 use toolway::prelude::*;
 use toolway::server::element::ToolHandler;
 use toolway::server::parameter::{Arguments, Parameter, Scope};
@@ -91,7 +91,7 @@ async fn a_list_that_has_lost_its_last_entry_is_empty_and_not_unknown() {
 }
 
 /// Returns the notifications that arrived before the answer to a later request.
-async fn news_so_far(client: &Client, news: &mut News) -> Vec<Notification> {
+async fn news_so_far(client: &Client, news: &mut NotificationReader) -> Vec<Notification> {
     client.ping().await.unwrap();
     std::iter::from_fn(|| news.try_next()).collect()
 }
@@ -99,11 +99,11 @@ async fn news_so_far(client: &Client, news: &mut News) -> Vec<Notification> {
 /// A server that only declares notifications about prompts. When several lists change at the same time, prompts are
 /// announced after tools and before resources.
 fn of_prompts() -> Server {
-    let yes = Settings::from_iter([("listChanged".to_owned(), json!(true))]);
+    let yes = JsonObject::from_iter([("listChanged".to_owned(), json!(true))]);
     let declared = ServerCapabilities::new()
-        .with_tools(Settings::new())
+        .with_tools(JsonObject::new())
         .with_prompts(yes)
-        .with_resources(Settings::new());
+        .with_resources(JsonObject::new());
     let server = Server::new("quiet", "1.0.0").capabilities(declared);
     server.tool(hello()).prompt(greet()).resource(note()).build().unwrap()
 }
@@ -113,7 +113,7 @@ fn of_prompts() -> Server {
 async fn a_conversation_hears_only_what_it_was_promised() {
     let server = of_prompts();
     each_session(&server, async |client| {
-        let mut news = client.news();
+        let mut news = client.notifications();
         let refused = client.subscribe("note://it").await.unwrap_err();
         assert_eq!(refused.rpc().unwrap().code.0, -32601, "{refused}");
         server.tools_changed();
@@ -154,7 +154,7 @@ async fn a_stream_of_changes_is_acknowledged_for_what_is_promised_and_carries_no
             return;
         }
         *streams.lock().unwrap() += 1;
-        let mut news = client.news();
+        let mut news = client.notifications();
         let wanted = json!({
             "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true,
             "resourceSubscriptions": ["note://it"],
@@ -266,7 +266,7 @@ async fn nothing_is_said_about_a_call_after_its_answer() {
     let server = Server::new("talkative", "1.0.0").tool(tool).build().unwrap();
     each_wire(&server, async |client| {
         client.set_log_level(LogLevel::Error).await.unwrap();
-        let mut news = client.news();
+        let mut news = client.notifications();
         client.call("talkative", json!({})).await.unwrap();
         late.notified().await;
         let heard = news_so_far(&client, &mut news).await;
@@ -408,7 +408,7 @@ impl ToolHandler for Pretty {
 
     fn call(&self, _: Arguments, scope: Scope) -> BoxFuture<'static, Result<CallToolResult, ToolError>> {
         Box::pin(async move {
-            Ctx::absent(&scope).unwrap().progress(1, 2, "begun").await;
+            Ctx::from_scope(&scope).unwrap().progress(1, 2, "begun").await;
             let structured = RawJson::parse("{\n  \"a\": 1,\r\n\r\n  \"b\": 2\r}").unwrap();
             Ok(CallToolResult::text("pretty").with_structured_content(structured))
         })
@@ -419,7 +419,7 @@ impl ToolHandler for Pretty {
 async fn line_breaks_inside_json_do_not_break_the_answer() {
     let server = Server::new("pretty", "1.0.0").tool(ToolEntry::new(Pretty)).build().unwrap();
     each_wire(&server, async |client| {
-        let mut news = client.news();
+        let mut news = client.notifications();
         let result = value(&client.request("tools/call", json!({"name": "pretty"})).await.unwrap());
         assert_eq!(result["content"][0]["text"], "pretty");
         let result = client.call("pretty", json!({})).await.unwrap();

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
-use toolway::__private::sse::{Event, Parser};
-use toolway::server::http::{HttpBody, HttpService};
+use toolway::server::http::{HttpService, ResponseBody};
+use toolway::transport::sse::{Event, Parser};
 
 /// A session over HTTP that uses the service directly.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ impl Raw {
         request
     }
 
-    pub(crate) async fn post(&self, body: &Value) -> Response<HttpBody> {
+    pub(crate) async fn post(&self, body: &Value) -> Response<ResponseBody> {
         self.service.handle(self.request(Method::POST, &body.to_string())).await
     }
 
@@ -72,12 +72,12 @@ impl Raw {
     }
 
     /// Calls a tool; the id of the request is also its progress token.
-    pub(crate) async fn call(&self, id: i64, tool: &str, arguments: Value) -> Response<HttpBody> {
+    pub(crate) async fn call(&self, id: i64, tool: &str, arguments: Value) -> Response<ResponseBody> {
         let params = json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": id}});
         self.post(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})).await
     }
 
-    pub(crate) async fn get(&self, last: Option<&str>) -> Response<HttpBody> {
+    pub(crate) async fn get(&self, last: Option<&str>) -> Response<ResponseBody> {
         let mut request = self.request(Method::GET, "");
         if let Some(last) = last {
             request.headers_mut().insert("last-event-id", last.parse().unwrap());
@@ -90,7 +90,7 @@ impl Raw {
         Events::of(self.get(last).await)
     }
 
-    pub(crate) async fn delete(&self) -> Response<HttpBody> {
+    pub(crate) async fn delete(&self) -> Response<ResponseBody> {
         self.service.handle(self.request(Method::DELETE, "")).await
     }
 }
@@ -102,7 +102,7 @@ pub(crate) fn initialize(version: &str) -> Value {
 }
 
 /// Returns the whole reply as one message.
-pub(crate) async fn whole(response: Response<HttpBody>) -> (StatusCode, Value) {
+pub(crate) async fn whole(response: Response<ResponseBody>) -> (StatusCode, Value) {
     let status = response.status();
     let body = response.into_body().collect().await.unwrap().to_bytes();
     (status, if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap() })
@@ -110,14 +110,14 @@ pub(crate) async fn whole(response: Response<HttpBody>) -> (StatusCode, Value) {
 
 /// The events of a reply.
 pub(crate) struct Events {
-    body: HttpBody,
+    body: ResponseBody,
     parser: Parser,
     /// The id of the last event.
     pub(crate) last: Option<String>,
 }
 
 impl Events {
-    pub(crate) fn of(response: Response<HttpBody>) -> Self {
+    pub(crate) fn of(response: Response<ResponseBody>) -> Self {
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         Self { body: response.into_body(), parser: Parser::new(1 << 20), last: None }

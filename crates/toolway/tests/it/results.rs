@@ -128,11 +128,11 @@ async fn a_file_in_hand_is_told_by_its_name() {
     #[resource(uri = "hand://{name}")]
     fn held(name: &str) -> File {
         let bytes: &[u8] = if name.starts_with("noise") { b"\xff\xfe" } else { b"words" };
-        File::named(name, bytes)
+        File::from_bytes(name, bytes)
     }
     #[resource(uri = "said://{name}", mime = "text/x-log")]
     fn said(name: &str) -> Option<File> {
-        (name != "nothing").then(|| File::named(name, name))
+        (name != "nothing").then(|| File::from_bytes(name, name))
     }
     let server = Server::new("files", "1.0.0").resources(resources![held, said]).build().unwrap();
     each_wire(&server, async |client| {

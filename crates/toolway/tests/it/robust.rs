@@ -9,8 +9,8 @@ use toolway::prelude::*;
 use toolway::server::element::{PromptHandler, ResourceDefinition, ResourceHandler, ToolHandler};
 use toolway::server::parameter::{Arguments, Scope};
 use toolway::server::{
-    Complete, Completer, Completing, PromptEntry, PromptError, Reading, ResourceEntry, ResourceError,
-    ToolEntry,
+    Completer, CompletionProvider, CompletionRequest, PromptEntry, PromptError, ReadRequest, ResourceEntry,
+    ResourceError, ToolEntry,
 };
 use toolway::testing::each_wire;
 use toolway::types::{
@@ -198,7 +198,11 @@ impl ResourceHandler for Rash {
         Resource::new("rash://written", "written").into()
     }
 
-    fn read(&self, _: Reading, _: Scope) -> BoxFuture<'static, Result<ReadResourceResult, ResourceError>> {
+    fn read(
+        &self,
+        _: ReadRequest,
+        _: Scope,
+    ) -> BoxFuture<'static, Result<ReadResourceResult, ResourceError>> {
         Box::pin(at_once())
     }
 }
@@ -217,8 +221,8 @@ impl PromptHandler for Rash {
     }
 }
 
-impl Complete for Rash {
-    fn complete(&self, _: Completing, _: Ctx) -> impl Future<Output = Completion> + Send {
+impl CompletionProvider for Rash {
+    fn complete(&self, _: CompletionRequest, _: Ctx) -> impl Future<Output = Completion> + Send {
         at_once()
     }
 }
@@ -242,8 +246,8 @@ fn rash() -> Server {
                 toolway::types::Prompt::new("completed").with_arguments(arguments),
                 || async { "" },
             )
-            .completer("function", Completer::function(at_once::<Vec<String>>))
-            .completer("value", Completer::provider(Rash)),
+            .with_completer("function", Completer::function(at_once::<Vec<String>>))
+            .with_completer("value", Completer::provider(Rash)),
         )
         .list_resources(at_once::<Vec<Resource>>)
         .read_resource(at_once::<&'static str>)
@@ -304,7 +308,7 @@ async fn resources_that_read_each_other_without_end_are_one_failed_call() {
             Ok::<_, ResourceError>(read.text().unwrap_or_default().to_owned())
         }
     };
-    let countdown = |reading: Reading, ctx: Ctx| async move {
+    let countdown = |reading: ReadRequest, ctx: Ctx| async move {
         let left: u32 = reading.variables.text("left").unwrap().parse()?;
         if left == 0 {
             return Ok("bottom".to_owned());

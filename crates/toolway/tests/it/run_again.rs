@@ -75,7 +75,7 @@ async fn a_log_message_is_sent_as_often_as_it_is_written_also_inside_of_effects(
     let client = Client::builder().on_elicit(|_| async { Answer::accept(json!({"age": 36})) });
     each_wire_as(client, &server, async |client| {
         client.set_log_level(LogLevel::Debug).await.unwrap();
-        let mut news = client.news();
+        let mut news = client.notifications();
         let result = client.call("copy", json!({})).await.unwrap();
         if client.protocol_version() >= ProtocolVersion::V2025_06_18 {
             assert_eq!(result.first_text(), Some("copied"));

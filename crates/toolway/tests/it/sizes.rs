@@ -87,7 +87,7 @@ pub(crate) async fn find_the_border_of_replies(client: &Client) {
         assert!(!is_error && text.len() == MAX - overhead, "{text}");
         let error = call_letters(client, tool, MAX + 1 - overhead).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
-        assert!(error.is_too_large() && !error.is_broken_off() && !error.is_unsent(), "{error}");
+        assert!(error.is_too_large() && !error.is_reply_lost() && !error.is_unsent(), "{error}");
         assert!(error.to_string().contains("longer than 10000 bytes"), "{error}");
         assert!(error.to_string().contains("raise `max_message` on the client"), "{error}");
         let (is_error, text) = call_letters(client, tool, MAX + 2 - overhead).await.unwrap();

@@ -9,14 +9,14 @@ use bytes::Bytes;
 use tokio::task::yield_now;
 use tokio::time::sleep;
 use toolway::BoxFuture;
-use toolway::store::{Entry, Keep, Memory, Room, Store, Subscription, contract};
+use toolway::store::{Keep, LogEntry, MemoryStore, Room, Store, Subscription, contract};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const PLENTY: Room = Room { entries: usize::MAX, bytes: usize::MAX };
 
 #[tokio::test(start_paused = true)]
 async fn memory_passes_the_contract() {
-    contract::check(async || Memory::new(), sleep).await;
+    contract::check(async || MemoryStore::new(), sleep).await;
 }
 
 /// The contract runs on one thread with a paused clock; here calls really run concurrently.
@@ -24,7 +24,7 @@ async fn memory_passes_the_contract() {
 async fn on_several_threads_no_swap_append_or_message_is_lost() {
     const TASKS: u64 = 8;
     const TURNS: u64 = 500;
-    let store = Arc::new(Memory::new());
+    let store = Arc::new(MemoryStore::new());
     store.put("count", "0".into(), HOUR).await.unwrap();
     let mut tasks = tokio::task::JoinSet::new();
     for task in 0..TASKS {
@@ -37,11 +37,15 @@ async fn on_several_threads_no_swap_append_or_message_is_lost() {
                 loop {
                     let old = store.get("count").await.unwrap().unwrap();
                     let count: u64 = std::str::from_utf8(&old).unwrap().parse().unwrap();
-                    if store.swap("count", Some(old), (count + 1).to_string().into(), HOUR).await.unwrap() {
+                    if store
+                        .compare_and_swap("count", Some(old), (count + 1).to_string().into(), HOUR)
+                        .await
+                        .unwrap()
+                    {
                         break;
                     }
                 }
-                let entry = Entry { bytes: "entry".into(), keep: Keep::Always };
+                let entry = LogEntry { bytes: "entry".into(), keep: Keep::Always };
                 store.append("log", entry, PLENTY, HOUR).await.unwrap();
                 store.publish(&channel, turn.to_string().into()).await.unwrap();
                 assert_eq!(subscription.next().await, Some(turn.to_string().into()));
@@ -135,7 +139,7 @@ async fn the_contract_finds_out_every_mistake() {
 
 /// A store in memory with one mistake.
 struct Broken {
-    memory: Arc<Memory>,
+    memory: Arc<MemoryStore>,
     mistake: Mistake,
     counts: Mutex<HashMap<String, u64>>,
     born: Mutex<HashMap<String, tokio::time::Instant>>,
@@ -143,7 +147,7 @@ struct Broken {
 
 impl Broken {
     fn new(mistake: Mistake) -> Self {
-        Self { memory: Memory::new().into(), mistake, counts: Mutex::default(), born: Mutex::default() }
+        Self { memory: MemoryStore::new().into(), mistake, counts: Mutex::default(), born: Mutex::default() }
     }
 
     fn is(&self, mistake: Mistake) -> bool {
@@ -191,7 +195,7 @@ impl Store for Broken {
         })
     }
 
-    fn swap<'s>(
+    fn compare_and_swap<'s>(
         &'s self,
         key: &'s str,
         expected: Option<Bytes>,
@@ -214,9 +218,9 @@ impl Store for Broken {
                 }
                 Mistake::SwapRenewsWhenItFails => {
                     self.memory.renew(key, ttl).await?;
-                    self.memory.swap(key, expected, value, ttl).await
+                    self.memory.compare_and_swap(key, expected, value, ttl).await
                 }
-                _ => self.memory.swap(&self.key(key), expected, value, self.ttl(ttl)?).await,
+                _ => self.memory.compare_and_swap(&self.key(key), expected, value, self.ttl(ttl)?).await,
             }
         })
     }
@@ -231,7 +235,7 @@ impl Store for Broken {
     fn append<'s>(
         &'s self,
         log: &'s str,
-        mut entry: Entry,
+        mut entry: LogEntry,
         mut room: Room,
         ttl: Duration,
     ) -> BoxFuture<'s, toolway::Result<u64>> {
@@ -253,7 +257,7 @@ impl Store for Broken {
                 }
                 Mistake::NewestDoesNotStay if entry.bytes.len() > room.bytes => {
                     self.memory.append(log, entry, room, ttl).await?;
-                    let nothing = Entry { bytes: Bytes::new(), keep: Keep::WhileThereIsRoom };
+                    let nothing = LogEntry { bytes: Bytes::new(), keep: Keep::WhileThereIsRoom };
                     return self.memory.append(log, nothing, room, ttl).await;
                 }
                 Mistake::AppendDoesNotRenew => {
@@ -291,24 +295,24 @@ impl Store for Broken {
         self.memory.last(log)
     }
 
-    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<bool>> {
+    fn renew_log<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<bool>> {
         Box::pin(async move {
             match self.mistake {
                 Mistake::ProlongOnlyLooks => Ok(self.memory.last(log).await?.is_some()),
-                _ => self.memory.prolong(log, self.ttl(ttl)?).await,
+                _ => self.memory.renew_log(log, self.ttl(ttl)?).await,
             }
         })
     }
 
-    fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
+    fn delete_log<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
         Box::pin(async move {
             match self.mistake {
                 Mistake::TwoKindsShareNames => {
                     self.memory.delete(log).await?;
-                    self.memory.forget(log).await
+                    self.memory.delete_log(log).await
                 }
                 Mistake::ForgetForgetsNothing => Ok(self.memory.last(log).await?.is_some()),
-                _ => self.memory.forget(log).await,
+                _ => self.memory.delete_log(log).await,
             }
         })
     }
@@ -333,7 +337,7 @@ impl Store for Broken {
 }
 
 struct BrokenHeard {
-    memory: Arc<Memory>,
+    memory: Arc<MemoryStore>,
     channel: String,
     inner: Option<Box<dyn Subscription>>,
     mistake: Mistake,
@@ -372,7 +376,7 @@ impl Subscription for BrokenHeard {
 }
 
 /// Returns how many values, logs and channels a store holds, from its `Debug`.
-fn held(store: &Memory) -> [usize; 3] {
+fn held(store: &MemoryStore) -> [usize; 3] {
     let text = format!("{store:?}");
     let numbers: Vec<_> = text
         .split(|letter: char| !letter.is_ascii_digit())
@@ -383,7 +387,7 @@ fn held(store: &Memory) -> [usize; 3] {
 
 #[tokio::test(start_paused = true)]
 async fn what_expires_leaves_memory_while_other_things_live() {
-    let store = Memory::new();
+    let store = MemoryStore::new();
     // Live entries must not keep expired ones in memory.
     for number in 0..100 {
         store.put(&format!("lives {number}"), "value".into(), HOUR).await.unwrap();
@@ -393,7 +397,7 @@ async fn what_expires_leaves_memory_while_other_things_live() {
     for number in 0..100_000 {
         store.put(&format!("value {number}"), "value".into(), second).await.unwrap();
         if number % 5 == 0 {
-            let entry = Entry { bytes: "entry".into(), keep: Keep::Always };
+            let entry = LogEntry { bytes: "entry".into(), keep: Keep::Always };
             store.append(&format!("log {number}"), entry, PLENTY, second).await.unwrap();
         }
         if number % 100 == 0 {
@@ -408,7 +412,7 @@ async fn what_expires_leaves_memory_while_other_things_live() {
 
 #[tokio::test(start_paused = true)]
 async fn what_expired_long_ago_goes_while_others_are_only_read() {
-    let store = Memory::new();
+    let store = MemoryStore::new();
     for number in 0..1000 {
         store.put(&format!("value {number}"), "value".into(), HOUR).await.unwrap();
     }
@@ -422,21 +426,21 @@ async fn what_expired_long_ago_goes_while_others_are_only_read() {
 
 #[tokio::test(start_paused = true)]
 async fn deleted_and_forgotten_things_are_gone_at_once() {
-    let store = Memory::new();
+    let store = MemoryStore::new();
     for number in 0..1000 {
         let name = number.to_string();
         store.put(&name, "value".into(), HOUR).await.unwrap();
-        let entry = Entry { bytes: "entry".into(), keep: Keep::Always };
+        let entry = LogEntry { bytes: "entry".into(), keep: Keep::Always };
         store.append(&name, entry, PLENTY, HOUR).await.unwrap();
         assert!(store.delete(&name).await.unwrap());
-        assert!(store.forget(&name).await.unwrap());
+        assert!(store.delete_log(&name).await.unwrap());
         assert_eq!(held(&store), [0, 0, 0]);
     }
 }
 
 #[tokio::test]
 async fn a_channel_is_forgotten_with_its_last_subscriber() {
-    let store = Memory::new();
+    let store = MemoryStore::new();
     for number in 0..100_000 {
         let channel = number.to_string();
         store.publish(&channel, "to nobody".into()).await.unwrap();
@@ -454,7 +458,7 @@ async fn a_channel_is_forgotten_with_its_last_subscriber() {
 
 #[tokio::test]
 async fn a_subscription_may_outlive_its_store() {
-    let store = Memory::new();
+    let store = MemoryStore::new();
     let mut subscription = store.subscribe("channel").await.unwrap();
     store.publish("channel", "last words".into()).await.unwrap();
     drop(store);
@@ -466,9 +470,9 @@ async fn a_subscription_may_outlive_its_store() {
 /// If each step looked at all entries, this would take minutes, and the test runner would kill the test.
 #[tokio::test]
 async fn a_long_log_takes_every_entry_in_the_same_time() {
-    let store = Memory::new();
+    let store = MemoryStore::new();
     let append = async |keep, room| {
-        store.append("log", Entry { bytes: "entry".into(), keep }, room, HOUR).await.unwrap()
+        store.append("log", LogEntry { bytes: "entry".into(), keep }, room, HOUR).await.unwrap()
     };
     for _ in 0..100_000 {
         append(Keep::Always, PLENTY).await;

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
 use toolway::server::{
-    Admit, Cacheable, Connecting, Cursor, Reading, Refuse, ResourceEntry, ResourcePage, ServerBuilder,
-    ToolEntry,
+    Admit, Cacheable, ConnectRequest, Cursor, ReadRequest, Refuse, ResourceEntry, ResourcePage,
+    ServerBuilder, ToolEntry,
 };
 use toolway::testing::{connect, each_wire};
 use toolway::types::{CacheScope, Resource};
@@ -78,7 +78,7 @@ fn less() -> ServerBuilder {
         .prompts(prompts![greet])
         .resources(resources![index, note])
         .list_resources(async || vec![Resource::new("days://1", "1")])
-        .read_resource(async |reading: Reading| (reading.uri == "days://1").then_some("1"))
+        .read_resource(async |reading: ReadRequest| (reading.uri == "days://1").then_some("1"))
         .on_connect(async || guest())
 }
 
@@ -91,7 +91,7 @@ fn more() -> ServerBuilder {
         .list_resources(async || {
             [1, 2].map(|day| Resource::new(format!("days://{day}"), day.to_string())).to_vec()
         })
-        .read_resource(async |reading: Reading| reading.uri.strip_prefix("days://").map(str::to_owned))
+        .read_resource(async |reading: ReadRequest| reading.uri.strip_prefix("days://").map(str::to_owned))
         .on_connect(async || guest())
 }
 
@@ -215,7 +215,9 @@ async fn who_answers_a_uri_decides_whether_it_is_read() {
     let server = |admit: Hook| {
         Server::new("app", "1.0.0")
             .resources(resources![wide, narrow, fixed])
-            .read_resource(async |reading: Reading| reading.uri.strip_prefix("days://").map(str::to_owned))
+            .read_resource(async |reading: ReadRequest| {
+                reading.uri.strip_prefix("days://").map(str::to_owned)
+            })
             .on_connect(move || async move { admit() })
             .build()
             .unwrap()
@@ -304,7 +306,7 @@ async fn a_handler_may_read_what_its_caller_may_not() {
 
 /// A server with 25 tools and resources in pages of four; a guest sees those with an even number.
 fn paged() -> Server {
-    async fn check(connecting: Connecting) -> Admit {
+    async fn check(connecting: ConnectRequest) -> Admit {
         let even = || (0..25).step_by(2);
         if connecting.headers().contains_key("x-admin") {
             return Admit::anyone();
@@ -399,10 +401,10 @@ async fn a_shorter_list_is_not_for_the_cache_of_everybody() {
 }
 
 /// A service that counts how often its hook is called.
-fn counting(admit: fn(&Connecting) -> Result<Admit, Refuse>) -> (HttpService, Arc<AtomicU32>) {
+fn counting(admit: fn(&ConnectRequest) -> Result<Admit, Refuse>) -> (HttpService, Arc<AtomicU32>) {
     let asked = Arc::new(AtomicU32::new(0));
     let counted = asked.clone();
-    let check = move |connecting: Connecting| {
+    let check = move |connecting: ConnectRequest| {
         counted.fetch_add(1, Ordering::Relaxed);
         std::future::ready(admit(&connecting))
     };
@@ -455,7 +457,7 @@ async fn handlers_know_where_a_call_comes_from() {
     .await;
     let mut request = post(&asked(1, "tools/call", &json!({"name": "whence"})));
     let remote = std::net::SocketAddr::from(([10, 0, 0, 7], 80));
-    request.extensions_mut().insert(toolway::server::http::Remote(remote));
+    request.extensions_mut().insert(toolway::server::http::RemoteAddr(remote));
     let (_, answer) = whole(server.http().sessionless().handle(request).await).await;
     assert_eq!(answer["result"]["content"][0]["text"], "10.0.0.7");
 }

@@ -193,7 +193,7 @@ pub(crate) fn judge(outcomes: &[Outcome], runs: &[String]) -> Tally {
                 assert_eq!(error.kind(), ErrorKind::Transport, "{}", about());
                 // The server restarts immediately, so calls that had not begun are done, and calls that are safe to
                 // repeat as well.
-                assert!(error.is_broken_off() && !call.tool.is_safe(), "{}", about());
+                assert!(error.is_reply_lost() && !call.tool.is_safe(), "{}", about());
                 tally.broken_off += 1;
                 tally.unrun += usize::from(runs == 0);
             }

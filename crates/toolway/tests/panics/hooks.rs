@@ -8,8 +8,8 @@ use bytes::Bytes;
 use serde_json::json;
 use toolway::BoxFuture;
 use toolway::prelude::*;
-use toolway::server::{Admit, Connecting, Disconnected, Terminated, ToolEntry};
-use toolway::store::{Entry, Memory, Room, Store, Subscription};
+use toolway::server::{Admit, ConnectRequest, DisconnectEvent, TerminationEvent, ToolEntry};
+use toolway::store::{LogEntry, MemoryStore, Room, Store, Subscription};
 
 use crate::peer::{Era, Peer, Way};
 use crate::sites::WORDS;
@@ -23,7 +23,7 @@ async fn whoever_cannot_be_checked_is_refused_and_the_next_one_comes_in() {
         let panics = is_panicking.clone();
         let server = Server::new("door", "1.0.0")
             .tool(ToolEntry::from_fn("right", || async { "right" }))
-            .on_connect(move |_: Connecting| {
+            .on_connect(move |_: ConnectRequest| {
                 let panics = panics.load(Ordering::SeqCst);
                 assert!(!(panics && is_at_once), "{WORDS}");
                 async move {
@@ -59,18 +59,18 @@ async fn hooks_for_those_who_go_panic_for_themselves() {
         let heard = told.clone();
         let server = Server::new("hooks", "1.0.0")
             .tool(ToolEntry::from_fn("right", || async { "right" }))
-            .on_disconnect(move |_: Disconnected| {
+            .on_disconnect(move |_: DisconnectEvent| {
                 gone.fetch_add(1, Ordering::SeqCst);
                 assert!(!is_at_once, "{WORDS}");
                 async { panic!("{WORDS}") }
             })
-            .on_terminate(move |_: Terminated| {
+            .on_terminate(move |_: TerminationEvent| {
                 over.fetch_add(1, Ordering::SeqCst);
                 assert!(!is_at_once, "{WORDS}");
                 async { panic!("{WORDS}") }
             })
             // Hooks after one that panics still run.
-            .on_disconnect(move |_: Disconnected| {
+            .on_disconnect(move |_: DisconnectEvent| {
                 heard.fetch_add(100, Ordering::SeqCst);
                 async {}
             })
@@ -104,8 +104,12 @@ async fn a_store_that_panics_has_failed() {
     be_loud();
     for part in 0..PARTS {
         for is_at_once in [false, true] {
-            let store =
-                Arc::new(Panicking { store: Memory::new(), part, is_at_once, is_on: AtomicBool::new(false) });
+            let store = Arc::new(Panicking {
+                store: MemoryStore::new(),
+                part,
+                is_at_once,
+                is_on: AtomicBool::new(false),
+            });
             let server = Server::new("store", "1.0.0")
                 .max_in_flight(4, 2)
                 .store(store.clone())
@@ -141,7 +145,7 @@ async fn a_store_that_panics_has_failed() {
 
 /// A store that panics in one of its parts, while it is switched on.
 struct Panicking {
-    store: Memory,
+    store: MemoryStore,
     part: usize,
     is_at_once: bool,
     is_on: AtomicBool,
@@ -179,14 +183,14 @@ impl Store for Panicking {
         self.part(2, self.store.put(key, value, ttl))
     }
 
-    fn swap<'s>(
+    fn compare_and_swap<'s>(
         &'s self,
         key: &'s str,
         expected: Option<Bytes>,
         value: Bytes,
         ttl: Duration,
     ) -> BoxFuture<'s, toolway::Result<bool>> {
-        self.part(3, self.store.swap(key, expected, value, ttl))
+        self.part(3, self.store.compare_and_swap(key, expected, value, ttl))
     }
 
     fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
@@ -196,7 +200,7 @@ impl Store for Panicking {
     fn append<'s>(
         &'s self,
         log: &'s str,
-        entry: Entry,
+        entry: LogEntry,
         room: Room,
         ttl: Duration,
     ) -> BoxFuture<'s, toolway::Result<u64>> {
@@ -216,12 +220,12 @@ impl Store for Panicking {
         self.part(7, self.store.last(log))
     }
 
-    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<bool>> {
-        self.part(8, self.store.prolong(log, ttl))
+    fn renew_log<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<bool>> {
+        self.part(8, self.store.renew_log(log, ttl))
     }
 
-    fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
-        self.part(9, self.store.forget(log))
+    fn delete_log<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
+        self.part(9, self.store.delete_log(log))
     }
 
     fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, toolway::Result<()>> {

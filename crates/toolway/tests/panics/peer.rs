@@ -9,10 +9,10 @@ use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::task::JoinHandle;
-use toolway::__private::sse::Parser;
 use toolway::prelude::*;
-use toolway::server::http::{HttpBody, HttpService};
+use toolway::server::http::{HttpService, ResponseBody};
 use toolway::server::{Extensions, Principal};
+use toolway::transport::sse::Parser;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -273,7 +273,7 @@ impl Peer {
         })
     }
 
-    async fn request(&self, message: &Value) -> Response<HttpBody> {
+    async fn request(&self, message: &Value) -> Response<ResponseBody> {
         let Line::Http { service, session } = &self.line else { unreachable!() };
         let mut request = Request::builder()
             .method(Method::POST)

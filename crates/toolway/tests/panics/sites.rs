@@ -11,11 +11,11 @@ use toolway::prelude::*;
 use toolway::server::ask::FormField;
 use toolway::server::convert::{IntoReply, IntoToolResult};
 use toolway::server::element::ToolHandler;
-use toolway::server::layer::{Call, Kind, Next, layer_fn, tower};
+use toolway::server::layer::{Call, CallKind, Next, layer_fn, tower};
 use toolway::server::parameter::{Arguments, Missing, Parameter, Scope};
 use toolway::server::{
-    Amount, Completer, Completing, Cursor, ErrorPolicy, ErrorReport, ErrorScope, Filled, PromptEntry,
-    Reading, RequestStats, ResourceEntry, ResourcePage, ServerBuilder, ToolEntry,
+    Amount, Completer, CompletionRequest, Cursor, ErrorPolicy, ErrorReport, ErrorScope, PromptEntry,
+    PromptValues, ReadRequest, RequestStats, ResourceEntry, ResourcePage, ServerBuilder, ToolEntry,
 };
 use toolway::types::{CallToolResult, Field, PromptArgument, Resource, ResourceTemplate, Tool};
 use toolway::{BoxFuture, Form, RawJson};
@@ -155,10 +155,13 @@ pub(crate) fn server(errors: ErrorPolicy, dress: Dress) -> Server {
             right(&format!("tower_{}", format!("{part:?}").to_lowercase())).layer(tower(Parts(part)))
         }))
         .prompt(
-            PromptEntry::define(prompt("review"), |_: Filled| async { boom::<String>() })
-                .completer("language", Completer::function(|_: Completing| async { boom::<Vec<String>>() })),
+            PromptEntry::define(prompt("review"), |_: PromptValues| async { boom::<String>() })
+                .with_completer(
+                    "language",
+                    Completer::function(|_: CompletionRequest| async { boom::<Vec<String>>() }),
+                ),
         )
-        .prompt(PromptEntry::define(prompt("later"), |_: Filled| async {
+        .prompt(PromptEntry::define(prompt("later"), |_: PromptValues| async {
             tokio::task::yield_now().await;
             boom::<String>()
         }))
@@ -170,9 +173,12 @@ pub(crate) fn server(errors: ErrorPolicy, dress: Dress) -> Server {
                 tokio::task::yield_now().await;
                 boom::<String>()
             })
-            .completer("id", Completer::function(|_: Completing| boom::<std::future::Ready<Vec<String>>>())),
+            .with_completer(
+                "id",
+                Completer::function(|_: CompletionRequest| boom::<std::future::Ready<Vec<String>>>()),
+            ),
         )
-        .read_resource(|_: Reading| async { boom::<String>() })
+        .read_resource(|_: ReadRequest| async { boom::<String>() })
         .list_resources(|_: Cursor| async { boom::<ResourcePage>() })
         .method("app/method", || async { boom::<String>() })
         .method("app/reply", || async { Bad })
@@ -192,7 +198,7 @@ pub(crate) enum Dress {
 fn dressed(server: ServerBuilder) -> ServerBuilder {
     server
         .layer_for(
-            Kind::Tool,
+            CallKind::Tool,
             layer_fn(|call: Call, next: Next| {
                 let tool = call.tool().unwrap_or_default().to_owned();
                 if tool == "layer_at_once" {
@@ -212,7 +218,7 @@ fn dressed(server: ServerBuilder) -> ServerBuilder {
             }),
         )
         .layer_for(
-            Kind::List,
+            CallKind::List,
             layer_fn(|call, next| async move {
                 if call.method() == "prompts/list" {
                     boom::<()>();
@@ -290,7 +296,8 @@ fn calls() -> Vec<ToolEntry> {
         ToolEntry::from_fn("conversion", || async { Bad }),
         ToolEntry::from_fn("dropped", || Fragile { polls: 0 }),
         ToolEntry::from_fn("dropped_later", || Fragile { polls: 2 }),
-        ToolEntry::from_fn("dropped_in_time", || Fragile { polls: NEVER }).deadline(Duration::from_secs(1)),
+        ToolEntry::from_fn("dropped_in_time", || Fragile { polls: NEVER })
+            .with_deadline(Duration::from_secs(1)),
         ToolEntry::from_fn("value_dropped", || async { Value_ }),
     ]);
     tools
@@ -446,7 +453,7 @@ impl From<Bad> for String {
 struct Asked;
 
 impl Parameter for Asked {
-    fn absent(_: &Scope) -> Result<Self, Missing> {
+    fn from_scope(_: &Scope) -> Result<Self, Missing> {
         boom()
     }
 }
@@ -544,7 +551,7 @@ impl Clone for PartService {
 }
 
 impl ::tower::Service<Call> for PartService {
-    type Response = toolway::server::layer::Answer;
+    type Response = toolway::server::layer::CallReply;
     type Error = toolway::server::layer::CallError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
 

@@ -42,7 +42,7 @@ async fn calls_that_wait_learn_of_the_end() {
     soon(client.close()).await.unwrap();
     let error = soon(pending).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Transport);
-    assert!(error.is_broken_off());
+    assert!(error.is_reply_lost());
     tells(&error, &["the connection was closed"]);
     let error = soon(clone.call("echo", json!({}))).await.unwrap_err();
     assert!(error.is_session_ended());
@@ -157,8 +157,8 @@ async fn a_server_that_does_not_read_can_be_left() {
     let mut sent = 0;
     for call in calls {
         let error = soon(call).await.unwrap();
-        assert!(error.is_broken_off() != error.is_unsent(), "{error:?}");
-        sent += usize::from(error.is_broken_off());
+        assert!(error.is_reply_lost() != error.is_unsent(), "{error:?}");
+        sent += usize::from(error.is_reply_lost());
     }
     assert!(sent <= 1, "only the first can have been begun");
 }

@@ -45,7 +45,7 @@ async fn what_this_program_has_in_its_environment_is_not_given_away() {
     assert!(all.contains_key(ours) && !all.contains_key("PATH"));
 
     let bare = Command::new(path()).arg("serve").env("GONE", "x").env_clear().envs([("A", "1"), ("B", "2")]);
-    let client = soon(async { Client::builder().connect(bare.reach().await?).await }).await.unwrap();
+    let client = soon(async { Client::builder().connect(bare.connect().await?).await }).await.unwrap();
     let result = soon(client.call("env", json!({}))).await.unwrap();
     let nothing: BTreeMap<String, String> = serde_json::from_str(result.first_text().unwrap()).unwrap();
     assert_eq!(

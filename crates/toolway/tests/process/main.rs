@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rustix::process::Pid;
-use toolway::client::{Command, Connector, Inbox, Outgoing, Transport};
+use toolway::client::{Command, Connector, Inbox, OutgoingMessage, Transport};
 use toolway::prelude::*;
 use toolway::{BoxFuture, Error};
 use toolway_protocol::Message;
@@ -54,7 +54,7 @@ impl Fixture {
     }
 
     async fn reach(&self) -> Kept {
-        Kept(Arc::new(self.command.reach().await.unwrap()))
+        Kept(Arc::new(self.command.connect().await.unwrap()))
     }
 
     async fn connect(&self) -> Client {
@@ -143,12 +143,12 @@ fn path() -> PathBuf {
 struct Kept(Arc<Box<dyn Transport>>);
 
 impl Transport for Kept {
-    fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, toolway::Result<Option<Message>>> {
-        self.0.carry(outgoing)
+    fn send(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, toolway::Result<Option<Message>>> {
+        self.0.send(outgoing)
     }
 
-    fn deliver_to(&self, inbox: Inbox) {
-        self.0.deliver_to(inbox);
+    fn set_inbox(&self, inbox: Inbox) {
+        self.0.set_inbox(inbox);
     }
 
     fn is_connected(&self) -> bool {

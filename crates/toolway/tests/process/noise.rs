@@ -19,7 +19,7 @@ async fn a_line_without_an_end_ends_the_server_and_takes_no_memory() {
         let transport = fixture.reach().await;
         let error = soon(Client::builder().connect(transport.clone())).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::PeerMisbehaved);
-        assert!(error.is_broken_off() || error.is_unsent());
+        assert!(error.is_reply_lost() || error.is_unsent());
         tells(
             &error,
             &["flood-stdout` sent a line of more than 1048576 bytes that is not a message, and was closed"],

@@ -76,7 +76,7 @@ async fn what_was_begun_is_lost_and_what_was_not_can_be_sent_again() {
     reader.read_exact(&mut [0; 100]).await.unwrap();
     drop((reader, writer));
     let (first, second) = (soon(first).await.unwrap_err(), soon(second).await.unwrap_err());
-    assert!(first.is_broken_off(), "{first:?}");
+    assert!(first.is_reply_lost(), "{first:?}");
     assert!(second.is_unsent(), "{second:?}");
     tells(&second, &["the server closed the connection"]);
 }
@@ -105,7 +105,7 @@ async fn a_pipe_whose_server_never_reads_is_let_go() {
     let first = call(&client, "first").await;
     client.close().await.unwrap();
     let error = first.await.unwrap_err();
-    assert!(error.is_broken_off());
+    assert!(error.is_reply_lost());
     tokio::time::sleep(Duration::from_secs(2)).await;
     // Only the bytes that were already in the pipe arrive.
     let mut rest = Vec::new();

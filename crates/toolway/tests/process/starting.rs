@@ -8,7 +8,7 @@ use toolway::client::{Command, Connector};
 use super::*;
 
 async fn refused(command: Command) -> Error {
-    let error = command.reach().await.map(drop).unwrap_err();
+    let error = command.connect().await.map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Transport);
     assert!(error.is_unsent(), "it can be tried again");
     error
@@ -61,7 +61,7 @@ async fn what_is_no_program_is_said_to_be_none() {
 async fn values_of_variables_are_not_shown() {
     let command = Command::new("no-such-program").env("TOKEN", "canary").cwd("/no/such/folder");
     assert!(format!("{command:?}").contains("TOKEN"));
-    let error = command.reach().await.map(drop).unwrap_err();
+    let error = command.connect().await.map(drop).unwrap_err();
     for text in [format!("{command:?}"), command.name(), format!("{error:?}"), format!("{error:#?}")] {
         assert!(!text.contains("canary"), "{text}");
     }

@@ -28,7 +28,7 @@ async fn a_server_that_dies_ends_all_calls_and_says_why() {
     let error = soon(client.call("exit", json!({"status": 7}))).await.unwrap_err();
     for error in [error, soon(pending).await.unwrap()] {
         assert_eq!(error.kind(), ErrorKind::Transport);
-        assert!(error.is_broken_off(), "they were sent");
+        assert!(error.is_reply_lost(), "they were sent");
         tells(&error, &["process-fixture serve` ended with exit status 7", "its stderr: out of paper"]);
     }
     assert!(!transport.is_connected());
@@ -52,7 +52,7 @@ async fn signals_are_told() {
     let [process] = fixture.wait_for(1).await[..] else { panic!() };
     process.kill();
     let error = soon(pending).await.unwrap();
-    assert!(error.is_broken_off());
+    assert!(error.is_reply_lost());
     tells(&error, &["process-fixture serve` was killed by signal 9"]);
     process.gone().await;
 }
@@ -75,7 +75,7 @@ async fn a_server_that_closes_its_input_is_told_of_and_ended() {
     let [process] = fixture.wait_for(1).await[..] else { panic!() };
     // The first one may still be written before the server closes its input.
     let error = soon(client.call("echo", json!({"text": "x".repeat(1 << 20)}))).await.unwrap_err();
-    assert!(error.is_broken_off());
+    assert!(error.is_reply_lost());
     tells(
         &error,
         &["process-fixture closed-stdin` closed its input and is still running; it is being ended"],

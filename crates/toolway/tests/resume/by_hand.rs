@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body_util::BodyExt;
 use toolway::prelude::*;
-use toolway::server::http::HttpBody;
+use toolway::server::http::ResponseBody;
 
 use crate::raw_http::Raw;
 use crate::story::{Random, Runs, arguments, ends, events, is_answer, last_id, messages, offsets, story};
@@ -14,7 +14,7 @@ const ID: i64 = 7;
 const ROUNDS: usize = 40;
 
 /// Reads the first bytes of a stream; the rest is dropped with the reply.
-async fn take(response: Response<HttpBody>, bytes: usize) -> Vec<u8> {
+async fn take(response: Response<ResponseBody>, bytes: usize) -> Vec<u8> {
     assert_eq!(response.status(), StatusCode::OK);
     assert_eq!(response.headers()["content-type"], "text/event-stream");
     let mut body = response.into_body();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::{AbortHandle, JoinSet};
-use toolway::client::News;
+use toolway::client::NotificationReader;
 use toolway::prelude::*;
 use toolway::{Error, Notification, ProtocolVersion};
 
@@ -63,12 +63,12 @@ impl Drop for Stage {
 
 /// Returns what the client reports of a call, in a form that does not depend on the call's id.
 async fn tell(client: &Client, key: &str, is_long: bool) -> (Vec<Value>, Result<String, Error>) {
-    let mut news = client.news();
+    let mut news = client.notifications();
     let outcome = client.call("story", arguments(key, true, is_long)).await;
     (heard(&mut news), outcome.map(|result| result.first_text().unwrap_or_default().to_owned()))
 }
 
-fn heard(news: &mut News) -> Vec<Value> {
+fn heard(news: &mut NotificationReader) -> Vec<Value> {
     std::iter::from_fn(|| news.try_next())
         .map(|news| match news {
             Notification::Progress(progress) => json!([progress.progress, progress.message]),
@@ -145,7 +145,7 @@ async fn cut_once(
         Err(error) => {
             // A reset may discard bytes that were not read yet.
             assert!(!has_id || cut.end == End::Rst, "{about}: {error:?}");
-            assert!(error.is_broken_off(), "{about}: {error:?}");
+            assert!(error.is_reply_lost(), "{about}: {error:?}");
             assert!(all.0.starts_with(&heard), "{about}");
             assert_eq!(passed.len(), 1, "{about}: nothing to ask for");
             tally.lost.fetch_add(1, Ordering::Relaxed);
@@ -223,7 +223,7 @@ async fn a_call_that_never_gets_further_is_given_up() {
     proxy.plan([Cut { after: primer, end: End::Fin }].into_iter().chain(fruitless));
     let (_, outcome) = tell(&client, "never", true).await;
     let error = outcome.unwrap_err();
-    assert!(error.is_broken_off(), "{error:?}");
+    assert!(error.is_reply_lost(), "{error:?}");
     assert_eq!(stage.runs.of("never"), 1);
     assert!((2..20).contains(&proxy.passed().len()));
 }
@@ -257,7 +257,7 @@ async fn news_come_once_however_often_their_stream_is_cut() {
         for number in 0..NEWS {
             client.subscribe(format!("news://{number}")).await.unwrap();
         }
-        let mut news = client.news();
+        let mut news = client.notifications();
         let mut heard = Vec::new();
         for number in 0..NEWS {
             server.resource_updated(&format!("news://{number}"));

@@ -11,7 +11,7 @@ use tokio::time::{advance, sleep, timeout};
 use toolway::ProtocolVersion;
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
-use toolway::store::Memory;
+use toolway::store::MemoryStore;
 
 use crate::proxy::{Cut, End, Proxy};
 use crate::raw_http::{Events, Raw, initialize, whole};
@@ -81,7 +81,7 @@ async fn ponder(minutes: u64) -> &'static str {
     "42"
 }
 
-fn server(store: Option<&Arc<Memory>>) -> (Server, Steps, Runs) {
+fn server(store: Option<&Arc<MemoryStore>>) -> (Server, Steps, Runs) {
     let (gate, runs) = (Steps(Arc::new(Semaphore::new(0))), Runs::default());
     let builder = Server::new("meanwhile", "1.0.0")
         .state(gate.clone())
@@ -226,10 +226,10 @@ async fn a_client_learns_that_a_stream_is_not_kept_any_more() {
     let proxy = Proxy::open(address, |request| request.windows(10).any(|part| part == b"tools/call")).await;
     let builder = Client::builder().protocol(ProtocolVersion::V2025_11_25);
     let client = builder.connect_http(&proxy.url).await.unwrap();
-    let _news = client.news();
+    let _news = client.notifications();
     proxy.plan([Cut { after: 600, end: End::Fin }]);
     let error = client.call("story", arguments("gone", true, true)).await.unwrap_err();
-    assert!(error.is_broken_off(), "{error:?}");
+    assert!(error.is_reply_lost(), "{error:?}");
     assert_eq!(runs.of("gone"), 1);
     serving.abort();
 }
@@ -340,7 +340,7 @@ async fn news_that_came_while_nobody_read_come_once_to_whoever_comes_back() {
 
 #[tokio::test(start_paused = true)]
 async fn news_are_not_lost_with_a_stream_that_another_server_has_forgotten() {
-    let store = Arc::new(Memory::new());
+    let store = Arc::new(MemoryStore::new());
     let ((here, _, _), (there, _, _)) = (server(Some(&store)), server(Some(&store)));
     let raw = Raw::open(&here.http(), NEWEST).await;
     let other = Raw { service: there.http(), ..raw.clone() };
@@ -423,7 +423,7 @@ async fn a_connection_that_was_let_go_can_be_come_back_to_at_once() {
 
 #[tokio::test]
 async fn a_call_that_is_cut_at_one_server_goes_on_at_another() {
-    let store = Arc::new(Memory::new());
+    let store = Arc::new(MemoryStore::new());
     let (here, _, first_runs) = server(Some(&store));
     let (there, _, other_runs) = server(Some(&store));
     let services = [here.http(), there.http()];

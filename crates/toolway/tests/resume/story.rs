@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use toolway::__private::sse::{Event, Parser};
 use toolway::prelude::*;
+use toolway::transport::sse::{Event, Parser};
 
 /// The number of progress notifications of the call.
 const STEPS: u32 = 60;

@@ -28,11 +28,11 @@ const ALLOWED: [(&str, &str); 10] = [
     ("crates/toolway-cli/src/demo.rs", "Who is greeted"),
     ("crates/toolway-cli/src/files/mod.rs", "/// What"),
     ("crates/toolway-cli/src/files/mod.rs", "/// Whether"),
-    ("crates/toolway-cli/src/files/shelf.rs", "What it is."),
+    ("crates/toolway-cli/src/files/sandboxed_dir.rs", "What it is."),
     ("crates/toolway-protocol/src/jsonrpc/parse.rs", "that is no notification"),
     ("crates/toolway/src/schema/generate_tests.rs", "What it is called."),
-    ("crates/toolway/src/server/call/place.rs", "MemoryError::Nobody"),
-    ("docs/features.md", "`row_"),
+    ("crates/toolway/src/server/call/memory_record.rs", "MemoryError::Nobody"),
+    ("docs/features.md", ".rs::"),
     ("docs/troubleshooting.md", "###"),
 ];
 

@@ -101,12 +101,12 @@ const FRONT_PAGES: [(&str, &str, &str); 1] = [(
 const CIRCLES: [(&str, &[&str], &str); 3] = [
     (
         "toolway",
-        &["server/call/layer/call", "server/call/layer/service", "server/call/layer/stages"],
+        &["server/call/layer/call", "server/call/layer/service", "server/call/layer/stack"],
         "a call carries the layers that it has yet to pass, and each of them takes the call",
     ),
     (
         "toolway",
-        &["server/http/handshake/live", "server/http/handshake/stream"],
+        &["server/http/handshake/live_session", "server/http/handshake/stream"],
         "a session has streams, and a stream reads what its session has not told yet",
     ),
     (

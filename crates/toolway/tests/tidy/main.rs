@@ -3,9 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod english;
+mod features;
 mod imports;
 mod layers;
 mod manifests;
+mod paths;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -188,42 +190,6 @@ fn long_files_have_a_reason() {
         (lines > 600 && !has_reason).then(|| format!("{}: {lines} lines", source.path))
     });
     forbid("a file over 600 lines stands in LONG with its reason", broken);
-}
-
-#[test]
-fn the_feature_table_names_tests_that_exist() {
-    let table = std::fs::read_to_string(root().join("docs/features.md")).unwrap();
-    let mut tests = String::new();
-    for source in sources(&["crates", "conformance", "examples", "xtask"]) {
-        tests.push_str(&source.text);
-    }
-    let mut rows = Vec::new();
-    let mut broken = Vec::new();
-    for line in table.lines().filter(|line| line.starts_with("| ") && line.as_bytes()[2].is_ascii_digit()) {
-        let cells: Vec<_> = line.split(" | ").map(|cell| cell.trim_matches(['|', ' '])).collect();
-        let [row, _, status, test] = cells.as_slice() else { panic!("four cells: {line}") };
-        rows.push(row.parse::<usize>().unwrap());
-        match *status {
-            "open" if test.is_empty() => {}
-            "done" => {
-                let name = test.trim_matches('`');
-                let prefix = format!("row_{row:0>3}_");
-                if !name.starts_with(&prefix) || !tests.contains(&format!("fn {name}(")) {
-                    broken.push(format!("row {row}: no test {name:?} that begins with {prefix:?}"));
-                }
-            }
-            _ => broken.push(format!("row {row}: status {status:?}, test {test:?}")),
-        }
-    }
-    assert_eq!(rows, (1..=255).collect::<Vec<_>>(), "all rows, in order");
-    for name in
-        tests.split("fn ").filter_map(|rest| rest.split('(').next()).filter(|name| name.starts_with("row_"))
-    {
-        if !table.contains(&format!("`{name}`")) {
-            broken.push(format!("the test {name} stands in no row"));
-        }
-    }
-    forbid("docs/features.md is true", broken);
 }
 
 #[test]

@@ -103,7 +103,7 @@ const NO_ERRORS_IN: [(&str, &str); 12] = [
     ("toolway/src/transport/sse.rs", "the wire"),
     ("toolway/src/server/observe/otel.rs", "names of measurements"),
     ("toolway/src/server/catalog/named.rs", "what the compiler says"),
-    ("toolway/src/server/handler/suspect.rs", "what the compiler says"),
+    ("toolway/src/server/handler/diagnose.rs", "what the compiler says"),
     ("toolway-cli/src/demo.rs", "the demo's own words"),
     ("toolway-cli/src/doctor/settings.rs", "how things are set"),
     ("toolway-cli/src/show.rs", "what results look like"),

@@ -131,7 +131,7 @@ fn mistakes_of_an_author() {
     );
     build(
         "its name holds …: a name is made of A–Z, a–z, 0–9, `_`, `-`, `.` and `/`",
-        app().tool(ToolEntry::of::<add>().named("ä")),
+        app().tool(ToolEntry::of::<add>().with_name("ä")),
     );
     build(
         "seal key … is neither 32 bytes in base64 nor 64 hexadecimal digits; make one with `openssl rand -base64 32`",
@@ -355,7 +355,7 @@ async fn what_a_model_reads() {
     let mut provoked = Provoked::default();
     let schema =
         || json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
-    let weather = || agent::tool("weather", "The weather.", schema(), async |of: City| of.city);
+    let weather = || agent::native_tool("weather", "The weather.", schema(), async |of: City| of.city);
     let tools = ToolSet::new().with(weather());
     let call = |name: &str, arguments: &str| json!([{"id": "1", "type": "function", "function": {"name": name, "arguments": arguments}}]);
     for (page, name, arguments) in [

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolway::prelude::*;
-use toolway::server::{Admit, Connecting, Extensions, Principal, PromptError, ResourceError};
-use toolway::store::Memory;
+use toolway::server::{Admit, ConnectRequest, Extensions, Principal, PromptError, ResourceError};
+use toolway::store::MemoryStore;
 
 use super::{Door, Name, accept, again, call, greet, request, text};
 
@@ -197,7 +197,7 @@ async fn the_same_call_in_other_words_is_the_same_call() {
 
 #[tokio::test]
 async fn a_state_counts_for_whom_it_was_given_to() {
-    let admit = |connecting: Connecting| async move {
+    let admit = |connecting: ConnectRequest| async move {
         match connecting.bearer() {
             Some(name) => Admit::as_principal(name),
             None => Admit::anyone(),
@@ -344,7 +344,7 @@ async fn many_answers_and_deep_ones_do_no_harm() {
 
 #[tokio::test]
 async fn a_client_that_never_comes_back_leaves_nothing() {
-    let store = Arc::new(Memory::new());
+    let store = Arc::new(MemoryStore::new());
     let server = named("app", &[KEY]).store(store.clone()).build().unwrap();
     let before = format!("{store:?}");
     assert!(before.contains("values: 0"), "{before}");

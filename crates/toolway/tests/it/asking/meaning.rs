@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use toolway::client::{Answer, ClientBuilder, Unanswered};
+use toolway::client::{Answer, AnswerError, ClientBuilder};
 use toolway::prelude::*;
 use toolway::server::ask::{AskError, UserAnswer as Answered};
 use toolway::testing::{ctx_answering, each_wire_as};
@@ -163,7 +163,7 @@ async fn each_says(builder: ClientBuilder, since: ProtocolVersion, tool: &str, e
 }
 
 #[tokio::test]
-async fn row_210_a_server_asks_the_user_the_model_and_for_roots() {
+async fn a_server_asks_the_user_the_model_and_for_roots() {
     let first = ProtocolVersion::V2024_11_05;
     each_says(echo(), ProtocolVersion::V2025_06_18, "greet", "Hello, Who are you?!").await;
     each_says(echo(), ProtocolVersion::V2025_11_25, "pay", "thank you").await;
@@ -261,7 +261,7 @@ async fn declining_and_closing_are_outcomes() {
 async fn a_client_that_cannot_answer_says_so_in_the_words_of_its_era() {
     let failing = Client::builder()
         .on_elicit(|_| async { Answer::accept("no fields") })
-        .on_sample(|_| async { Err(Unanswered::refused()) });
+        .on_sample(|_| async { Err(AnswerError::refused()) });
     each_wire_as(failing, &server(), async |client| {
         let is_live = client.protocol_version().era() == Era::Handshake;
         let thought = client.call("think", json!({})).await;

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use toolway::prelude::*;
 use toolway::server::ask::AskErrorKind;
-use toolway::server::{Admit, Completing, PromptError, Reading, ResourceError};
+use toolway::server::{Admit, CompletionRequest, PromptError, ReadRequest, ResourceError};
 use toolway::testing::each_wire_as;
 use toolway::types::Resource;
 use toolway::{Code, Era};
@@ -43,7 +43,7 @@ fn server() -> Server {
         .tools(tools![introduce, greet])
         .prompts(prompts![letter])
         .resources(resources![me, friend])
-        .read_resource(|reading: Reading, ctx: Ctx| async move {
+        .read_resource(|reading: ReadRequest, ctx: Ctx| async move {
             if reading.uri != "other://one" {
                 return Ok(None);
             }
@@ -123,7 +123,7 @@ async fn kind(ctx: &Ctx) -> AskErrorKind {
     ctx.ask::<Name>("Who?").await.err().expect("nobody may be asked here").kind()
 }
 
-async fn suggest(_: Completing, ctx: Ctx) -> Vec<String> {
+async fn suggest(_: CompletionRequest, ctx: Ctx) -> Vec<String> {
     vec![format!("{:?}", kind(&ctx).await)]
 }
 
@@ -155,7 +155,7 @@ async fn everywhere_else_it_is_an_error_of_its_own_kind() {
         .list_resources(|ctx: Ctx| async move {
             vec![Resource::new("kind://here", format!("{:?}", kind(&ctx).await))]
         })
-        .read_resource(|_: Reading| async { None::<String> })
+        .read_resource(|_: ReadRequest| async { None::<String> })
         .method("acme/ask", |ctx: Ctx| async move { json!({"kind": format!("{:?}", kind(&ctx).await)}) })
         .notification("acme/told", |ctx: Ctx, told: State<Told>| async move {
             told.0.send(kind(&ctx).await).unwrap();
@@ -169,17 +169,17 @@ async fn everywhere_else_it_is_an_error_of_its_own_kind() {
         .unwrap();
     each_wire_as(filling_in(json!({"name": "Ada"})), &server, async |client| {
         let completed = client.complete_prompt("plain", "name", "", [("", ""); 0]).await.unwrap();
-        assert_eq!(completed.values, ["NotHere"]);
-        assert_eq!(client.resources().await.unwrap()[0].name, "NotHere");
+        assert_eq!(completed.values, ["NotAllowed"]);
+        assert_eq!(client.resources().await.unwrap()[0].name, "NotAllowed");
         let reply: serde_json::Value = client.request("acme/ask", json!({})).await.unwrap().decode().unwrap();
-        assert_eq!(reply["kind"], "NotHere");
+        assert_eq!(reply["kind"], "NotAllowed");
         client.notify("acme/told", json!({})).await.unwrap();
-        assert_eq!(told.lock().await.recv().await, Some(AskErrorKind::NotHere));
+        assert_eq!(told.lock().await.recv().await, Some(AskErrorKind::NotAllowed));
         assert_eq!(client.call("leave", json!({})).await.unwrap().first_text(), Some("gone"));
         assert_eq!(told.lock().await.recv().await, Some(AskErrorKind::Ended));
         let admitted = server.state::<Admitted>().unwrap();
         let kinds = std::mem::take(&mut *admitted.0.lock().unwrap());
-        assert!(!kinds.is_empty() && kinds.iter().all(|kind| *kind == AskErrorKind::NotHere));
+        assert!(!kinds.is_empty() && kinds.iter().all(|kind| *kind == AskErrorKind::NotAllowed));
     })
     .await;
 }

@@ -41,7 +41,7 @@ fn with(tool: ToolEntry) -> Server {
 
 /// Runs a tool on every wire that has forms; the user's name is Ada.
 async fn each_says(tool: ToolEntry, expected: &str, runs: usize, effects: usize) {
-    let server = with(tool.named("tool"));
+    let server = with(tool.with_name("tool"));
     each_wire_as(filling_in(json!({"name": "Ada"})), &server, async |client| {
         let counts = server.state::<Counts>().unwrap();
         counts.take();
@@ -361,7 +361,7 @@ async fn the_largest_past_still_comes_back() {
         if !has_forms(&client) {
             return;
         }
-        let _news = client.news();
+        let _news = client.notifications();
         client.set_log_level(LogLevel::Error).await.unwrap();
         for key in ["x", "\u{1}", "\"", "é"] {
             let called = client.call("tool", json!({"key": key})).await;
@@ -405,7 +405,7 @@ async fn nothing_is_told_twice_and_nothing_is_lost() {
         if !has_forms(&client) {
             return;
         }
-        let mut news = client.news();
+        let mut news = client.notifications();
         client.set_log_level(LogLevel::Info).await.unwrap();
         assert_eq!(client.call("tool", json!({})).await.unwrap().first_text(), Some("Ada Ada"));
         let (mut progress, mut logs) = (Vec::new(), Vec::new());

@@ -6,7 +6,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
-use toolway::store::Memory;
+use toolway::store::MemoryStore;
 
 use super::{Name, accept, greet, text};
 use crate::raw_http::{Events, Raw, initialize, whole};
@@ -95,7 +95,7 @@ async fn a_client_that_was_cut_off_after_the_question_comes_back_and_answers() {
 
 #[tokio::test]
 async fn servers_that_share_a_store_ask_and_hear_for_each_other() {
-    let store = Arc::new(Memory::new());
+    let store = Arc::new(MemoryStore::new());
     let (here, there) =
         (server().store(store.clone()).http().unwrap(), server().store(store.clone()).http().unwrap());
     let raw = open(&here, "2025-11-25").await;
@@ -132,7 +132,7 @@ async fn servers_that_share_a_store_ask_and_hear_for_each_other() {
 
 #[tokio::test]
 async fn nobody_answers_the_question_of_another_session() {
-    for store in [None, Some(Arc::new(Memory::new()))] {
+    for store in [None, Some(Arc::new(MemoryStore::new()))] {
         let service = match store {
             None => service(),
             Some(store) => server().store(store).http().unwrap(),

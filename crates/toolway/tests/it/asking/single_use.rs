@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use toolway::prelude::*;
-use toolway::store::Memory;
+use toolway::store::MemoryStore;
 
 use super::{Door, Name, accept, again, call, text};
 
@@ -28,7 +28,7 @@ async fn repeat(ctx: Ctx, made: State<Transfers>) -> Result<String, ToolError> {
 
 const KEY: &str = "bWFrZSBtZSB3aXRoIG9wZW5zc2wsIG5vdCBzbyAhISE=";
 
-fn server(store: &Arc<Memory>, made: &Arc<AtomicUsize>) -> Server {
+fn server(store: &Arc<MemoryStore>, made: &Arc<AtomicUsize>) -> Server {
     Server::new("bank", "1.0.0")
         .seal_keys([KEY])
         .store(store.clone())
@@ -50,7 +50,7 @@ fn was_used(reply: &Value) -> bool {
 #[tokio::test]
 async fn what_is_used_once_is_refused_the_second_time() {
     let made = Arc::default();
-    for door in Door::both(&server(&Arc::new(Memory::new()), &made)) {
+    for door in Door::both(&server(&Arc::new(MemoryStore::new()), &made)) {
         made.store(0, Ordering::Relaxed);
         let state = door.ask(&call("transfer")).await;
         let next = again(&call("transfer"), &state, to_ada());
@@ -66,7 +66,7 @@ async fn what_is_used_once_is_refused_the_second_time() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_ten_at_once_exactly_one_counts() {
     let made = Arc::default();
-    let [door, _] = Door::both(&server(&Arc::new(Memory::new()), &made));
+    let [door, _] = Door::both(&server(&Arc::new(MemoryStore::new()), &made));
     let state = door.ask(&call("transfer")).await;
     let next = again(&call("transfer"), &state, to_ada());
     let mut calls = JoinSet::new();
@@ -81,7 +81,7 @@ async fn of_ten_at_once_exactly_one_counts() {
 
 #[tokio::test]
 async fn servers_that_share_a_store_count_together() {
-    let (store, made) = (Arc::new(Memory::new()), Arc::default());
+    let (store, made) = (Arc::new(MemoryStore::new()), Arc::default());
     let [here, _] = Door::both(&server(&store, &made));
     let [there, _] = Door::both(&server(&store, &made));
     let state = here.ask(&call("transfer")).await;
@@ -96,7 +96,7 @@ async fn servers_that_share_a_store_count_together() {
 #[tokio::test]
 async fn without_a_word_a_state_may_come_back_as_often_as_it_likes() {
     let made = Arc::default();
-    for door in Door::both(&server(&Arc::new(Memory::new()), &made)) {
+    for door in Door::both(&server(&Arc::new(MemoryStore::new()), &made)) {
         made.store(0, Ordering::Relaxed);
         let state = door.ask(&call("repeat")).await;
         let next = again(&call("repeat"), &state, to_ada());

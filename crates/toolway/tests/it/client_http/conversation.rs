@@ -84,7 +84,7 @@ async fn a_server_that_offers_no_stream_is_not_asked_again() {
 #[tokio::test(start_paused = true)]
 async fn the_servers_stream_is_opened_again_where_it_ended() {
     let (client, mut stage) = opened(SESSION).await;
-    let mut told = client.news();
+    let mut told = client.notifications();
     let mut stream = stage.next().await.stream().await;
     stream.say(&format!("id: a\nretry: 7\ndata: {}\n\ndata: no message\n\n", news(1))).await;
     assert_eq!(number(&told.next().await.unwrap()), 1);
@@ -140,7 +140,7 @@ async fn a_stream_that_was_there_is_asked_for_again() {
 #[tokio::test]
 async fn the_servers_stream_ends_with_the_last_clone() {
     let (client, mut stage) = opened(SESSION).await;
-    let mut told = client.news();
+    let mut told = client.notifications();
     let mut stream = stage.next().await.stream().await;
     let clone = client.clone();
     drop(client);
@@ -210,7 +210,7 @@ async fn a_reply_goes_on_after_the_last_event_that_came_whole() {
     for rest in cut_off {
         for is_clean in [true, false] {
             let (client, mut stage) = in_session().await;
-            let mut told = client.news();
+            let mut told = client.notifications();
             let call = calling(&client, "a");
             let asked = stage.next().await;
             let reply = asked.reply(&text("done"));
@@ -244,7 +244,7 @@ async fn a_reply_goes_on_after_the_last_event_that_came_whole() {
 #[tokio::test]
 async fn an_event_that_comes_again_after_resuming_is_heard_once() {
     let (client, mut stage) = in_session().await;
-    let mut told = client.news();
+    let mut told = client.notifications();
     let call = calling(&client, "a");
     let asked = stage.next().await;
     let reply = asked.reply(&text("done"));
@@ -291,7 +291,7 @@ async fn a_reply_without_ids_is_lost_when_it_breaks_off() {
         stream.end().await;
         let error = call.await.unwrap().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Transport);
-        assert!(error.is_broken_off() && !error.is_session_ended(), "{error}");
+        assert!(error.is_reply_lost() && !error.is_session_ended(), "{error}");
         assert!(error.to_string().contains("before its first event id"), "{said:?}: {error}");
         stage.stays_quiet().await;
     }
@@ -301,13 +301,13 @@ async fn a_reply_without_ids_is_lost_when_it_breaks_off() {
 async fn a_failure_to_connect_is_no_reply_that_broke_off() {
     let port = Port::hold();
     let error = Client::connect_http(&port.url()).await.unwrap_err();
-    assert!(error.kind() == ErrorKind::Transport && !error.is_broken_off(), "{error}");
+    assert!(error.kind() == ErrorKind::Transport && !error.is_reply_lost(), "{error}");
     // A server that accepts the request and then disconnects may have run the call.
     let (client, mut stage) = in_session().await;
     let call = calling(&client, "a");
     drop(stage.next().await);
     let error = call.await.unwrap().unwrap_err();
-    assert!(error.kind() == ErrorKind::Transport && error.is_broken_off(), "{error}");
+    assert!(error.kind() == ErrorKind::Transport && error.is_reply_lost(), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -323,7 +323,7 @@ async fn a_server_that_cannot_resume_says_so_once() {
         asked.assert_get(Some("1"));
         asked.plain(status).await;
         let error = call.await.unwrap().unwrap_err();
-        assert!(error.kind() == ErrorKind::Transport && error.is_broken_off(), "{error}");
+        assert!(error.kind() == ErrorKind::Transport && error.is_reply_lost(), "{error}");
         assert!(error.to_string().contains("cannot be resumed any more"), "{error}");
         assert_eq!(error.http_status(), Some(code));
         stage.stays_quiet().await;
@@ -361,7 +361,7 @@ async fn five_attempts_that_bring_nothing_are_enough() {
         }
     }
     let error = call.await.unwrap().unwrap_err();
-    assert!(error.kind() == ErrorKind::Transport && error.is_broken_off(), "{error}");
+    assert!(error.kind() == ErrorKind::Transport && error.is_reply_lost(), "{error}");
     assert!(error.to_string().contains("several attempts"), "{error}");
     stage.stays_quiet().await;
 }
@@ -385,7 +385,7 @@ async fn a_request_that_stands_alone_is_never_resumed() {
     stream.say(&format!("id: 1\nretry: 1\ndata: {question}\n\n")).await;
     stream.end().await;
     let error = call.await.unwrap().unwrap_err();
-    assert!(error.kind() == ErrorKind::Transport && error.is_broken_off(), "{error}");
+    assert!(error.kind() == ErrorKind::Transport && error.is_reply_lost(), "{error}");
     drop(client);
     stage.stays_quiet().await;
 }
@@ -515,7 +515,7 @@ async fn a_call_that_is_given_up_leaves_nothing_behind() {
     stage.taken_back().await;
     stream.abandoned().await;
     // Also while it waits to resume: the break was noticed, and half a minute is not over.
-    let mut told = client.news();
+    let mut told = client.notifications();
     let call = calling(&client, "a");
     let mut stream = stage.next().await.stream().await;
     stream.say(&format!("id: 1\nretry: 30000\ndata: {}\n\n", news(1))).await;
@@ -584,7 +584,7 @@ async fn whoever_does_not_want_to_try_again_learns_that_the_session_is_over() {
     let call = calling(&client, "a");
     stage.next().await.plain("404 Not Found").await;
     let error = call.await.unwrap().unwrap_err();
-    assert!(error.is_session_ended() && !error.is_broken_off(), "{error}");
+    assert!(error.is_session_ended() && !error.is_reply_lost(), "{error}");
     assert_eq!(error.kind(), ErrorKind::PeerRefused);
     assert_eq!(error.http_status(), Some(404));
     assert!(!client.is_connected());

@@ -28,7 +28,7 @@ async fn until_over(client: &toolway::Client) {
 #[tokio::test]
 async fn a_session_whose_stream_is_gone_is_not_used_again() {
     let (client, mut stage) = opened(SESSION).await;
-    let mut told = client.news();
+    let mut told = client.notifications();
     let mut stream = stage.next().await.stream().await;
     stream.say(&format!("id: 1\ndata: {}\n\n", super::stage::news(1))).await;
     told.next().await.unwrap();
@@ -66,11 +66,11 @@ async fn a_session_that_is_refused_with_another_status_is_over_too() {
 
 #[tokio::test]
 async fn a_way_that_was_closed_is_not_connected() {
-    let transport = Http::new("http://localhost:1/mcp").reach().await.unwrap();
+    let transport = Http::new("http://localhost:1/mcp").connect().await.unwrap();
     assert!(transport.is_connected() && transport.has_headers());
     transport.close().await.unwrap();
     assert!(!transport.is_connected());
-    transport.lost().await;
+    transport.disconnected().await;
 }
 
 /// The clock is paused, and advances when all tasks are idle.

@@ -74,7 +74,7 @@ async fn an_old_server_is_spoken_with_through_its_two_urls() {
     for status in ["404 Not Found", "405 Method Not Allowed", "400 Bad Request", "415 Unsupported"] {
         let (client, mut stage, mut stream) = opened(status).await;
         assert_eq!(client.protocol_version(), ProtocolVersion::V2024_11_05);
-        let mut told = client.news();
+        let mut told = client.notifications();
         let (one, two) = (calling(&client, "one"), calling(&client, "two"));
         let first = post(&mut stage, "tools/call").await;
         let second = post(&mut stage, "tools/call").await;
@@ -109,7 +109,7 @@ async fn a_call_is_lost_with_the_stream_and_the_next_one_opens_another() {
     post(&mut stage, "tools/call").await;
     stream.end().await;
     let error = call.await.unwrap().unwrap_err();
-    assert!(error.is_broken_off() && error.kind() == ErrorKind::Transport, "{error}");
+    assert!(error.is_reply_lost() && error.kind() == ErrorKind::Transport, "{error}");
     let call = calling(&client, "b");
     let mut stream = shake(&mut stage, "405 Method Not Allowed").await;
     let id = post(&mut stage, "tools/call").await;
@@ -248,7 +248,7 @@ async fn our_own_server_is_spoken_with_as_it_was_then() {
     let builder = Client::builder().on_elicit(|_| async { Answer::accept(json!({"name": "Ada"})) });
     let client = builder.connect_http(url).await.unwrap();
     assert_eq!(client.protocol_version(), ProtocolVersion::LATEST_HANDSHAKE);
-    let mut told = client.news();
+    let mut told = client.notifications();
     let greeting = client.call("greet", json!({})).await.unwrap();
     assert_eq!(greeting.first_text(), Some("hello Ada"));
     assert!(matches!(told.next().await, Some(Notification::Progress(_))));

@@ -3,10 +3,11 @@
 mod conversation;
 mod endings;
 mod headers;
-mod hearing;
 mod legacy_sse;
+mod notification_stream;
 mod redirects;
 mod refusals;
+mod requests;
 mod stage;
 
 pub(crate) use stage::{Asked, SESSION, Stage, Stream};

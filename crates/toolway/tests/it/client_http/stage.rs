@@ -210,7 +210,7 @@ pub(crate) fn news(number: u32) -> String {
 }
 
 /// Returns the notifications of the server so far, in order.
-pub(crate) fn heard(news: &mut toolway::client::News) -> Vec<u64> {
+pub(crate) fn heard(news: &mut toolway::client::NotificationReader) -> Vec<u64> {
     std::iter::from_fn(|| news.try_next()).map(|news| number(&news)).collect()
 }
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolway::BoxFuture;
-use toolway::client::{Connector, IntoTarget, Outgoing, Target, Transport};
+use toolway::client::{Connector, IntoTarget, OutgoingMessage, Target, Transport};
 use toolway_protocol::Message;
 use toolway_protocol::json::Limits;
-use toolway_protocol::jsonrpc::{Incoming, parse};
+use toolway_protocol::jsonrpc::{ParsedFrame, parse};
 
 /// The answer to a method: a result, `{"error": …}`, or `None` to never answer.
 type Script = dyn Fn(&str) -> Option<Value> + Send + Sync;
@@ -36,7 +36,7 @@ impl Foreign {
 }
 
 impl Connector for Foreign {
-    fn reach(&self) -> BoxFuture<'_, toolway::Result<Box<dyn Transport>>> {
+    fn connect(&self) -> BoxFuture<'_, toolway::Result<Box<dyn Transport>>> {
         Box::pin(async { Ok(Box::new(self.clone()) as Box<dyn Transport>) })
     }
 
@@ -46,7 +46,7 @@ impl Connector for Foreign {
 }
 
 impl Transport for Foreign {
-    fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, toolway::Result<Option<Message>>> {
+    fn send(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, toolway::Result<Option<Message>>> {
         Box::pin(async move {
             let Some(id) = &outgoing.id else { return Ok(None) };
             let Some(answer) = (self.0)(outgoing.method.name()) else { return std::future::pending().await };
@@ -57,8 +57,8 @@ impl Transport for Foreign {
                 None => reply["result"] = answer,
             }
             match parse(&reply.to_string().into(), Limits::default()).unwrap() {
-                Incoming::One(message) => Ok(Some(message)),
-                Incoming::Batch(_) => unreachable!("one message was written"),
+                ParsedFrame::One(message) => Ok(Some(message)),
+                ParsedFrame::Batch(_) => unreachable!("one message was written"),
             }
         })
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 use toolway::agent::{FailureKind, ToolCall};
 use toolway::hub::{HubChange, NameRules, ServerState};
 use toolway::prelude::*;
-use toolway::server::{Completer, Filled, PromptEntry, Reading, RequestStats, ResourceEntry};
+use toolway::server::{Completer, PromptEntry, PromptValues, ReadRequest, RequestStats, ResourceEntry};
 use toolway::types::{Prompt, PromptArgument, Resource, ResourceTemplate};
 use toolway::{ErrorKind, ProtocolVersion};
 
@@ -19,16 +19,14 @@ fn notes(name: &'static str) -> Server {
     let all = Resource::new("notes://all", "all");
     let all = ResourceEntry::define(all, move || async move { format!("all of {name}") });
     let one = ResourceTemplate::new("notes://{id}", "one");
-    let one =
-        ResourceEntry::define(
-            one,
-            move |reading: Reading| async move { format!("{} of {name}", reading.uri) },
-        );
+    let one = ResourceEntry::define(one, move |reading: ReadRequest| async move {
+        format!("{} of {name}", reading.uri)
+    });
     let greet = Prompt::new("greet").with_arguments(vec![PromptArgument::new("who")]);
-    let greet = PromptEntry::define(greet, move |filled: Filled| async move {
+    let greet = PromptEntry::define(greet, move |filled: PromptValues| async move {
         format!("{name} greets {}", filled.text("who").unwrap_or("nobody"))
     })
-    .completer("who", Completer::list(["Ada", "Grace"]));
+    .with_completer("who", Completer::list(["Ada", "Grace"]));
     Server::new(name, "1.0.0").resource(all).resource(one).prompt(greet).build().unwrap()
 }
 

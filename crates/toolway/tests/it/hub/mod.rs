@@ -5,13 +5,15 @@
 //! | `stage.rs` | Which servers take part? |
 //! | `foreign.rs` | How does a server behave that is not ours? |
 //! | `start.rs` | How are servers added and removed? |
+//! | `servers.rs` | What can an application do with many servers at once? |
 //! | `lists.rs` | What do they offer together, and when does that change? |
-//! | `back.rs` | What happens when one disappears, and when it returns? |
+//! | `restart.rs` | What happens when one disappears, and when it returns? |
 //! | `storm.rs` | What happens while a thousand calls are in flight? |
 
-mod back;
 mod foreign;
 mod lists;
+mod restart;
+mod servers;
 pub(crate) mod stage;
 mod start;
 mod storm;

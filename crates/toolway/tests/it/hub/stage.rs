@@ -90,10 +90,10 @@ pub(crate) struct Gated {
 }
 
 impl Connector for Gated {
-    fn reach(&self) -> BoxFuture<'_, toolway::Result<Box<dyn Transport>>> {
+    fn connect(&self) -> BoxFuture<'_, toolway::Result<Box<dyn Transport>>> {
         Box::pin(async {
             self.gate.acquire().await.unwrap().forget();
-            self.server.reach().await
+            self.server.connect().await
         })
     }
 

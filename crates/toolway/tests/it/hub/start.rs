@@ -157,7 +157,7 @@ async fn a_name_is_taken_once_and_a_failure_leaves_nothing() {
 struct Endless(Arc<Semaphore>);
 
 impl Connector for Endless {
-    fn reach(&self) -> BoxFuture<'_, toolway::Result<Box<dyn Transport>>> {
+    fn connect(&self) -> BoxFuture<'_, toolway::Result<Box<dyn Transport>>> {
         struct Guard<'g>(&'g Semaphore);
         impl Drop for Guard<'_> {
             fn drop(&mut self) {

@@ -106,7 +106,7 @@ async fn asked_through(caller: ClientBuilder, since: ProtocolVersion, test: impl
     for behind in wires() {
         for before in wires() {
             let _place = Place(format!("behind the gateway {behind:?}, before it {before:?}"));
-            let (upstream, _serving) = behind.connect(Client::builder().pass_questions(), &server).await;
+            let (upstream, _serving) = behind.connect(Client::builder().forward_questions(), &server).await;
             let gateway = Server::new("gateway", "1.0.0").mount(upstream).build().unwrap();
             let (caller, _serving) = before.connect(caller.clone(), &gateway).await;
             test(caller).await;
@@ -226,7 +226,7 @@ async fn what_the_application_answers_itself_is_not_passed_on() {
         let own = Client::builder()
             .protocol(version)
             .on_elicit(async |_| Answer::accept(json!({"name": "Bob", "colour": "blue"})))
-            .pass_questions();
+            .forward_questions();
         let upstream = own.connect(&server).await.unwrap();
         let gateway = Server::new("gateway", "1.0.0").mount(upstream).build().unwrap();
         let caller = talkative().connect(&gateway).await.unwrap();
@@ -310,7 +310,7 @@ async fn asker(waiting: Waiting) -> Client {
         }
     });
     let (reader, writer) = tokio::io::split(near);
-    Client::builder().pass_questions().connect_io(reader, writer).await.unwrap()
+    Client::builder().forward_questions().connect_io(reader, writer).await.unwrap()
 }
 
 fn waiting() -> Waiting {
@@ -435,7 +435,7 @@ async fn each_caller_is_asked_its_own_questions() {
             let _place = Place(format!("behind the gateway {behind:?}, before it {before:?}"));
             server.state::<AtomicUsize>().unwrap().store(0, Ordering::SeqCst);
             server.state::<watch::Sender<usize>>().unwrap().send_replace(0);
-            let (upstream, _serving) = behind.connect(Client::builder().pass_questions(), &server).await;
+            let (upstream, _serving) = behind.connect(Client::builder().forward_questions(), &server).await;
             let gateway = Server::new("gateway", "1.0.0").mount(upstream).build().unwrap();
             let asked = Arc::new(AtomicUsize::new(0));
             let caller = async |name: &'static str| {

@@ -1,7 +1,7 @@
 //! Are all callers notified of changes behind a gateway?
 
 use serde_json::json;
-use toolway::client::{Change, News};
+use toolway::client::{Change, NotificationReader};
 use toolway::prelude::*;
 use toolway::server::{ResourceEntry, ToolEntry};
 use toolway::testing::connect;
@@ -84,7 +84,7 @@ async fn a_subscription_reaches_the_server_behind_before_it_is_confirmed() {
 
 #[tokio::test]
 async fn a_server_behind_is_asked_for_what_somebody_wants_and_nothing_else() {
-    async fn next(news: &mut News) -> String {
+    async fn next(news: &mut NotificationReader) -> String {
         loop {
             if let Some(Notification::ResourceUpdated(updated)) = news.next().await {
                 return updated.uri;
@@ -97,7 +97,7 @@ async fn a_server_behind_is_asked_for_what_somebody_wants_and_nothing_else() {
         let builder = || Client::builder().protocol(ProtocolVersion::LATEST_HANDSHAKE);
         let one = builder().connect(&gateway).await.unwrap();
         let two = builder().connect(&gateway).await.unwrap();
-        let (mut heard_by_one, mut heard_by_two) = (one.news(), two.news());
+        let (mut heard_by_one, mut heard_by_two) = (one.notifications(), two.notifications());
         one.subscribe("it://one").await.unwrap();
         two.subscribe("it://one").await.unwrap();
         server.resource_updated("it://one");

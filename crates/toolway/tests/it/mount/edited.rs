@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use toolway::client::Answer;
 use toolway::prelude::*;
-use toolway::server::{Mount, Reading, ResourceEntry, ToolEntry};
+use toolway::server::{Mount, ReadRequest, ResourceEntry, ToolEntry};
 use toolway::testing::{connect, each_wire};
 use toolway::types::{Resource, ResourceTemplate};
 use toolway::{Form, Hub, ProtocolVersion};
@@ -50,7 +50,7 @@ fn server() -> Server {
         .tools(tools![count, wipe])
         .prompts(prompts![greet, insult])
         .resources([resource("file:///open"), resource("file:///secret/key")])
-        .resource(ResourceEntry::define(family, |reading: Reading| async move { reading.uri }))
+        .resource(ResourceEntry::define(family, |reading: ReadRequest| async move { reading.uri }))
         .build()
         .unwrap()
 }
@@ -147,7 +147,7 @@ async fn names_that_cannot_be_are_mistakes_and_names_that_are_taken_are_left_out
     assert_eq!(caller.call("count", json!({})).await.unwrap().content.len(), 0);
 
     // The gateway's own tools come first, then those that are listed first.
-    let own = || ToolEntry::from_fn("own", || async { "mine" }).described("Say whose it is.");
+    let own = || ToolEntry::from_fn("own", || async { "mine" }).with_description("Say whose it is.");
     let taken = Mount::of(&client).rename("wipe", "own").rename_with(|name| format!("late {name}"));
     let caller = connect(&Server::new("gateway", "1.0.0").tool(own()).mount(taken).build().unwrap()).await;
     assert_eq!(names(&caller).await, ["own"], "one name is taken, and the other cannot be");
@@ -172,7 +172,7 @@ async fn tools_that_come_later_are_changed_as_well() {
     assert_eq!(names(&caller).await, ["my_count", "my_wipe"]);
     let mut watch = caller.watch([""; 0]).await.unwrap();
     for name in ["hidden", "late"] {
-        server.add_tool(ToolEntry::from_fn(name, || async { "here" }).described("Come.")).unwrap();
+        server.add_tool(ToolEntry::from_fn(name, || async { "here" }).with_description("Come.")).unwrap();
     }
     while names(&caller).await.len() < 3 {
         assert!(watch.next().await.is_some());

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use toolway::client::Change;
 use toolway::prelude::*;
-use toolway::server::layer::{Kind, Next, layer_fn};
-use toolway::server::{Admit, Reading, ResourceEntry};
+use toolway::server::layer::{CallKind, Next, layer_fn};
+use toolway::server::{Admit, ReadRequest, ResourceEntry};
 use toolway::testing::{connect, each_wire};
 use toolway::types::ResourceTemplate;
 use toolway::{Hub, RpcError};
@@ -15,7 +15,7 @@ fn notes() -> Server {
     let family = ResourceTemplate::new("notes://{id}", "note");
     Server::new("notes", "1.0.0")
         .resource(ResourceEntry::define(family, || async { "a note" }))
-        .read_resource(|reading: Reading| async move {
+        .read_resource(|reading: ReadRequest| async move {
             reading.uri.starts_with("notes://").then_some("a deep note")
         })
         .build()
@@ -78,7 +78,7 @@ async fn what_nobody_lists_is_hidden_with_the_families_it_may_be_of() {
 #[tokio::test]
 async fn what_a_server_reads_itself_is_not_hidden_because_others_are_mounted() {
     let gateway = Server::new("gateway", "1.0.0")
-        .read_resource(|reading: Reading| async move { (reading.uri == "notes://a/b").then_some("ours") })
+        .read_resource(|reading: ReadRequest| async move { (reading.uri == "notes://a/b").then_some("ours") })
         .mount(Client::connect(&notes()).await.unwrap());
     let readable = readable(gateway, Admit::anyone().only_templates(NOTHING)).await;
     assert_eq!(readable, ["notes://a/b"]);
@@ -126,7 +126,7 @@ async fn layers_of_a_merged_server_stand_around_what_its_mounts_read() {
             }
         })
     };
-    let inner = Server::new("inner", "1.0.0").layer_for(Kind::Resource, layer).mount(hub().await);
+    let inner = Server::new("inner", "1.0.0").layer_for(CallKind::Resource, layer).mount(hub().await);
     let gateway = Server::new("gateway", "1.0.0").merge(inner).build().unwrap();
     let caller = connect(&gateway).await;
     for uri in ["notes://17", "notes://a/b", "hub://notes/notes://17", "hub://notes/notes://a/b"] {

@@ -32,7 +32,7 @@ fn server(name: &'static str, tools: Vec<ToolEntry>) -> Server {
     let resource = |uri: &str| ResourceEntry::define(Resource::new(uri, "it"), move || async move { name });
     let family = format!("{name}://{{item}}");
     let family = ResourceEntry::define(ResourceTemplate::new(family, "family"), move || async move { name })
-        .completer("item", Completer::list(["apple", "pear"]));
+        .with_completer("item", Completer::list(["apple", "pear"]));
     Server::new(name, "1.0.0")
         .state(name)
         .tools(tools)

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::timeout;
-use toolway::client::{Change, Connector, Inbox, Outgoing, Target, Transport, Watch};
+use toolway::client::{Change, Connector, Inbox, OutgoingMessage, Target, Transport, Watch};
 use toolway::prelude::*;
 use toolway::server::{ResourceEntry, ToolEntry};
 use toolway::testing::connect;
@@ -29,9 +29,9 @@ enum Manner {
 }
 
 impl Connector for Listened {
-    fn reach(&self) -> BoxFuture<'_, toolway::Result<Box<dyn Transport>>> {
+    fn connect(&self) -> BoxFuture<'_, toolway::Result<Box<dyn Transport>>> {
         Box::pin(async {
-            let inner = self.server.reach().await?;
+            let inner = self.server.connect().await?;
             Ok(Box::new(Line { inner, manner: self.manner.clone() }) as Box<dyn Transport>)
         })
     }
@@ -47,23 +47,23 @@ struct Line {
 }
 
 impl Transport for Line {
-    fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, toolway::Result<Option<Message>>> {
+    fn send(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, toolway::Result<Option<Message>>> {
         if outgoing.method.name() != "subscriptions/listen" {
-            return self.inner.carry(outgoing);
+            return self.inner.send(outgoing);
         }
         match &self.manner {
             Manner::Silent => Box::pin(std::future::pending()),
             Manner::Until(enough) => Box::pin(async move {
                 tokio::select! {
-                    outcome = self.inner.carry(outgoing) => outcome,
+                    outcome = self.inner.send(outgoing) => outcome,
                     () = enough.notified() => Err(RpcError::invalid_request("enough").into()),
                 }
             }),
         }
     }
 
-    fn deliver_to(&self, inbox: Inbox) {
-        self.inner.deliver_to(inbox);
+    fn set_inbox(&self, inbox: Inbox) {
+        self.inner.set_inbox(inbox);
     }
 
     fn cancels_by_dropping(&self, version: ProtocolVersion) -> bool {

@@ -3,8 +3,8 @@
 //! | file | question |
 //! |---|---|
 //! | `passing.rs` | Are definitions, arguments, results and errors forwarded unchanged? |
-//! | `standing.rs` | Which layers apply to the calls of a gateway, and which server owns a name? |
-//! | `talking.rs` | Are messages during a call forwarded, and cancellations? |
+//! | `layers.rs` | Which layers apply to the calls of a gateway, and which server owns a name? |
+//! | `forwarding.rs` | Are messages during a call forwarded, and cancellations? |
 //! | `changes.rs` | Are all callers notified of changes behind a gateway? |
 //! | `edited.rs` | Can mounted elements be renamed, described and left out? |
 //! | `asking.rs` | Is the right caller asked, and does its answer arrive? |
@@ -15,12 +15,12 @@
 mod asking;
 mod changes;
 mod edited;
+mod forwarding;
 mod hidden;
 mod hub;
+mod layers;
 mod listening;
 mod passing;
-mod standing;
-mod talking;
 
 use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
@@ -46,7 +46,7 @@ async fn through_as(
     for behind in Wire::all() {
         for before in Wire::all() {
             let _place = Place(format!("behind the gateway {behind:?}, before it {before:?}"));
-            let (upstream, _serving) = behind.connect(Client::builder().pass_questions(), server).await;
+            let (upstream, _serving) = behind.connect(Client::builder().forward_questions(), server).await;
             let gateway = mount(Server::new("gateway", "1.0.0"), upstream).build().unwrap();
             let (caller, _serving) = before.connect(caller.clone(), &gateway).await;
             test(caller).await;

@@ -6,7 +6,8 @@ use toolway::prelude::*;
 use toolway::server::element::ToolHandler;
 use toolway::server::parameter::{Arguments, Scope};
 use toolway::server::{
-    Completer, Completing, Filled, PromptEntry, Reading, ResourceEntry, ResourceError, ToolEntry,
+    Completer, CompletionRequest, PromptEntry, PromptValues, ReadRequest, ResourceEntry, ResourceError,
+    ToolEntry,
 };
 use toolway::types::{
     CallToolResult, Content, Icon, PromptArgument, ReadResourceResult, Resource, ResourceContents,
@@ -112,7 +113,7 @@ fn library() -> Server {
     });
     let book = ResourceEntry::define(
         ResourceTemplate::new("books://{title}/{chapter}", "book").with_description("A chapter."),
-        |reading: Reading| async move {
+        |reading: ReadRequest| async move {
             let chapter = reading.variables.text("chapter").unwrap_or_default();
             match chapter {
                 "0" => Err(ResourceError::not_found()),
@@ -121,16 +122,16 @@ fn library() -> Server {
             }
         },
     )
-    .completer("title", Completer::list(["Emma", "Emil", "Dune"]));
+    .with_completer("title", Completer::list(["Emma", "Emil", "Dune"]));
     let review = toolway::types::Prompt::new("review")
         .with_description("Review a book.")
         .with_arguments(vec![PromptArgument::new("title").with_required(true), PromptArgument::new("style")]);
-    let review = PromptEntry::define(review, |filled: Filled| async move {
+    let review = PromptEntry::define(review, |filled: PromptValues| async move {
         [("user", format!("Review {}.", filled.text("title").unwrap_or("nothing")))]
     })
-    .completer(
+    .with_completer(
         "style",
-        Completer::function(async |typed: Completing| {
+        Completer::function(async |typed: CompletionRequest| {
             // The suggestion depends on the earlier arguments, to see that they are forwarded.
             typed.filter([format!("short {}", typed.arguments.get("title").map_or("", String::as_str))])
         }),

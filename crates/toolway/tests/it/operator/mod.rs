@@ -3,10 +3,12 @@
 //! | file | question |
 //! |---|---|
 //! | `mod.rs` | What is in the log? |
+//! | `reports.rs` | What do hooks tell about errors and completed requests? |
 //! | `process.rs` | What is on stderr if no log is installed? |
 
 #[cfg(unix)]
 mod process;
+mod reports;
 
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -15,7 +17,7 @@ use std::time::Duration;
 use serde_json::json;
 use toolway::prelude::*;
 use toolway::server::layer::layer_fn;
-use toolway::server::{Admit, Connecting, Extension, Extensions, Principal, ServerBuilder, ToolEntry};
+use toolway::server::{Admit, ConnectRequest, Extension, Extensions, Principal, ServerBuilder, ToolEntry};
 use toolway::testing::each_wire;
 use tracing::Level;
 use tracing::field::{Field, Visit};
@@ -92,8 +94,8 @@ async fn tools_without_a_description_are_named_when_the_server_is_built() {
     let _guard = log.install();
     let server = Server::new("app", "1.0.0")
         .tools(tools![silent, documented])
-        .tool(ToolEntry::from_fn("closure", || async {}).named("renamed"))
-        .tool(ToolEntry::from_fn("described", || async {}).described("Does nothing."))
+        .tool(ToolEntry::from_fn("closure", || async {}).with_name("renamed"))
+        .tool(ToolEntry::from_fn("described", || async {}).with_description("Does nothing."))
         .build()
         .unwrap();
     assert_eq!(server.tool("silent").unwrap().definition().description(), "silent");
@@ -144,7 +146,7 @@ async fn a_server_is_not_served_over_http_whose_tools_take_what_nothing_gives() 
     // A hook or layer that may provide the value is assumed to provide it.
     let given = "another program listens there";
     let admitting =
-        app().on_connect(|_: Connecting| async { Admit::as_principal("ann").with(Plan("small")) });
+        app().on_connect(|_: ConnectRequest| async { Admit::as_principal("ann").with(Plan("small")) });
     assert!(serve_http(admitting).await.contains(given));
     let layered =
         Server::new("app", "1.0.0").tools(tools![plan]).layer(layer_fn(|mut call, next| async move {

@@ -1,0 +1,105 @@
+//! What do servers that share a store learn from each other, also if the store fails?
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+use toolway::store::{Keep, LogEntry, MemoryStore, Room, Store};
+
+use super::stage::{FOR_EVER, Moody, SECOND, builder, ping, text};
+use super::{NEWEST, Steps as Gate};
+use crate::raw_http::{Events, Raw, whole};
+
+#[tokio::test(start_paused = true)]
+async fn a_burst_of_changes_reaches_other_servers() {
+    let (store, gate) = (Arc::new(MemoryStore::new()), Gate::new());
+    let (here, there) =
+        (builder(&gate).store(store.clone()).build().unwrap(), builder(&gate).store(store).build().unwrap());
+    let raw = Raw::open(&here.http(), NEWEST).await;
+    raw.ask("resources/subscribe", json!({"uri": "news://today"})).await;
+    let mut news = raw.stream(None).await;
+    let updated = async |news: &mut Events| loop {
+        let message = timeout(FOR_EVER, news.message()).await.expect("it is told").unwrap();
+        if message["method"] == "notifications/resources/updated" {
+            return message["params"]["uri"].clone();
+        }
+    };
+    there.resource_updated("news://today");
+    assert_eq!(updated(&mut news).await, "news://today");
+    there.resource_updated("news://today");
+    for n in 0..100 {
+        there.resource_updated(&format!("news://{n}"));
+    }
+    assert_eq!(updated(&mut news).await, "news://today");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_that_could_not_be_told_to_other_servers_is_told_later() {
+    let (store, gate) = (Arc::new(Moody::default()), Gate::new());
+    let (here, there) = (
+        builder(&gate).store(store.clone()).build().unwrap(),
+        builder(&gate).store(store.clone()).build().unwrap(),
+    );
+    let raw = Raw::open(&here.http(), NEWEST).await;
+    let mut news = raw.stream(None).await;
+    there.tools_changed();
+    assert!(timeout(FOR_EVER, news.message()).await.unwrap().is_some());
+    store.fails_to_publish.store(true, Ordering::Release);
+    there.prompts_changed();
+    there.tools_changed();
+    store.is_held.notified().await;
+    store.fails_to_publish.store(false, Ordering::Release);
+    let told = timeout(FOR_EVER, news.message()).await.expect("it is told later").unwrap();
+    assert_eq!(told["method"], "notifications/tools/list_changed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_others_served_meanwhile_is_served_again() {
+    let (store, gate) = (Arc::new(MemoryStore::new()), Gate::new());
+    let door = || builder(&gate).store(store.clone()).build().unwrap().http().session_idle(SECOND * 4);
+    let raw = Raw::open(&door(), NEWEST).await;
+    let other = Raw { service: door(), ..raw.clone() };
+    for _ in 0..10 {
+        sleep(SECOND).await;
+        assert_eq!(ping(&other).await, StatusCode::OK);
+    }
+    let response = raw.call(1, "add", json!({"a": 2, "b": 3})).await;
+    assert_eq!(response.headers()["content-type"], "application/json");
+    assert_eq!(text(&whole(response).await.1), "5");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_known_before_a_change_does_not_undo_it() {
+    let (store, gate) = (Arc::new(Moody::default()), Gate::new());
+    let server = builder(&gate).store(store.clone()).build().unwrap();
+    let raw = Raw::open(&server.http(), NEWEST).await;
+    // A request reads the record, and is slow to use it.
+    store.holds_value.store(true, Ordering::Release);
+    let slow = tokio::spawn({
+        let raw = raw.clone();
+        async move { ping(&raw).await }
+    });
+    store.is_held.notified().await;
+    raw.ask("resources/subscribe", json!({"uri": "news://today"})).await;
+    store.free.notify_one();
+    assert_eq!(slow.await.unwrap(), StatusCode::OK);
+    server.resource_updated("news://today");
+    let told = timeout(FOR_EVER, async { raw.stream(None).await.message().await }).await;
+    assert_eq!(told.expect("the client subscribed").unwrap()["params"]["uri"], "news://today");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_ever_for_a_server_that_has_died() {
+    let (store, gate) = (Arc::new(MemoryStore::new()), Gate::new());
+    let raw = Raw::open(&builder(&gate).store(store.clone()).build().unwrap().http(), NEWEST).await;
+    // The log that another server leaves behind when it is killed during a request.
+    let beginning = LogEntry { bytes: "p".into(), keep: Keep::Always };
+    let log = format!("events/{}/0123456789abcdef", raw.session);
+    let room = Room { entries: 10, bytes: 1000 };
+    store.append(&log, beginning, room, Duration::from_secs(5 * 60)).await.unwrap();
+    let stream = raw.stream(Some("0123456789abcdef.1")).await;
+    assert_eq!(timeout(FOR_EVER, stream.rest()).await.expect("the stream ends"), Vec::<Value>::new());
+}

@@ -1,0 +1,83 @@
+//! Does `docs/features.md` name guides and tests that exist, and are tests named after what they test?
+
+use super::{forbid, root, sources};
+
+/// The folders with sources that contain tests.
+const SOURCES: [&str; 4] = ["crates", "conformance", "examples", "xtask"];
+/// Words that say where a requirement came from. Names of tests and of their files are about behaviour.
+const ORIGINS: [&str; 5] = ["row", "ruby", "phantom", "php", "second_look"];
+
+#[test]
+fn the_feature_table_names_tests_that_exist() {
+    let page = std::fs::read_to_string(root().join("docs/features.md")).unwrap();
+    let mut rows = Vec::new();
+    let mut broken = Vec::new();
+    for line in page.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")) {
+        let cells: Vec<_> = line.split(" | ").map(str::trim).collect();
+        let Ok(row) = cells[0].parse::<usize>() else { continue };
+        let [_, _, since, guide, test] = cells[..] else { panic!("a row has five cells: {line}") };
+        rows.push(row);
+        for (is_right, cell) in
+            [(is_version(since), since), (is_page(guide), guide), (is_path_of_test(test), test)]
+        {
+            if !is_right {
+                broken.push(format!("row {row}: {cell}"));
+            }
+        }
+    }
+    assert_eq!(rows, (1..=255).collect::<Vec<_>>(), "all rows, in order");
+    forbid("docs/features.md names versions, pages and tests that exist", broken);
+}
+
+#[test]
+fn tests_are_named_after_what_they_test() {
+    let mut broken = Vec::new();
+    for source in sources(&SOURCES) {
+        let file = source.path.split_once("/tests/").map(|(_, file)| file.trim_end_matches(".rs"));
+        let names = file.into_iter().flat_map(|file| file.split('/')).chain(tests_in(&source.text));
+        let wrong = names.filter(|name| {
+            // Whole words only: a name may contain "grow" or "narrow".
+            let words = format!("_{name}_");
+            ORIGINS.iter().any(|origin| words.contains(&format!("_{origin}_")))
+        });
+        broken.extend(wrong.map(|name| format!("{}: {name}", source.path)));
+    }
+    forbid("the name of a test says what it tests, and not where the requirement came from", broken);
+}
+
+/// Checks a version like `0.1`.
+fn is_version(text: &str) -> bool {
+    text.contains('.') && text.split('.').all(|part| part.parse::<u32>().is_ok())
+}
+
+/// Checks a link to a page of `docs/`.
+fn is_page(link: &str) -> bool {
+    let target = link.strip_prefix('[').and_then(|link| link.strip_suffix(')')?.split_once("]("));
+    target.is_some_and(|(_, target)| {
+        let page = target.split('#').next().unwrap_or(target);
+        root().join("docs").join(page).is_file()
+    })
+}
+
+/// Checks the path of a test: `path/to/file.rs::name`.
+fn is_path_of_test(code: &str) -> bool {
+    let path = code.strip_prefix('`').and_then(|code| code.strip_suffix('`')?.split_once("::"));
+    path.is_some_and(|(file, name)| {
+        let text = std::fs::read_to_string(root().join(file)).unwrap_or_default();
+        tests_in(&text).contains(&name)
+    })
+}
+
+/// Returns the names of the functions that have a test attribute.
+fn tests_in(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut is_test = false;
+    for line in text.lines().map(str::trim_start) {
+        is_test |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+        if let Some(function) = line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ") {
+            names.extend(function.split('(').next().filter(|_| is_test));
+            is_test = false;
+        }
+    }
+    names
+}
