@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use toml::{Table, Value};
 
 use crate::run::Result;
-use crate::suite::{Failing, Scenario, Side};
+use crate::suite::{FailedChecks, Scenario, Side};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Baseline {
@@ -59,7 +59,7 @@ impl Baseline {
     }
 
     /// Compares one result with the list.
-    pub(crate) fn judge(&self, scenario: &Scenario, failing: &Failing) -> Verdict {
+    pub(crate) fn judge(&self, scenario: &Scenario, failing: &FailedChecks) -> Verdict {
         let listed = self.entries_of(scenario);
         let whole = listed.contains_key(&scenario.name);
         let mut wrong: Vec<String> = failing
@@ -82,7 +82,7 @@ impl Baseline {
     }
 
     /// Returns the entries whose scenario the suite does not have (any more).
-    pub(crate) fn unknown(&self, all: &[Scenario]) -> Vec<String> {
+    pub(crate) fn unknown_entries(&self, all: &[Scenario]) -> Vec<String> {
         let exists = |side: Side, revision: &str, entry: &str| {
             all.iter().any(|known| {
                 known.side == side && known.revision == revision && known.name == scenario_of(entry)
@@ -90,13 +90,13 @@ impl Baseline {
         };
         self.all_entries()
             .filter(|(side, revision, entry)| !exists(*side, revision, entry))
-            .map(|(side, revision, entry)| named(side, revision, entry))
+            .map(|(side, revision, entry)| entry_label(side, revision, entry))
             .collect()
     }
 
     /// Returns the entries that an older version of the file did not cover. A check of a scenario that was listed as a
     /// whole is covered, because naming the check is narrower.
-    pub(crate) fn grown_since(&self, older: &Self) -> Vec<String> {
+    pub(crate) fn added_since(&self, older: &Self) -> Vec<String> {
         if older.suite != self.suite {
             return Vec::new();
         }
@@ -106,14 +106,19 @@ impl Baseline {
                 let old = older.groups.get(&(*side, (*revision).to_owned())).unwrap_or(&nothing);
                 !old.contains_key(*entry) && !old.contains_key(scenario_of(entry))
             })
-            .map(|(side, revision, entry)| named(side, revision, entry))
+            .map(|(side, revision, entry)| entry_label(side, revision, entry))
             .collect()
     }
 
     /// Returns the baseline that matches these results. Scenarios that did not run keep their entries. Known failures
     /// keep their reason and their granularity. A new failure is listed as a whole scenario: fixing its first check
     /// often reveals the next one, which could not be added then.
-    pub(crate) fn blessed(&self, suite: &str, all: &[Scenario], results: &[(Scenario, Failing)]) -> Self {
+    pub(crate) fn updated(
+        &self,
+        suite: &str,
+        all: &[Scenario],
+        results: &[(Scenario, FailedChecks)],
+    ) -> Self {
         let mut blessed = Self { suite: suite.to_owned(), groups: BTreeMap::new() };
         for scenario in all {
             let listed = self.entries_of(scenario);
@@ -140,7 +145,7 @@ impl Baseline {
 
     /// Returns the text of the file.
     pub(crate) fn render(&self) -> String {
-        let mut text = format!("{HEAD}\nsuite = {}\n", quoted(&self.suite));
+        let mut text = format!("{FILE_HEADER}\nsuite = {}\n", quoted(&self.suite));
         for ((side, revision), entries) in &self.groups {
             if entries.is_empty() {
                 continue;
@@ -196,7 +201,7 @@ fn check_of(entry: &str) -> Option<&str> {
     entry.split_once(':').map(|(_, check)| check)
 }
 
-fn named(side: Side, revision: &str, entry: &str) -> String {
+fn entry_label(side: Side, revision: &str, entry: &str) -> String {
     format!("{side} {revision} {entry}")
 }
 
@@ -206,7 +211,7 @@ fn quoted(text: &str) -> String {
 }
 
 const NEW_REASON: &str = "later";
-const HEAD: &str = "\
+const FILE_HEADER: &str = "\
 # The failures of the official conformance suite today; `cargo xtask conformance` compares, `--bless` rewrites.
 #
 # A key is a scenario (every failure in it is known) or \"scenario:check\" (only this check fails); the value says when
@@ -217,7 +222,7 @@ const HEAD: &str = "\
 #[cfg(test)]
 mod tests {
     use super::{Baseline, Verdict};
-    use crate::suite::{Failing, Scenario, Side, Weight};
+    use crate::suite::{FailedChecks, Scenario, Scoring, Side};
 
     const FILE: &str = r#"
 suite = "1"
@@ -230,14 +235,14 @@ ping = "issue 4"
 "#;
 
     fn scenario(side: Side, revision: &str, name: &str) -> Scenario {
-        Scenario { side, revision: revision.to_owned(), name: name.to_owned(), weight: Weight::Scored }
+        Scenario { side, revision: revision.to_owned(), name: name.to_owned(), weight: Scoring::Scored }
     }
 
     fn server(name: &str) -> Scenario {
         scenario(Side::Server, "2025-11-25", name)
     }
 
-    fn failing(checks: &[&str]) -> Failing {
+    fn failing(checks: &[&str]) -> FailedChecks {
         checks.iter().map(|check| ((*check).to_owned(), "why".to_owned())).collect()
     }
 
@@ -275,7 +280,7 @@ ping = "issue 4"
         let elsewhere = scenario(Side::Client, "2025-11-25", "ping");
         assert_eq!(baseline.judge(&elsewhere, &failing(&[])), Verdict::Passed);
         let all = [server("ping"), server("tools-list")];
-        assert_eq!(baseline.unknown(&all), ["client 2026-07-28 auth/dpop"]);
+        assert_eq!(baseline.unknown_entries(&all), ["client 2026-07-28 auth/dpop"]);
     }
 
     #[test]
@@ -287,10 +292,10 @@ ping = "issue 4"
             ("a = 'x'", "a = 'x'\nb = 'x'", vec!["server 2025-11-25 b"]),
         ];
         for (old, new, grown) in rows {
-            assert_eq!(file(new).grown_since(&file(old)), grown, "{old} -> {new}");
+            assert_eq!(file(new).added_since(&file(old)), grown, "{old} -> {new}");
         }
         let other_suite = Baseline { suite: "2".to_owned(), ..Baseline::default() };
-        assert!(file("a = 'x'").grown_since(&other_suite).is_empty());
+        assert!(file("a = 'x'").added_since(&other_suite).is_empty());
     }
 
     #[test]
@@ -306,7 +311,7 @@ ping = "issue 4"
             (server("d"), failing(&[])),
             (server("new"), failing(&["x", "y"])),
         ];
-        let blessed = old.blessed("1", &all, &results);
+        let blessed = old.updated("1", &all, &results);
         let expected =
             "a = 'issue 4'\n'b:two' = 'issue 5'\n'b:three' = 'later'\nc = 'issue 6'\nnew = 'later'";
         assert_eq!(blessed, file(expected));

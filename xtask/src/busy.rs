@@ -10,12 +10,12 @@ use std::thread::{self, JoinHandle};
 
 /// Busy loops, which end when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Busy {
-    is_over: Arc<AtomicBool>,
+pub(crate) struct BusyLoops {
+    should_stop: Arc<AtomicBool>,
     loops: Vec<JoinHandle<()>>,
 }
 
-impl Busy {
+impl BusyLoops {
     /// Starts `count` loops, each of which occupies one core.
     pub(crate) fn start(count: usize) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
@@ -29,13 +29,13 @@ impl Busy {
                 })
             })
             .collect();
-        Self { is_over, loops }
+        Self { should_stop: is_over, loops }
     }
 }
 
-impl Drop for Busy {
+impl Drop for BusyLoops {
     fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
+        self.should_stop.store(true, Ordering::Relaxed);
         for busy in self.loops.drain(..) {
             let _ = busy.join();
         }
@@ -44,13 +44,13 @@ impl Drop for Busy {
 
 #[cfg(test)]
 mod tests {
-    use super::Busy;
+    use super::BusyLoops;
     use std::sync::Arc;
 
     #[test]
     fn dropping_it_ends_every_loop() {
-        let busy = Busy::start(2);
-        let is_over = busy.is_over.clone();
+        let busy = BusyLoops::start(2);
+        let is_over = busy.should_stop.clone();
         assert_eq!(Arc::strong_count(&is_over), 4);
         drop(busy);
         assert_eq!(Arc::strong_count(&is_over), 1, "each loop held one");

@@ -14,14 +14,14 @@ use crate::run::Result;
 
 /// A folder whose content belongs to exactly one list of packages.
 #[derive(Debug)]
-pub(crate) struct Tree<'a> {
+pub(crate) struct CachedPackages<'a> {
     /// The kind of packages, which begins the folder's name.
     pub(crate) kind: &'a str,
     /// Everything that determines what is installed: the packages with their versions, and the platform.
-    pub(crate) wanted: &'a str,
+    pub(crate) key: &'a str,
 }
 
-impl Tree<'_> {
+impl CachedPackages<'_> {
     /// Returns the folder, filled by `install` unless it is complete and `works` already. Without a cache, `otherwise`
     /// is used.
     pub(crate) fn folder(
@@ -68,7 +68,7 @@ impl Tree<'_> {
         install: impl FnOnce(&Path) -> Result,
     ) -> Result {
         let marker = folder.join(MARKER);
-        if fs::read_to_string(&marker).is_ok_and(|installed| installed == self.wanted) && works(folder) {
+        if fs::read_to_string(&marker).is_ok_and(|installed| installed == self.key) && works(folder) {
             return Ok(());
         }
         let not_prepared = |error: std::io::Error| format!("could not prepare {}: {error}", folder.display());
@@ -83,13 +83,13 @@ impl Tree<'_> {
                 folder.display()
             ));
         }
-        fs::write(&marker, self.wanted).map_err(not_prepared)
+        fs::write(&marker, self.key).map_err(not_prepared)
     }
 
     fn name(&self) -> String {
         let mut hasher = DefaultHasher::new();
-        (env::consts::OS, env::consts::ARCH, self.wanted).hash(&mut hasher);
-        let first = self.wanted.lines().next().unwrap_or_default();
+        (env::consts::OS, env::consts::ARCH, self.key).hash(&mut hasher);
+        let first = self.key.lines().next().unwrap_or_default();
         let plain: String =
             first.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect();
         format!("{}-{}-{:016x}", self.kind, plain.trim_matches('-'), hasher.finish())
@@ -120,7 +120,7 @@ const MARKER: &str = "installed.txt";
 
 #[cfg(test)]
 mod tests {
-    use super::{MARKER, Tree, root_by};
+    use super::{CachedPackages, MARKER, root_by};
     use std::fs;
     use std::path::{Path, PathBuf};
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -154,7 +154,7 @@ mod tests {
         thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    let tree = Tree { kind: "node", wanted: "@a/b@1\n" };
+                    let tree = CachedPackages { kind: "node", key: "@a/b@1\n" };
                     let install = |folder: &Path| {
                         installs.fetch_add(1, Ordering::SeqCst);
                         fs::write(folder.join("file"), "").map_err(|error| error.to_string())
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn a_folder_left_half_way_or_broken_is_filled_again() {
         let scratch = Scratch::new("again");
-        let tree = Tree { kind: "python", wanted: "a==1\n" };
+        let tree = CachedPackages { kind: "python", key: "a==1\n" };
         let fill = |folder: &Path| fs::write(folder.join("file"), "").map_err(|error| error.to_string());
         assert_eq!(
             tree.folder_in(&scratch.0, has_file, |_| Err("no network".into())),
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn another_list_has_another_folder() {
-        let of = |wanted| Tree { kind: "node", wanted }.name();
+        let of = |wanted| CachedPackages { kind: "node", key: wanted }.name();
         assert_ne!(of("a@1\nb@1\n"), of("a@1\nb@2\n"));
     }
 

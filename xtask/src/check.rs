@@ -13,8 +13,9 @@ use crate::publish;
 use crate::python::Python;
 use crate::run::{self, Result};
 use crate::schema;
-use crate::steps::{Done, Needs, Plan, Stage, Step};
-use crate::test::{self, done};
+use crate::steps::{Needs, Plan, Stage, Step, StepSuccess};
+use crate::surface;
+use crate::test::{self, passed_if_ok};
 use crate::workspace::Workspace;
 
 /// `cargo xtask check`.
@@ -28,9 +29,9 @@ pub(crate) fn run(workspace: &Workspace, mut arguments: Arguments) -> Result<Exi
     let tests: f64 = seconds.iter().skip(QUICK.len()).take(test::STAGES.len()).sum();
     let rest = seconds.iter().sum::<f64>() - tests;
     println!(
-        "check: {tests:.0} s of it are `cargo xtask test`, {rest:.0} s the rest, for which {PLANNED_REST} s are planned"
+        "check: {tests:.0} s of it are `cargo xtask test`, {rest:.0} s the rest, for which {MAX_EXTRA_SECONDS} s are planned"
     );
-    println!("{LEFT_TO_OTHERS}");
+    println!("{NOT_CHECKED}");
     verdict.map(|()| ExitCode::SUCCESS)
 }
 
@@ -47,6 +48,7 @@ const PLAN: Plan<'_> = Plan {
         OTHER_BUILDS[0],
         OTHER_BUILDS[1],
         OTHER_BUILDS[2],
+        OTHER_BUILDS[3],
         LAST[0],
         LAST[1],
         LAST[2],
@@ -57,70 +59,77 @@ const PLAN: Plan<'_> = Plan {
 const QUICK: [Stage<'_>; 4] = [
     &[Step {
         name: "format",
-        repeat: "cargo xtask check --step format",
+        rerun_command: "cargo xtask check --step format",
         needs: Needs::Nothing,
         work: |workspace| {
-            done(run::passes(&mut workspace.cargo(&["fmt", "--all", "--check"])))
+            passed_if_ok(run::check_success(&mut workspace.cargo(&["fmt", "--all", "--check"])))
                 .map_err(|error| format!("{error}; `cargo fmt --all` fixes it"))
         },
-        counted: None,
+        counter: None,
     }],
     &[Step {
         name: "typos",
-        repeat: "cargo xtask check --step typos",
+        rerun_command: "cargo xtask check --step typos",
         needs: Needs::Nothing,
-        work: |workspace| done(typos(workspace)),
-        counted: None,
+        work: |workspace| passed_if_ok(typos(workspace)),
+        counter: None,
     }],
     &[Step {
         name: "dependencies",
-        repeat: "cargo xtask check --step dependencies",
+        rerun_command: "cargo xtask check --step dependencies",
         needs: Needs::Nothing,
-        work: |workspace| done(dependencies::run(workspace)),
-        counted: None,
+        work: |workspace| passed_if_ok(dependencies::run(workspace)),
+        counter: None,
     }],
     &[Step {
         name: "package",
-        repeat: "cargo xtask check --step package",
+        rerun_command: "cargo xtask check --step package",
         needs: Needs::Nothing,
-        work: |workspace| done(publish::package(workspace)),
-        counted: None,
+        work: |workspace| passed_if_ok(publish::package(workspace)),
+        counter: None,
     }],
 ];
 
 /// These run one after the other, because they share a target folder with all other builds: most dependencies are built
 /// only once.
-const OTHER_BUILDS: [Stage<'_>; 3] = [
+const OTHER_BUILDS: [Stage<'_>; 4] = [
     &[Step {
         name: "cross",
-        repeat: "cargo xtask cross",
+        rerun_command: "cargo xtask cross",
         needs: Needs::Build,
         work: cross::run,
-        counted: None,
+        counter: None,
     }],
     &[Step {
         name: "newcomers",
-        repeat: "cargo xtask newcomers",
+        rerun_command: "cargo xtask newcomers",
         needs: Needs::Build,
-        work: |workspace| done(newcomers::run(workspace)),
-        counted: None,
+        work: |workspace| passed_if_ok(newcomers::run(workspace)),
+        counter: None,
     }],
     &[Step {
         name: "oldest-rust",
-        repeat: "cargo xtask check --step oldest-rust",
+        rerun_command: "cargo xtask check --step oldest-rust",
         needs: Needs::Nothing,
         work: publish::oldest_rust,
-        counted: None,
+        counter: None,
+    }],
+    &[Step {
+        name: "surface",
+        rerun_command: "cargo xtask surface",
+        needs: Needs::Nothing,
+        work: |workspace| surface::run(workspace, surface::Mode::Compare),
+        counter: None,
     }],
 ];
 
 const LAST: [Stage<'_>; 3] = [
     &[Step {
         name: "clippy",
-        repeat: "cargo xtask check --step clippy",
+        rerun_command: "cargo xtask check --step clippy",
         needs: Needs::Build,
         work: |workspace| {
-            done(run::passes(&mut workspace.cargo(&[
+            passed_if_ok(run::check_success(&mut workspace.cargo(&[
                 "clippy",
                 "--workspace",
                 "--all-targets",
@@ -130,52 +139,52 @@ const LAST: [Stage<'_>; 3] = [
                 "warnings",
             ])))
         },
-        counted: None,
+        counter: None,
     }],
     &[Step {
         name: "docs",
-        repeat: "cargo xtask check --step docs",
+        rerun_command: "cargo xtask check --step docs",
         needs: Needs::Build,
-        work: |workspace| done(docs(workspace)),
-        counted: None,
+        work: |workspace| passed_if_ok(docs(workspace)),
+        counter: None,
     }],
     &[Step {
         name: "schema",
-        repeat: "cargo xtask check --step schema",
+        rerun_command: "cargo xtask check --step schema",
         needs: Needs::Nothing,
         work: |workspace| {
             let schemas = workspace.root.join(SCHEMAS);
             if schemas.is_dir() {
-                done(schema::run(&schemas))
+                passed_if_ok(schema::run(&schemas))
             } else {
-                Ok(Done::LeftOut("the official schemas are not here".to_owned()))
+                Ok(StepSuccess::Skipped("the official schemas are not here".to_owned()))
             }
         },
-        counted: None,
+        counter: None,
     }],
 ];
 
 fn docs(workspace: &Workspace) -> Result {
     let mut command =
         workspace.cargo(&["doc", "--workspace", "--all-features", "--no-deps", "--document-private-items"]);
-    run::passes(command.env("RUSTDOCFLAGS", "-D warnings"))
+    run::check_success(command.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 fn typos(workspace: &Workspace) -> Result {
     let python = Python::install(&workspace.target.join("typos"), &[TYPOS])?;
     let mut command: Command = python.command("typos");
-    run::passes(command.current_dir(&workspace.root)).map_err(|error| {
+    run::check_success(command.current_dir(&workspace.root)).map_err(|error| {
         format!("{error}; fix the word, or list it in typos.toml under [default.extend-words] if it is right")
     })
 }
 
 /// Seconds on two cores, busy or idle. A step that does not fit goes to `cargo xtask deep`.
-const PLANNED_REST: u32 = 600;
+const MAX_EXTRA_SECONDS: u32 = 600;
 /// The official schemas are not part of the repository; this folder is used where it exists.
 const SCHEMAS: &str = "../shared/spec";
 /// Pinned, because a newer word list finds new words in old text.
 const TYPOS: &str = "typos==1.51.1";
-const LEFT_TO_OTHERS: &str = "\
+const NOT_CHECKED: &str = "\
 check: not included: long checks (`cargo xtask deep`, by hand), and the checks of a release: the advisory database and
 the comparison with the published API (both need data from outside)";
 

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
 use crate::baseline::{Baseline, Verdict};
-use crate::latency::Latency;
+use crate::latency::LatencyProxy;
 use crate::run::{self, Result};
-use crate::serve::Listening;
-use crate::suite::{Failing, REVISIONS, Scenario, Side, Suite, VERSION, Weight};
+use crate::server_process::ServerProcess;
+use crate::suite::{FailedChecks, REVISIONS, Scenario, Scoring, Side, Suite, VERSION};
 use crate::test;
 use crate::workspace::Workspace;
 
@@ -63,7 +63,7 @@ impl Options {
         Ok(Self { only, side, revision, mode, repeat, latency })
     }
 
-    fn include(&self, scenario: &Scenario) -> bool {
+    fn includes(&self, scenario: &Scenario) -> bool {
         self.only.as_ref().is_none_or(|only| *only == scenario.name)
             && self.side.is_none_or(|side| side == scenario.side)
             && self.revision.as_ref().is_none_or(|revision| *revision == scenario.revision)
@@ -79,7 +79,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
     for revision in REVISIONS {
         all.extend(suite.scenarios(revision)?);
     }
-    let chosen: Vec<Scenario> = all.iter().filter(|scenario| options.include(scenario)).cloned().collect();
+    let chosen: Vec<Scenario> = all.iter().filter(|scenario| options.includes(scenario)).cloned().collect();
     if chosen.is_empty() {
         let names: BTreeSet<&str> = all.iter().map(|scenario| scenario.name.as_str()).collect();
         let names: Vec<&str> = names.into_iter().collect();
@@ -99,7 +99,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
         }
         let results = run_all(workspace, &suite, &chosen, options.latency)?;
         if options.mode == Mode::Bless {
-            baseline = baseline.blessed(VERSION, &all, &results);
+            baseline = baseline.updated(VERSION, &all, &results);
             fs::write(&path, baseline.render())
                 .map_err(|error| format!("could not write {BASELINE}: {error}"))?;
             println!("rewrote {BASELINE}; look at the difference before you commit it");
@@ -114,7 +114,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
             println!("==== round {round} of {rounds}: {failed} scenarios failed, {seconds:.1} s");
         }
     }
-    let broken_rules = rules(workspace, &baseline, &all);
+    let broken_rules = check_baseline_file(workspace, &baseline, &all);
     for rule in &broken_rules {
         println!("{rule}");
     }
@@ -134,21 +134,25 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
 
 /// `cargo xtask conformance-client MS PROGRAM URL`, which the suite starts in place of our client: runs the client with
 /// a proxy in front of the URL.
-pub(crate) fn through_latency(mut arguments: Arguments) -> Result {
+pub(crate) fn run_client_with_latency(mut arguments: Arguments) -> Result {
     let delay = milliseconds(&arguments.word("the delay")?)?;
     let program = arguments.word("the client program")?;
     let url = arguments.word("the server's URL")?;
     arguments.finish()?;
-    let (_latency, url) = delayed(&url, delay)?;
+    let (_latency, url) = start_proxy(&url, delay)?;
     let status = Command::new(&program)
         .arg(url)
         .status()
         .map_err(|error| format!("could not start `{program}`: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("`{program}` failed with {}", run::ending(status))) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("`{program}` failed with {}", run::describe_exit(status)))
+    }
 }
 
 /// Starts a proxy in front of the server at `url`, and returns the URL of the proxy.
-fn delayed(url: &str, delay: Duration) -> Result<(Latency, String)> {
+fn start_proxy(url: &str, delay: Duration) -> Result<(LatencyProxy, String)> {
     let unusable =
         || format!("`{url}` does not name a host and a port, so no proxy can stand in front of it");
     let authority = url.strip_prefix("http://").and_then(|rest| rest.split(['/', '?']).next());
@@ -158,7 +162,7 @@ fn delayed(url: &str, delay: Duration) -> Result<(Latency, String)> {
     let reachable = addresses
         .find(|address| TcpStream::connect_timeout(address, Duration::from_secs(5)).is_ok())
         .ok_or_else(|| format!("no server accepts connections at {authority}"))?;
-    let latency = Latency::in_front_of(reachable, delay)?;
+    let latency = LatencyProxy::in_front_of(reachable, delay)?;
     let url = url.replacen(authority, &latency.address().to_string(), 1);
     Ok((latency, url))
 }
@@ -176,12 +180,12 @@ fn run_all(
     suite: &Suite,
     chosen: &[Scenario],
     latency: Option<Duration>,
-) -> Result<Vec<(Scenario, Failing)>> {
+) -> Result<Vec<(Scenario, FailedChecks)>> {
     // This scenario measures when the client reconnects, to within a few milliseconds.
     let (alone, together): (Vec<_>, Vec<_>) =
         chosen.iter().partition(|scenario| scenario.name == "sse-retry");
     let next = AtomicUsize::new(0);
-    let run_lane = |lane: usize| -> Result<Vec<(Scenario, Failing)>> {
+    let run_lane = |lane: usize| -> Result<Vec<(Scenario, FailedChecks)>> {
         let mut lane = Lane { workspace, suite, number: lane, latency, server: None };
         let mut results = Vec::new();
         while let Some(scenario) = together.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -213,18 +217,18 @@ struct Lane<'a> {
     suite: &'a Suite,
     number: usize,
     latency: Option<Duration>,
-    server: Option<Target>,
+    server: Option<TestServer>,
 }
 
 /// A server, and the URL that the suite uses.
-struct Target {
-    server: Listening,
+struct TestServer {
+    server: ServerProcess,
     url: String,
-    _latency: Option<Latency>,
+    _latency: Option<LatencyProxy>,
 }
 
 impl Lane<'_> {
-    fn run(&mut self, scenario: &Scenario) -> Result<Failing> {
+    fn run(&mut self, scenario: &Scenario) -> Result<FailedChecks> {
         if scenario.side == Side::Client {
             return self.suite.run(scenario, "");
         }
@@ -233,7 +237,7 @@ impl Lane<'_> {
             None => self.start()?,
         };
         let mut failing = self.suite.run(scenario, &target.url)?;
-        match target.server.ended()? {
+        match target.server.end_report()? {
             None => self.server = Some(target),
             // The next scenario gets a new server: a crash fails this scenario only.
             Some(how) => {
@@ -243,8 +247,8 @@ impl Lane<'_> {
         Ok(failing)
     }
 
-    fn start(&self) -> Result<Target> {
-        let server = Listening::start(
+    fn start(&self) -> Result<TestServer> {
+        let server = ServerProcess::start(
             &self.workspace.debug_program("conformance-server"),
             |port| vec!["--port".to_owned(), port.to_string()],
             self.suite.results.join(format!("server-{}.log", self.number)),
@@ -252,16 +256,16 @@ impl Lane<'_> {
         let (latency, url) = match self.latency {
             None => (None, server.url()),
             Some(delay) => {
-                let (latency, url) = delayed(&server.url(), delay)?;
+                let (latency, url) = start_proxy(&server.url(), delay)?;
                 (Some(latency), url)
             }
         };
-        Ok(Target { server, url, _latency: latency })
+        Ok(TestServer { server, url, _latency: latency })
     }
 }
 
 /// Checks the rules about the baseline file itself.
-fn rules(workspace: &Workspace, baseline: &Baseline, all: &[Scenario]) -> Vec<String> {
+fn check_baseline_file(workspace: &Workspace, baseline: &Baseline, all: &[Scenario]) -> Vec<String> {
     let mut broken = Vec::new();
     if baseline.suite != VERSION {
         broken.push(format!(
@@ -269,7 +273,7 @@ fn rules(workspace: &Workspace, baseline: &Baseline, all: &[Scenario]) -> Vec<St
             baseline.suite
         ));
     }
-    for entry in baseline.unknown(all) {
+    for entry in baseline.unknown_entries(all) {
         broken.push(format!(
             "{BASELINE}: the suite has no scenario for `{entry}`; remove it (or run with --bless)"
         ));
@@ -280,7 +284,7 @@ fn rules(workspace: &Workspace, baseline: &Baseline, all: &[Scenario]) -> Vec<St
             let grown: BTreeMap<String, String> = versions
                 .into_iter()
                 .flat_map(|(commit, older)| {
-                    baseline.grown_since(&older).into_iter().map(move |entry| (entry, commit.clone()))
+                    baseline.added_since(&older).into_iter().map(move |entry| (entry, commit.clone()))
                 })
                 .collect();
             broken.extend(grown.into_iter().map(|(entry, commit)| {
@@ -318,14 +322,14 @@ fn earlier_versions(workspace: &Workspace) -> Result<Vec<(String, Baseline)>> {
 }
 
 /// Prints the tables and returns how many scenarios differ from the baseline.
-fn report(suite: &Suite, baseline: &Baseline, results: &[(Scenario, Failing)]) -> usize {
+fn report(suite: &Suite, baseline: &Baseline, results: &[(Scenario, FailedChecks)]) -> usize {
     let mut rows: BTreeMap<(Side, &str), Row> = BTreeMap::new();
     let mut details = Vec::new();
     for (scenario, failing) in results {
         let row = rows.entry((scenario.side, &scenario.revision)).or_default();
         let tally = match scenario.weight {
-            Weight::Scored => &mut row.scored,
-            Weight::Unscored => &mut row.unscored,
+            Scoring::Scored => &mut row.scored,
+            Scoring::Unscored => &mut row.unscored,
         };
         tally.total += 1;
         match baseline.judge(scenario, failing) {
@@ -360,7 +364,7 @@ fn report(suite: &Suite, baseline: &Baseline, results: &[(Scenario, Failing)]) -
     }
     println!("side    revision    scored passed  unscored passed  in the baseline  failed");
     for ((side, revision), Row { scored, unscored, known, failed, .. }) in &rows {
-        let (scored, unscored) = (scored.shown(), unscored.shown());
+        let (scored, unscored) = (scored.text(), unscored.text());
         println!("{side:6}  {revision:10}  {scored:>13}  {unscored:>15}  {known:>15}  {failed:>6}");
     }
     let sum = |count: fn(&Row) -> usize| rows.values().map(count).sum::<usize>();
@@ -386,7 +390,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn shown(&self) -> String {
+    fn text(&self) -> String {
         format!("{} of {}", self.passed, self.total)
     }
 }
@@ -397,7 +401,7 @@ const LANES: usize = 2;
 
 #[cfg(test)]
 mod tests {
-    use super::{Options, delayed};
+    use super::{Options, start_proxy};
     use crate::arguments::Arguments;
     use std::io::{Read as _, Write as _};
     use std::net::{TcpListener, TcpStream};
@@ -427,7 +431,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let url = format!("http://localhost:{port}/mcp?x=1");
-        let (latency, url) = delayed(&url, Duration::from_millis(1)).unwrap();
+        let (latency, url) = start_proxy(&url, Duration::from_millis(1)).unwrap();
         assert_eq!(url, format!("http://{}/mcp?x=1", latency.address()));
         // The first connection only tests whether the port is open.
         drop(listener.accept().unwrap());
@@ -435,6 +439,6 @@ mod tests {
         let mut heard = String::new();
         listener.accept().unwrap().0.read_to_string(&mut heard).unwrap();
         assert_eq!(heard, "hello");
-        assert!(delayed("https://example.com", Duration::ZERO).unwrap_err().contains("no proxy"));
+        assert!(start_proxy("https://example.com", Duration::ZERO).unwrap_err().contains("no proxy"));
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result {
         Err(error) => return Err(format!("could not read {BUDGET}: {error}")),
     };
     run::ensure_program("valgrind", "valgrind", "callgrind counts the instructions")?;
-    run::passes(&mut workspace.cargo(&[
+    run::check_success(&mut workspace.cargo(&[
         "build",
         "--profile",
         PROFILE,
@@ -47,8 +47,9 @@ pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result {
 
     let mut counts = Counts::new();
     for case in cases.lines().map(str::trim).filter(|case| !case.is_empty()) {
-        let [few, many] = [FEW, MANY].map(|operations| instructions(&program, case, operations));
-        counts.insert(case.to_owned(), many?.saturating_sub(few?) / (MANY - FEW));
+        let [few, many] =
+            [FEW_OPERATIONS, MANY_OPERATIONS].map(|operations| instructions(&program, case, operations));
+        counts.insert(case.to_owned(), many?.saturating_sub(few?) / (MANY_OPERATIONS - FEW_OPERATIONS));
     }
     if counts.is_empty() {
         return Err("`count --list` names no case, so nothing was counted".to_owned());
@@ -115,13 +116,18 @@ fn instructions(program: &Path, case: &str, operations: u64) -> Result<u64> {
     let output = command.output().map_err(|error| format!("could not start valgrind: {error}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        return Err(format!("`{}` failed with {}\n{said}", run::shown(&command), run::ending(output.status)));
+        return Err(format!(
+            "`{}` failed with {}\n{said}",
+            run::command_text(&command),
+            run::describe_exit(output.status)
+        ));
     }
-    collected(&said).ok_or_else(|| format!("`{}` did not print a count\n{said}", run::shown(&command)))
+    parse_instruction_count(&said)
+        .ok_or_else(|| format!("`{}` did not print a count\n{said}", run::command_text(&command)))
 }
 
 /// Finds the number in a line like `==42== Collected : 123456`.
-fn collected(said: &str) -> Option<u64> {
+fn parse_instruction_count(said: &str) -> Option<u64> {
     let (_, rest) = said.lines().find_map(|line| line.split_once("Collected :"))?;
     rest.split_whitespace().next()?.parse().ok()
 }
@@ -138,7 +144,7 @@ fn parse(text: &str) -> Result<Counts> {
 }
 
 fn render(counts: &Counts) -> String {
-    let mut text = format!("{HEAD}\n");
+    let mut text = format!("{FILE_HEADER}\n");
     for (case, count) in counts {
         let bare = case.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
         let key = if bare { case.clone() } else { serde_json::Value::from(case.as_str()).to_string() };
@@ -150,20 +156,20 @@ fn render(counts: &Counts) -> String {
 const BUDGET: &str = "bench/budget.toml";
 /// Like `release`, but without optimization across crates, and with symbols.
 const PROFILE: &str = "counts";
-const FEW: u64 = 200;
-const MANY: u64 = 1200;
+const FEW_OPERATIONS: u64 = 200;
+const MANY_OPERATIONS: u64 = 1200;
 /// Per cent by which a count may differ from its budget; other compilers and hash seeds change it by one or two.
 const TOLERANCE: u64 = 5;
 /// How much more a message of 64 KiB may cost than one of 32 KiB, in tenths: linear, with some margin.
 const GROWTH_TENTHS: u64 = 22;
-const HEAD: &str = "\
+const FILE_HEADER: &str = "\
 # Instructions per operation, as callgrind counts them in the release build; `cargo xtask counts` compares and fails
 # above 5 %, `--bless` rewrites.
 ";
 
 #[cfg(test)]
 mod tests {
-    use super::{Counts, collected, compare, parse, render};
+    use super::{Counts, compare, parse, parse_instruction_count, render};
 
     fn counts(rows: &[(&str, u64)]) -> Counts {
         rows.iter().map(|(case, count)| ((*case).to_owned(), *count)).collect()
@@ -205,7 +211,10 @@ mod tests {
 
     #[test]
     fn the_count_is_found_in_what_callgrind_says() {
-        assert_eq!(collected("==7== Events    : Ir\n==7== Collected : 4711\n==7== \n"), Some(4711));
-        assert_eq!(collected("==7== nothing"), None);
+        assert_eq!(
+            parse_instruction_count("==7== Events    : Ir\n==7== Collected : 4711\n==7== \n"),
+            Some(4711)
+        );
+        assert_eq!(parse_instruction_count("==7== nothing"), None);
     }
 }

@@ -8,24 +8,24 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::features::{self, CRATE, Case};
+use crate::features::{self, BuildCase, CRATE};
 use crate::run::{self, Result};
-use crate::steps::Done;
+use crate::steps::StepSuccess;
 use crate::workspace::Workspace;
 
 /// `cargo xtask cross`.
-pub(crate) fn run(workspace: &Workspace) -> Result<Done> {
+pub(crate) fn run(workspace: &Workspace) -> Result<StepSuccess> {
     for Target { name, .. } in &TARGETS {
         if let Err(why) = add_target(workspace, name) {
-            return Ok(Done::LeftOut(why));
+            return Ok(StepSuccess::Skipped(why));
         }
     }
     run::ensure_program(MINGW.0, MINGW.1, "tls and the command for Windows have C code")?;
     let features = workspace.features(CRATE)?;
     // Uses the target folder of all other builds, which has the macros and build scripts already.
-    let cases: Vec<Case> = TARGETS.iter().flat_map(|target| target.cases(&features)).collect();
+    let cases: Vec<BuildCase> = TARGETS.iter().flat_map(|target| target.cases(&features)).collect();
     features::check(workspace, &cases)?;
-    Ok(Done::Passed)
+    Ok(StepSuccess::Passed)
 }
 
 /// A target, and how much of the workspace is checked for it.
@@ -36,31 +36,31 @@ struct Target {
 
 #[derive(PartialEq, Eq)]
 enum CCompiler {
-    Here,
+    Available,
     Missing,
 }
 
 impl Target {
-    fn cases(&self, features: &[String]) -> Vec<Case> {
+    fn cases(&self, features: &[String]) -> Vec<BuildCase> {
         let needs_c = |feature: &str| NEEDS_C.contains(&feature);
         let usable: Vec<&str> = features
             .iter()
             .map(String::as_str)
-            .filter(|feature| self.c_compiler == CCompiler::Here || !needs_c(feature))
+            .filter(|feature| self.c_compiler == CCompiler::Available || !needs_c(feature))
             .collect();
         let library = ["-p", CRATE, "--lib"];
         let all = usable.join(",");
         let mut cases = vec![
-            Case::new("default features", &library),
-            Case::new(
+            BuildCase::new("default features", &library),
+            BuildCase::new(
                 "all of these features",
                 &[&library[..], &["--no-default-features", "--features", &all]].concat(),
             ),
-            Case::alone(""),
+            BuildCase::alone(""),
         ];
-        cases.extend(usable.iter().map(|feature| Case::alone(feature)));
-        if self.c_compiler == CCompiler::Here {
-            cases.push(Case::new("the command", &["-p", "toolway-cli", "--bins"]));
+        cases.extend(usable.iter().map(|feature| BuildCase::alone(feature)));
+        if self.c_compiler == CCompiler::Available {
+            cases.push(BuildCase::new("the command", &["-p", "toolway-cli", "--bins"]));
         }
         for case in &mut cases {
             case.name = format!("{}: {}", self.name, case.name);
@@ -87,7 +87,7 @@ fn add_target(workspace: &Workspace, target: &str) -> Result {
 }
 
 const TARGETS: [Target; 2] = [
-    Target { name: "x86_64-pc-windows-gnu", c_compiler: CCompiler::Here },
+    Target { name: "x86_64-pc-windows-gnu", c_compiler: CCompiler::Available },
     Target { name: "aarch64-apple-darwin", c_compiler: CCompiler::Missing },
 ];
 /// Features whose dependencies contain C code.
@@ -108,7 +108,7 @@ mod tests {
                 cases.iter().any(|case| case.arguments.windows(2).any(|pair| pair == ["--features", feature]))
             };
             assert!(alone("http") && alone(""), "{}", target.name);
-            assert_eq!(alone("tls"), target.c_compiler == CCompiler::Here, "{}", target.name);
+            assert_eq!(alone("tls"), target.c_compiler == CCompiler::Available, "{}", target.name);
             for case in &cases {
                 // Any other kind of target would need the dev-dependencies.
                 assert!(case.arguments.iter().any(|word| word == "--lib" || word == "--bins"), "{case:?}");

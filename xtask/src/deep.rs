@@ -6,15 +6,15 @@
 use std::process::ExitCode;
 
 use crate::arguments::Arguments;
-use crate::busy::Busy;
+use crate::busy::BusyLoops;
 use crate::conformance;
 use crate::counts;
 use crate::features;
 use crate::fuzz;
 use crate::interop;
 use crate::run::Result;
-use crate::steps::{Done, Needs, Plan, Stage, Step};
-use crate::test::{self, Rounds, done};
+use crate::steps::{Needs, Plan, Stage, Step, StepSuccess};
+use crate::test::{self, Rounds, passed_if_ok};
 use crate::workspace::Workspace;
 
 /// `cargo xtask deep`: every part, or one.
@@ -31,33 +31,33 @@ pub(crate) fn run(workspace: &Workspace, mut arguments: Arguments) -> Result<Exi
     Plan { command: "deep", stages: &[stage] }.run(workspace, 1).map(|()| ExitCode::SUCCESS)
 }
 
-const fn part(name: &'static str, repeat: &'static str, work: fn(&Workspace) -> Result<Done>) -> Step {
-    Step { name, repeat, needs: Needs::Nothing, work, counted: None }
+const fn part(name: &'static str, repeat: &'static str, work: fn(&Workspace) -> Result<StepSuccess>) -> Step {
+    Step { name, rerun_command: repeat, needs: Needs::Nothing, work, counter: None }
 }
 
 const PARTS: [Stage<'_>; 10] = [
     &[part("suite", "cargo xtask deep --part suite", |workspace| {
-        let _busy = Busy::start(LOOPS);
-        done(test::run_all(workspace, 2))
+        let _busy = BusyLoops::start(BUSY_LOOPS);
+        passed_if_ok(test::run_all(workspace, 2))
     })],
     &[part("races", "cargo xtask deep --part races", |workspace| {
-        let _busy = Busy::start(LOOPS);
-        done(repeated(20, || test::tests(workspace, Rounds::Few, Some(RACES))))
+        let _busy = BusyLoops::start(BUSY_LOOPS);
+        passed_if_ok(run_repeatedly(20, || test::run_tests(workspace, Rounds::Few, Some(RACE_TESTS))))
     })],
     &[part("conformance-client", "cargo xtask deep --part conformance-client", |workspace| {
-        let _busy = Busy::start(LOOPS);
-        done(with_options(&["--side", "client", "--repeat", "20"], |arguments| {
+        let _busy = BusyLoops::start(BUSY_LOOPS);
+        passed_if_ok(with_options(&["--side", "client", "--repeat", "20"], |arguments| {
             conformance::run(workspace, &conformance::Options::parse(arguments)?)
         }))
     })],
     &[part("conformance-server", "cargo xtask deep --part conformance-server", |workspace| {
-        let _busy = Busy::start(LOOPS);
-        done(with_options(&["--side", "server", "--repeat", "20"], |arguments| {
+        let _busy = BusyLoops::start(BUSY_LOOPS);
+        passed_if_ok(with_options(&["--side", "server", "--repeat", "20"], |arguments| {
             conformance::run(workspace, &conformance::Options::parse(arguments)?)
         }))
     })],
     &[part("interop", "cargo xtask deep --part interop", |workspace| {
-        done(repeated(3, || interop::run(workspace, &interop::Options::default())))
+        passed_if_ok(run_repeatedly(3, || interop::run(workspace, &interop::Options::default())))
     })],
     &[part("latency", "cargo xtask deep --part latency", |workspace| {
         let conformance = with_options(&["--latency", LATENCY], |arguments| {
@@ -66,16 +66,18 @@ const PARTS: [Stage<'_>; 10] = [
         let interop = with_options(&["--latency", LATENCY], |arguments| {
             interop::run(workspace, &interop::Options::parse(arguments)?)
         });
-        done(conformance.and(interop))
+        passed_if_ok(conformance.and(interop))
     })],
     &[part("rounds", "cargo xtask deep --part rounds", |workspace| {
-        done(test::tests(workspace, Rounds::Full, None))
+        passed_if_ok(test::run_tests(workspace, Rounds::Full, None))
     })],
     &[part("counts", "cargo xtask deep --part counts", |workspace| {
-        done(counts::run(workspace, counts::Mode::Compare))
+        passed_if_ok(counts::run(workspace, counts::Mode::Compare))
     })],
     &[part("features", "cargo xtask deep --part features", features::run)],
-    &[part("fuzz", "cargo xtask deep --part fuzz", |workspace| done(fuzz::run(workspace, FUZZ_SECONDS)))],
+    &[part("fuzz", "cargo xtask deep --part fuzz", |workspace| {
+        passed_if_ok(fuzz::run(workspace, FUZZ_SECONDS))
+    })],
 ];
 
 fn with_options(words: &[&str], work: impl FnOnce(Arguments) -> Result) -> Result {
@@ -83,7 +85,7 @@ fn with_options(words: &[&str], work: impl FnOnce(Arguments) -> Result) -> Resul
 }
 
 /// Runs `work` `times` times, also after a failure, and reports how often it failed.
-fn repeated(times: usize, work: impl Fn() -> Result) -> Result {
+fn run_repeatedly(times: usize, work: impl Fn() -> Result) -> Result {
     let mut failures = Vec::new();
     for round in 1..=times {
         println!("==== round {round} of {times}");
@@ -97,24 +99,24 @@ fn repeated(times: usize, work: impl Fn() -> Result) -> Result {
 }
 
 /// The number of cores of a small machine.
-const LOOPS: usize = 2;
+const BUSY_LOOPS: usize = 2;
 /// Milliseconds in each direction.
 const LATENCY: &str = "20";
 const FUZZ_SECONDS: u64 = 600;
 /// The tests that depend most on the order of events, as a nextest filter.
-const RACES: &str = "binary(process) or binary(kills) or binary(resume) or binary(hostile_http) or binary(gateway) \
+const RACE_TESTS: &str = "binary(process) or binary(kills) or binary(resume) or binary(hostile_http) or binary(gateway) \
                      or (binary(it) and (test(client) or test(http) or test(hub) or test(sessions) or test(watching)))";
 
 #[cfg(test)]
 mod tests {
-    use super::{PARTS, repeated};
+    use super::{PARTS, run_repeatedly};
     use std::cell::Cell;
 
     #[test]
     fn each_part_names_the_command_that_repeats_it() {
         for stage in &PARTS {
             let [step] = stage else { panic!("parts run one after the other") };
-            assert_eq!(step.repeat, format!("cargo xtask deep --part {}", step.name));
+            assert_eq!(step.rerun_command, format!("cargo xtask deep --part {}", step.name));
         }
     }
 
@@ -125,7 +127,7 @@ mod tests {
             rounds.set(rounds.get() + 1);
             if rounds.get() == 2 { Err("it hangs".to_owned()) } else { Ok(()) }
         };
-        assert_eq!(repeated(3, work), Err("1 of 3 rounds failed\nround 2: it hangs".to_owned()));
+        assert_eq!(run_repeatedly(3, work), Err("1 of 3 rounds failed\nround 2: it hangs".to_owned()));
         assert_eq!(rounds.get(), 3);
     }
 }

@@ -7,17 +7,17 @@
 use std::time::Instant;
 
 use crate::run::{self, Result};
-use crate::steps::Done;
+use crate::steps::StepSuccess;
 use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Case {
+pub(crate) struct BuildCase {
     pub(crate) name: String,
     /// The arguments of `cargo check`.
     pub(crate) arguments: Vec<String>,
 }
 
-impl Case {
+impl BuildCase {
     pub(crate) fn new(name: &str, arguments: &[&str]) -> Self {
         Self { name: name.to_owned(), arguments: arguments.iter().map(ToString::to_string).collect() }
     }
@@ -30,17 +30,17 @@ impl Case {
 }
 
 /// `cargo xtask deep --part features`: on this machine. `cargo xtask cross` does the same for Windows and macOS.
-pub(crate) fn run(workspace: &Workspace) -> Result<Done> {
+pub(crate) fn run(workspace: &Workspace) -> Result<StepSuccess> {
     let features = workspace.features(CRATE)?;
-    let mut cases = vec![Case::new("default features", &["-p", CRATE, "--lib"]), Case::alone("")];
-    cases.extend(features.iter().map(|feature| Case::alone(feature)));
-    check(workspace, &cases).map(|()| Done::Passed)
+    let mut cases = vec![BuildCase::new("default features", &["-p", CRATE, "--lib"]), BuildCase::alone("")];
+    cases.extend(features.iter().map(|feature| BuildCase::alone(feature)));
+    check(workspace, &cases).map(|()| StepSuccess::Passed)
 }
 
 /// Checks every case, also after a failure. A warning is a failure too: users should not see our warnings.
-pub(crate) fn check(workspace: &Workspace, cases: &[Case]) -> Result {
+pub(crate) fn check(workspace: &Workspace, cases: &[BuildCase]) -> Result {
     let mut broken = Vec::new();
-    for Case { name, arguments } in cases {
+    for BuildCase { name, arguments } in cases {
         let start = Instant::now();
         let mut command = workspace.cargo(&["check", "--quiet", "--color=never"]);
         command.args(arguments);
@@ -50,7 +50,7 @@ pub(crate) fn check(workspace: &Workspace, cases: &[Case]) -> Result {
         let verdict = if is_clean { "ok" } else { "FAILED" };
         println!("{:7.1} s  {name}: {verdict}", start.elapsed().as_secs_f64());
         if !is_clean {
-            println!("{}\n   $ {}", said.trim_end(), run::shown(&command));
+            println!("{}\n   $ {}", said.trim_end(), run::command_text(&command));
             broken.push(name.as_str());
         }
     }

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cache::Tree;
+use crate::cache::CachedPackages;
 use crate::run::{self, Result};
 use crate::workspace::Workspace;
 
@@ -51,13 +51,13 @@ fn run_target(workspace: &Workspace, program: &Path, target: &str, seconds: u64)
     command.args(["-timeout=10", "-print_final_stats=1"]);
     // libFuzzer prints a line for each new input: too much for a terminal.
     command.stdout(file.try_clone().map_err(not_written)?).stderr(file);
-    let outcome = run::passes(&mut command);
+    let outcome = run::check_success(&mut command);
     let said = fs::read(&log).map_err(|error| format!("could not read {}: {error}", log.display()))?;
     let said = String::from_utf8_lossy(&said);
-    match (outcome, after("Test unit written to ", &said)) {
+    match (outcome, text_after("Test unit written to ", &said)) {
         (Ok(()), _) => {
             let executions =
-                after("stat::number_of_executed_units:", &said).unwrap_or("an unknown number of");
+                text_after("stat::number_of_executed_units:", &said).unwrap_or("an unknown number of");
             println!("{target}: {executions} executions");
             Ok(())
         }
@@ -78,14 +78,14 @@ fn run_target(workspace: &Workspace, program: &Path, target: &str, seconds: u64)
 }
 
 /// Returns the text after `words`, up to the end of the line.
-fn after<'a>(words: &str, said: &'a str) -> Option<&'a str> {
+fn text_after<'a>(words: &str, said: &'a str) -> Option<&'a str> {
     said.lines().find_map(|line| line.split_once(words)).map(|(_, rest)| rest.trim())
 }
 
 /// Installs the program, but not among the user's own programs.
 fn install(workspace: &Workspace) -> Result<PathBuf> {
     let wanted = format!("cargo-fuzz {VERSION}\n");
-    let tree = Tree { kind: "cargo", wanted: &wanted };
+    let tree = CachedPackages { kind: "cargo", key: &wanted };
     let program = |root: &Path| root.join("bin").join(format!("cargo-fuzz{}", std::env::consts::EXE_SUFFIX));
     let works = |root: &Path| {
         run::output(Command::new(program(root)).arg("--version")).is_ok_and(|said| said == wanted)
@@ -94,7 +94,7 @@ fn install(workspace: &Workspace) -> Result<PathBuf> {
         let mut command =
             workspace.cargo(&["install", "--quiet", "--locked", "--version", VERSION, "cargo-fuzz", "--root"]);
         // The program only starts other programs: optimizing it takes longer than it saves.
-        run::passes(command.arg(root).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")).map_err(|error| {
+        run::check_success(command.arg(root).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")).map_err(|error| {
             format!("cargo-fuzz is missing and could not be installed from the registry, which must be reachable once: {error}")
         })
     })?;
@@ -113,14 +113,14 @@ const VERSION: &str = "0.13.2";
 
 #[cfg(test)]
 mod tests {
-    use super::after;
+    use super::text_after;
 
     #[test]
     fn the_artifact_and_the_count_are_found_in_what_libfuzzer_says() {
         let said =
             "x\nartifact_prefix='/a/'; Test unit written to /a/crash-1\nstat::number_of_executed_units: 42\n";
-        assert_eq!(after("Test unit written to ", said), Some("/a/crash-1"));
-        assert_eq!(after("stat::number_of_executed_units:", said), Some("42"));
-        assert_eq!(after("Test unit written to ", "Done"), None);
+        assert_eq!(text_after("Test unit written to ", said), Some("/a/crash-1"));
+        assert_eq!(text_after("stat::number_of_executed_units:", said), Some("42"));
+        assert_eq!(text_after("Test unit written to ", "Done"), None);
     }
 }

@@ -16,13 +16,13 @@ use crate::run::Result;
 
 /// A proxy on its own port. Dropping it ends the proxy and every connection through it.
 #[derive(Debug)]
-pub(crate) struct Latency {
+pub(crate) struct LatencyProxy {
     address: SocketAddr,
     shared: Arc<Shared>,
-    accepting: Option<JoinHandle<()>>,
+    acceptor: Option<JoinHandle<()>>,
 }
 
-impl Latency {
+impl LatencyProxy {
     /// Listens on a free port of 127.0.0.1 and forwards each connection to `target`, every byte `delay` after it
     /// arrived. The target need not listen yet: until it does, connections are reset.
     pub(crate) fn in_front_of(target: SocketAddr, delay: Duration) -> Result<Self> {
@@ -39,12 +39,12 @@ impl Latency {
                         return;
                     }
                     if let Ok(client) = client {
-                        shared.pass_on(client, target, delay);
+                        shared.forward(client, target, delay);
                     }
                 }
             }
         });
-        Ok(Self { address, shared, accepting: Some(accepting) })
+        Ok(Self { address, shared, acceptor: Some(accepting) })
     }
 
     /// The address that clients use in place of the target's.
@@ -53,12 +53,12 @@ impl Latency {
     }
 }
 
-impl Drop for Latency {
+impl Drop for LatencyProxy {
     fn drop(&mut self) {
         self.shared.end();
         // The accepting thread checks for the end when a connection arrives.
         let woken = TcpStream::connect(self.address).is_ok();
-        if let Some(accepting) = self.accepting.take().filter(|_| woken) {
+        if let Some(accepting) = self.acceptor.take().filter(|_| woken) {
             let _ = accepting.join();
         }
     }
@@ -96,8 +96,8 @@ impl Shared {
     }
 
     /// Connects to the target and starts the threads of both directions.
-    fn pass_on(self: &Arc<Self>, client: TcpStream, target: SocketAddr, delay: Duration) {
-        let Ok(server) = TcpStream::connect(target) else { return reset(&client) };
+    fn forward(self: &Arc<Self>, client: TcpStream, target: SocketAddr, delay: Duration) {
+        let Ok(server) = TcpStream::connect(target) else { return reset_on_close(&client) };
         for stream in [&client, &server] {
             // Waiting for more bytes would add latency. This fails for a connection that is closed already.
             let _ = stream.set_nodelay(true);
@@ -148,7 +148,7 @@ enum Direction {
 }
 
 /// A piece of a stream that is forwarded when it is due.
-enum Arrived {
+enum StreamPiece {
     Bytes(Vec<u8>),
     /// The sender has closed its writing half, and may still read.
     End,
@@ -156,43 +156,43 @@ enum Arrived {
 }
 
 impl Connection {
-    fn ends(&self, direction: Direction) -> (&TcpStream, &TcpStream) {
+    fn sockets(&self, direction: Direction) -> (&TcpStream, &TcpStream) {
         match direction {
             Direction::ToServer => (&self.client, &self.server),
             Direction::ToClient => (&self.server, &self.client),
         }
     }
 
-    fn read(&self, direction: Direction, delay: Duration, queue: &SyncSender<(Instant, Arrived)>) {
-        let (mut from, _) = self.ends(direction);
-        let mut buffer = vec![0; CHUNK];
+    fn read(&self, direction: Direction, delay: Duration, queue: &SyncSender<(Instant, StreamPiece)>) {
+        let (mut from, _) = self.sockets(direction);
+        let mut buffer = vec![0; CHUNK_SIZE];
         loop {
             let arrived = match from.read(&mut buffer) {
-                Ok(0) => Arrived::End,
-                Ok(length) => Arrived::Bytes(buffer[..length].to_vec()),
+                Ok(0) => StreamPiece::End,
+                Ok(length) => StreamPiece::Bytes(buffer[..length].to_vec()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(_) => Arrived::Reset,
+                Err(_) => StreamPiece::Reset,
             };
-            let is_last = !matches!(arrived, Arrived::Bytes(_));
+            let is_last = !matches!(arrived, StreamPiece::Bytes(_));
             if queue.send((Instant::now() + delay, arrived)).is_err() || is_last {
                 return;
             }
         }
     }
 
-    fn write(&self, direction: Direction, queue: &Receiver<(Instant, Arrived)>, shared: &Shared) {
-        let (_, mut to) = self.ends(direction);
+    fn write(&self, direction: Direction, queue: &Receiver<(Instant, StreamPiece)>, shared: &Shared) {
+        let (_, mut to) = self.sockets(direction);
         for (due, arrived) in queue {
             if !shared.wait_until(due) {
                 return;
             }
             match arrived {
                 // A receiver that is gone is noticed in the other direction, by its reset.
-                Arrived::Bytes(bytes) if to.write_all(&bytes).is_err() => return,
-                Arrived::Bytes(_) => {}
-                Arrived::End => drop(to.shutdown(Shutdown::Write)),
-                Arrived::Reset => {
-                    reset(to);
+                StreamPiece::Bytes(bytes) if to.write_all(&bytes).is_err() => return,
+                StreamPiece::Bytes(_) => {}
+                StreamPiece::End => drop(to.shutdown(Shutdown::Write)),
+                StreamPiece::Reset => {
+                    reset_on_close(to);
                     // Nothing can be forwarded in either direction: this ends the reader of the other direction.
                     drop(to.shutdown(Shutdown::Read));
                 }
@@ -202,13 +202,13 @@ impl Connection {
 }
 
 /// Makes closing the stream send a reset.
-fn reset(stream: &TcpStream) {
+fn reset_on_close(stream: &TcpStream) {
     // This fails for a connection that is closed already, which needs no reset.
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
 }
 
 /// The number of bytes in one read.
-const CHUNK: usize = 64 << 10;
+const CHUNK_SIZE: usize = 64 << 10;
 /// The number of pieces in transit in one direction: enough for any delay, but a receiver that does not read stops its
 /// sender.
 const MAX_CHUNKS: usize = 1024;
@@ -220,14 +220,14 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use super::{Latency, reset};
+    use super::{LatencyProxy, reset_on_close};
 
     const DELAY: Duration = Duration::from_millis(20);
 
     /// A proxy, and both ends of a connection through it.
-    fn connected(delay: Duration) -> (Latency, TcpStream, TcpStream) {
+    fn connected(delay: Duration) -> (LatencyProxy, TcpStream, TcpStream) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let latency = Latency::in_front_of(listener.local_addr().unwrap(), delay).unwrap();
+        let latency = LatencyProxy::in_front_of(listener.local_addr().unwrap(), delay).unwrap();
         let client = TcpStream::connect(latency.address()).unwrap();
         let server = listener.accept().unwrap().0;
         (latency, client, server)
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn a_reset_is_passed_on() {
         let (_latency, mut client, server) = connected(DELAY);
-        reset(&server);
+        reset_on_close(&server);
         drop(server);
         let error = client.read(&mut [0]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionReset);
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn a_target_that_does_not_listen_gives_a_reset() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let latency = Latency::in_front_of(listener.local_addr().unwrap(), DELAY).unwrap();
+        let latency = LatencyProxy::in_front_of(listener.local_addr().unwrap(), DELAY).unwrap();
         drop(listener);
         let mut client = TcpStream::connect(latency.address()).unwrap();
         let error = client.read(&mut [0]).unwrap_err();

@@ -9,7 +9,7 @@ pub(crate) fn is_allowed(expression: &str) -> Result<bool, String> {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let mut parser = Parser { words: &words };
-    let allowed = parser.either()?;
+    let allowed = parser.or_expression()?;
     match parser.words {
         [] => Ok(allowed),
         [word, ..] => Err(format!("did not expect `{word}` there")),
@@ -22,28 +22,28 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     /// `both OR both …`; `OR` binds weakest.
-    fn either(&mut self) -> Result<bool, String> {
-        let mut allowed = self.both()?;
+    fn or_expression(&mut self) -> Result<bool, String> {
+        let mut allowed = self.and_expression()?;
         while self.take("OR") {
             // Not `||`: the right side must be parsed in any case.
-            allowed |= self.both()?;
+            allowed |= self.and_expression()?;
         }
         Ok(allowed)
     }
 
     /// `one AND one …`
-    fn both(&mut self) -> Result<bool, String> {
-        let mut allowed = self.one()?;
+    fn and_expression(&mut self) -> Result<bool, String> {
+        let mut allowed = self.term()?;
         while self.take("AND") {
-            allowed &= self.one()?;
+            allowed &= self.term()?;
         }
         Ok(allowed)
     }
 
     /// A name, or an expression in parentheses.
-    fn one(&mut self) -> Result<bool, String> {
+    fn term(&mut self) -> Result<bool, String> {
         if self.take("(") {
-            let allowed = self.either()?;
+            let allowed = self.or_expression()?;
             return if self.take(")") { Ok(allowed) } else { Err("a `)` is missing".to_owned()) };
         }
         let name = self.name()?;

@@ -31,20 +31,21 @@ mod publish;
 mod python;
 mod run;
 mod schema;
-mod serve;
-mod slow;
+mod server_process;
 mod steps;
 mod suite;
+mod surface;
 mod test;
+mod test_report;
 mod workspace;
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::Arguments;
-use busy::Busy;
+use busy::BusyLoops;
 use run::Result;
-use steps::Done;
+use steps::StepSuccess;
 use workspace::Workspace;
 
 fn main() -> ExitCode {
@@ -67,25 +68,27 @@ fn dispatch() -> Result<ExitCode> {
     } else {
         0
     };
-    let _busy = Busy::start(loops);
+    let _busy = BusyLoops::start(loops);
     match command.as_str() {
         "test" => return test::run(&workspace()?, &test::Options::parse(arguments)?),
         "check" => return check::run(&workspace()?, arguments),
         "deep" => return deep::run(&workspace()?, arguments),
         "conformance" => conformance::run(&workspace()?, &conformance::Options::parse(arguments)?),
-        "conformance-client" => conformance::through_latency(arguments),
+        "conformance-client" => conformance::run_client_with_latency(arguments),
         "interop" => interop::run(&workspace()?, &interop::Options::parse(arguments)?),
         "counts" => {
             let mode = if arguments.flag("--bless") { counts::Mode::Bless } else { counts::Mode::Compare };
             arguments.finish()?;
             counts::run(&workspace()?, mode)
         }
+        "surface" => {
+            let mode = if arguments.flag("--bless") { surface::Mode::Bless } else { surface::Mode::Compare };
+            arguments.finish()?;
+            not_skipped(surface::run(&workspace()?, mode)?)
+        }
         "cross" => {
             arguments.finish()?;
-            match cross::run(&workspace()?)? {
-                Done::Passed => Ok(()),
-                Done::LeftOut(why) => Err(why),
-            }
+            not_skipped(cross::run(&workspace()?)?)
         }
         "newcomers" => {
             arguments.finish()?;
@@ -106,6 +109,14 @@ fn dispatch() -> Result<ExitCode> {
         other => Err(format!("there is no command `{other}`; `cargo xtask help` lists them")),
     }
     .map(|()| ExitCode::SUCCESS)
+}
+
+/// Returns an error if the step could not run here: a command that was asked for must run.
+fn not_skipped(success: StepSuccess) -> Result {
+    match success {
+        StepSuccess::Passed => Ok(()),
+        StepSuccess::Skipped(why) => Err(why),
+    }
 }
 
 const USAGE: &str = "\
@@ -134,6 +145,8 @@ usage: cargo xtask COMMAND
                   --latency MS             delay each direction by MS milliseconds; stdio is left out
                   --server 'COMMAND|URL'   only the part everything, against this server
   cross         the library and the command compile for Windows, the library for macOS
+  surface       the public items of the libraries against their public-api.txt
+                  --bless                  rewrite the files
   newcomers     small programs with the library as a dependency compile and run (newcomers/)
   counts        instructions per operation against bench/budget.toml
                   --bless                  rewrite the budget from the results

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::run::{self, Result};
-use crate::serve::Listening;
+use crate::server_process::ServerProcess;
 use crate::workspace::Workspace;
 
 /// `cargo xtask newcomers`.
@@ -28,24 +28,27 @@ pub(crate) fn run(workspace: &Workspace) -> Result {
     };
     expect(
         "the server on stdin and stdout",
-        &said(&mut Command::new(program(STDIO)), CALL)?,
+        &output_of(&mut Command::new(program(STDIO)), CALL)?,
         r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"5"}]"#,
     )?;
     expect(
         "the server with every macro",
-        &said(&mut Command::new(program(MACROS)), LIST)?,
+        &output_of(&mut Command::new(program(MACROS)), LIST)?,
         r#""name":"save""#,
     )?;
 
-    let server =
-        Listening::start(&program(HTTP), |port| vec![port.to_string()], folder.join("newcomer-http.log"))?;
-    expect("the client", &said(Command::new(program(CLIENT)).arg(server.url()), "")?, "2 + 3 = 5")?;
+    let server = ServerProcess::start(
+        &program(HTTP),
+        |port| vec![port.to_string()],
+        folder.join("newcomer-http.log"),
+    )?;
+    expect("the client", &output_of(Command::new(program(CLIENT)).arg(server.url()), "")?, "2 + 3 = 5")?;
 
     let file = folder.join("newcomer-mcp.json");
     let servers = json!({"mcpServers": {"calc": {"command": program(STDIO)}, "far": {"url": server.url()}}});
     fs::write(&file, servers.to_string())
         .map_err(|error| format!("could not write {}: {error}", file.display()))?;
-    let hub = said(Command::new(program(HUB)).arg(&file), "")?;
+    let hub = output_of(Command::new(program(HUB)).arg(&file), "")?;
     for wanted in ["calc: ready, 1 tool", "far: ready, 1 tool", "2 + 3 = 5"] {
         expect("the hub", &hub, wanted)?;
     }
@@ -59,13 +62,13 @@ pub(crate) fn run(workspace: &Workspace) -> Result {
 fn cargo(workspace: &Workspace, folder: &Path, arguments: &[&str]) -> Result {
     let mut command = workspace.cargo(arguments);
     command.arg("--manifest-path").arg(workspace.root.join("newcomers/Cargo.toml"));
-    run::passes(command.arg("--target-dir").arg(folder))
+    run::check_success(command.arg("--target-dir").arg(folder))
 }
 
 /// Runs a program with `input` on standard input, and returns its whole output.
-fn said(command: &mut Command, input: &str) -> Result<String> {
-    println!("   $ {}", run::shown(command));
-    let failed = |error: std::io::Error| format!("`{}` failed: {error}", run::shown(command));
+fn output_of(command: &mut Command, input: &str) -> Result<String> {
+    println!("   $ {}", run::command_text(command));
+    let failed = |error: std::io::Error| format!("`{}` failed: {error}", run::command_text(command));
     let mut child = Command::new(command.get_program())
         .args(command.get_args())
         .stdin(Stdio::piped())
@@ -80,7 +83,7 @@ fn said(command: &mut Command, input: &str) -> Result<String> {
         let mut text = String::new();
         output.read_to_string(&mut text).map(|_| text)
     });
-    let deadline = Instant::now() + LIMIT;
+    let deadline = Instant::now() + RUN_TIMEOUT;
     let status = loop {
         if let Some(status) = child.try_wait().map_err(failed)? {
             break status;
@@ -88,7 +91,11 @@ fn said(command: &mut Command, input: &str) -> Result<String> {
         if Instant::now() > deadline {
             let _ = child.kill();
             let _ = child.wait();
-            return Err(format!("`{}` is not done after {} s", run::shown(command), LIMIT.as_secs()));
+            return Err(format!(
+                "`{}` is not done after {} s",
+                run::command_text(command),
+                RUN_TIMEOUT.as_secs()
+            ));
         }
         thread::sleep(Duration::from_millis(10));
     };
@@ -96,7 +103,11 @@ fn said(command: &mut Command, input: &str) -> Result<String> {
     if status.success() {
         Ok(text)
     } else {
-        Err(format!("`{}` failed with {}; it said: {text}", run::shown(command), run::ending(status)))
+        Err(format!(
+            "`{}` failed with {}; it said: {text}",
+            run::command_text(command),
+            run::describe_exit(status)
+        ))
     }
 }
 
@@ -117,17 +128,17 @@ const PROJECTS: [&str; 5] = [STDIO, HTTP, CLIENT, HUB, MACROS];
 const CALL: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"add\",\"arguments\":{\"a\":2,\"b\":3}}}\n";
 const LIST: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n";
 /// Each of them takes less than a second; the limit allows for a busy machine.
-const LIMIT: Duration = Duration::from_secs(2 * 60);
+const RUN_TIMEOUT: Duration = Duration::from_secs(2 * 60);
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::{PROJECTS, expect, said};
+    use super::{PROJECTS, expect, output_of};
     use std::process::Command;
 
     #[test]
     fn a_program_gets_its_input_and_is_heard() {
-        assert_eq!(said(&mut Command::new("cat"), "hello\n").unwrap(), "hello\n");
-        let error = said(Command::new("sh").args(["-c", "echo oh; exit 2"]), "").unwrap_err();
+        assert_eq!(output_of(&mut Command::new("cat"), "hello\n").unwrap(), "hello\n");
+        let error = output_of(Command::new("sh").args(["-c", "echo oh; exit 2"]), "").unwrap_err();
         assert!(error.ends_with("failed with exit code 2; it said: oh\n"), "{error}");
         assert!(expect("it", "five", "5").unwrap_err().contains("should print `5`"));
     }

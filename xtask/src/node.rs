@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cache::Tree;
+use crate::cache::CachedPackages;
 use crate::run::{self, Result};
 
 /// A directory with `node_modules` in it.
@@ -27,7 +27,7 @@ impl Node {
     /// in the cache already.
     pub(crate) fn install(prefix: PathBuf, packages: &[&str]) -> Result<Self> {
         let wanted = format!("{}\n{NODE}\n", packages.join("\n"));
-        let tree = Tree { kind: "node", wanted: &wanted };
+        let tree = CachedPackages { kind: "node", key: &wanted };
         let works = |folder: &Path| find_program(folder).is_ok();
         let installed = tree.folder(&prefix, works, |folder| npm_install(folder, packages))?;
         if installed != prefix {
@@ -59,7 +59,7 @@ fn npm_install(folder: &Path, packages: &[&str]) -> Result {
         "--loglevel=error",
         NODE,
     ]);
-    run::passes(npm.args(packages)).map_err(|error| {
+    run::check_success(npm.args(packages)).map_err(|error| {
         format!("{error}\nnpm has to reach its registry the first time; later runs use {}", folder.display())
     })?;
     // Returns a more detailed error than "it does not run".

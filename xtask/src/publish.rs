@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::run::{self, Result};
-use crate::steps::Done;
+use crate::steps::StepSuccess;
 use crate::workspace::Workspace;
 
 /// The published crates; each comes after its dependencies.
@@ -16,11 +16,18 @@ pub(crate) fn package(workspace: &Workspace) -> Result {
     for name in PUBLISHED {
         command.args(["-p", name]);
     }
-    run::passes(&mut command)
+    run::check_success(&mut command)
 }
 
-/// Checks the published crates with the version in `rust-version`, in a separate target folder.
-pub(crate) fn oldest_rust(workspace: &Workspace) -> Result<Done> {
+/// The oldest supported version of Rust, on this machine.
+pub(crate) enum OldestRust {
+    Installed(String),
+    /// It could not be installed, for this reason.
+    Missing(String),
+}
+
+/// Installs the version in `rust-version`.
+pub(crate) fn install_oldest_rust(workspace: &Workspace) -> Result<OldestRust> {
     let manifest = workspace.root.join("Cargo.toml");
     let text =
         std::fs::read_to_string(&manifest).map_err(|error| format!("{}: {error}", manifest.display()))?;
@@ -29,16 +36,25 @@ pub(crate) fn oldest_rust(workspace: &Workspace) -> Result<Done> {
     rustup.args(["toolchain", "install", version, "--no-self-update", "--profile", "minimal"]);
     if let Err(error) = run::output(&mut rustup) {
         let error = error.replace('\n', " ");
-        return Ok(Done::LeftOut(format!(
+        return Ok(OldestRust::Missing(format!(
             "Rust {version} is missing; `rustup toolchain install {version}` installs it ({error})"
         )));
     }
+    Ok(OldestRust::Installed(version.to_owned()))
+}
+
+/// Checks the published crates with the oldest supported Rust, in a separate target folder.
+pub(crate) fn oldest_rust(workspace: &Workspace) -> Result<StepSuccess> {
+    let version = match install_oldest_rust(workspace)? {
+        OldestRust::Installed(version) => version,
+        OldestRust::Missing(why) => return Ok(StepSuccess::Skipped(why)),
+    };
     for words in [&["-p", "toolway", "--lib", "--all-features"][..], &["-p", "toolway-cli", "--bins"]] {
         let mut command = Command::new("rustup");
-        command.current_dir(&workspace.root).args(["run", version, "cargo", "check", "--quiet"]).args(words);
-        run::passes(command.env("CARGO_TARGET_DIR", workspace.target.join("oldest-rust")))?;
+        command.current_dir(&workspace.root).args(["run", &version, "cargo", "check", "--quiet"]).args(words);
+        run::check_success(command.env("CARGO_TARGET_DIR", workspace.target.join("oldest-rust")))?;
     }
-    Ok(Done::Passed)
+    Ok(StepSuccess::Passed)
 }
 
 /// Returns the value of `rust-version`.

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cache::Tree;
+use crate::cache::CachedPackages;
 use crate::run::{self, Result};
 
 /// A virtual environment with its packages installed.
@@ -19,16 +19,18 @@ impl Python {
     /// already. Without a cache, the environment is created at `prefix`.
     pub(crate) fn install(prefix: &Path, packages: &[&str]) -> Result<Self> {
         // An environment works only with the Python that created it.
-        let version = run::output(Command::new(SYSTEM).args(["-c", WHICH])).map_err(needs_python)?;
+        let version =
+            run::output(Command::new(SYSTEM_PYTHON).args(["-c", VERSION_SCRIPT])).map_err(needs_python)?;
         let wanted = format!("{}\n{version}", packages.join("\n"));
-        let tree = Tree { kind: "python", wanted: &wanted };
+        let tree = CachedPackages { kind: "python", key: &wanted };
         let works =
             |folder: &Path| run::output(Self::in_folder(folder).command("python").arg("--version")).is_ok();
         let folder = tree.folder(prefix, works, |folder| {
-            run::passes(Command::new(SYSTEM).args(["-m", "venv"]).arg(folder)).map_err(needs_python)?;
+            run::check_success(Command::new(SYSTEM_PYTHON).args(["-m", "venv"]).arg(folder))
+                .map_err(needs_python)?;
             let mut pip = Self::in_folder(folder).command("python");
             pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages);
-            run::passes(&mut pip).map_err(|error| {
+            run::check_success(&mut pip).map_err(|error| {
                 format!(
                     "{error}\npip has to reach its index the first time; later runs use {}",
                     folder.display()
@@ -52,6 +54,6 @@ fn needs_python(error: String) -> String {
     format!("{error}\nthis needs Python 3 with its module `venv` (on Debian: apt-get install python3-venv)")
 }
 
-const SYSTEM: &str = if cfg!(windows) { "python" } else { "python3" };
+const SYSTEM_PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
 /// Prints the version and the place of the interpreter.
-const WHICH: &str = "import sys; print(sys.version.split()[0], sys.base_prefix)";
+const VERSION_SCRIPT: &str = "import sys; print(sys.version.split()[0], sys.base_prefix)";

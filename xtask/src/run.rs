@@ -14,25 +14,25 @@ use std::time::{Duration, Instant};
 pub(crate) type Result<T = ()> = std::result::Result<T, String>;
 
 /// Runs a command with its output on the terminal; anything but exit code 0 is an error.
-pub(crate) fn passes(command: &mut Command) -> Result {
-    println!("   $ {}", shown(command));
-    let status = command.stdin(Stdio::null()).status().map_err(|error| not_started(command, &error))?;
+pub(crate) fn check_success(command: &mut Command) -> Result {
+    println!("   $ {}", command_text(command));
+    let status = command.stdin(Stdio::null()).status().map_err(|error| spawn_error(command, &error))?;
     if status.success() {
         Ok(())
     } else {
-        Err(format!("`{}` failed with {}", shown(command), ending(status)))
+        Err(format!("`{}` failed with {}", command_text(command), describe_exit(status)))
     }
 }
 
-/// Runs a command as [`passes`] does, and also returns what it wrote on standard output.
-pub(crate) fn teed(command: &mut Command) -> (String, Result) {
-    println!("   $ {}", shown(command));
+/// Runs a command as [`check_success`] does, and also returns what it wrote on standard output.
+pub(crate) fn tee(command: &mut Command) -> (String, Result) {
+    println!("   $ {}", command_text(command));
     let mut said = String::new();
     let outcome = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|error| not_started(command, &error))
+        .map_err(|error| spawn_error(command, &error))
         .and_then(|mut child| {
             let output = child.stdout.take().ok_or("standard output is not a pipe")?;
             for line in BufReader::new(output).split(b'\n').map_while(io::Result::ok) {
@@ -41,12 +41,13 @@ pub(crate) fn teed(command: &mut Command) -> (String, Result) {
                 said.push_str(&line);
                 said.push('\n');
             }
-            let status =
-                child.wait().map_err(|error| format!("could not wait for `{}`: {error}", shown(command)))?;
+            let status = child
+                .wait()
+                .map_err(|error| format!("could not wait for `{}`: {error}", command_text(command)))?;
             if status.success() {
                 Ok(())
             } else {
-                Err(format!("`{}` failed with {}", shown(command), ending(status)))
+                Err(format!("`{}` failed with {}", command_text(command), describe_exit(status)))
             }
         });
     (said, outcome)
@@ -54,19 +55,23 @@ pub(crate) fn teed(command: &mut Command) -> (String, Result) {
 
 /// Runs a command and returns what it wrote on standard output; the error holds what it wrote on standard error.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
-    let output = command.stdin(Stdio::null()).output().map_err(|error| not_started(command, &error))?;
+    let output = command.stdin(Stdio::null()).output().map_err(|error| spawn_error(command, &error))?;
     if !output.status.success() {
         let mut said = String::from_utf8_lossy(&output.stderr).into_owned();
         said.truncate(said.trim_end().len());
-        return Err(format!("`{}` failed with {}\n{said}", shown(command), ending(output.status)));
+        return Err(format!(
+            "`{}` failed with {}\n{said}",
+            command_text(command),
+            describe_exit(output.status)
+        ));
     }
     String::from_utf8(output.stdout)
-        .map_err(|_| format!("`{}` wrote something that is not UTF-8", shown(command)))
+        .map_err(|_| format!("`{}` wrote something that is not UTF-8", command_text(command)))
 }
 
 /// Runs a command, with output where the caller sends it. Kills it when the time is up and returns `None` then.
-pub(crate) fn within(limit: Duration, command: &mut Command) -> Result<Option<ExitStatus>> {
-    let mut child = KilledOnDrop::spawn(command)?;
+pub(crate) fn run_within(limit: Duration, command: &mut Command) -> Result<Option<ExitStatus>> {
+    let mut child = KillOnDrop::spawn(command)?;
     let deadline = Instant::now() + limit;
     loop {
         if let Some(status) = child.try_wait()? {
@@ -81,25 +86,25 @@ pub(crate) fn within(limit: Duration, command: &mut Command) -> Result<Option<Ex
 
 /// A child process that is killed when this is dropped. It stays in our process group, so that Ctrl-C reaches it too.
 #[derive(Debug)]
-pub(crate) struct KilledOnDrop {
+pub(crate) struct KillOnDrop {
     child: Child,
-    shown: String,
+    command_text: String,
 }
 
-impl KilledOnDrop {
+impl KillOnDrop {
     /// Starts the command with nothing on standard input.
     pub(crate) fn spawn(command: &mut Command) -> Result<Self> {
-        let child = command.stdin(Stdio::null()).spawn().map_err(|error| not_started(command, &error))?;
-        Ok(Self { child, shown: shown(command) })
+        let child = command.stdin(Stdio::null()).spawn().map_err(|error| spawn_error(command, &error))?;
+        Ok(Self { child, command_text: command_text(command) })
     }
 
     /// Returns how the child ended, if it has ended.
     pub(crate) fn try_wait(&mut self) -> Result<Option<ExitStatus>> {
-        self.child.try_wait().map_err(|error| format!("could not wait for `{}`: {error}", self.shown))
+        self.child.try_wait().map_err(|error| format!("could not wait for `{}`: {error}", self.command_text))
     }
 }
 
-impl Drop for KilledOnDrop {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         // Both fail only when the child has already ended, which is the goal.
         let _ = self.child.kill();
@@ -118,11 +123,13 @@ pub(crate) fn ensure_program(program: &str, package: &str, what_for: &str) -> Re
     if is_root && Path::new("/etc/debian_version").exists() {
         let install = || {
             let mut command = Command::new("apt-get");
-            passes(command.args(["install", "-y", "-qq", package]).env("DEBIAN_FRONTEND", "noninteractive"))
+            check_success(
+                command.args(["install", "-y", "-qq", package]).env("DEBIAN_FRONTEND", "noninteractive"),
+            )
         };
         // A fresh image has no package lists yet.
         let _ = install().or_else(|_| {
-            passes(Command::new("apt-get").args(["update", "-qq"]))?;
+            check_success(Command::new("apt-get").args(["update", "-qq"]))?;
             install()
         });
     }
@@ -134,7 +141,7 @@ pub(crate) fn ensure_program(program: &str, package: &str, what_for: &str) -> Re
 }
 
 /// Writes the command roughly as a user would type it.
-pub(crate) fn shown(command: &Command) -> String {
+pub(crate) fn command_text(command: &Command) -> String {
     let program = Path::new(command.get_program());
     // Cargo passes its own location as an absolute path, which users do not type.
     let is_cargo = program.file_stem().is_some_and(|name| name == "cargo");
@@ -148,28 +155,28 @@ pub(crate) fn shown(command: &Command) -> String {
 }
 
 /// Describes how a process ended, in words that fit after "failed with".
-pub(crate) fn ending(status: ExitStatus) -> String {
+pub(crate) fn describe_exit(status: ExitStatus) -> String {
     // Without a code it was a signal, which `Display` names.
     status.code().map_or_else(|| status.to_string(), |code| format!("exit code {code}"))
 }
 
-fn not_started(command: &Command, error: &io::Error) -> String {
+fn spawn_error(command: &Command, error: &io::Error) -> String {
     let program = command.get_program().to_string_lossy();
     if error.kind() == io::ErrorKind::NotFound {
         format!("`{program}` was not found; install it or put it on PATH, then run this again")
     } else {
-        format!("could not start `{}`: {error}", shown(command))
+        format!("could not start `{}`: {error}", command_text(command))
     }
 }
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::{ensure_program, shown, teed};
+    use super::{command_text, ensure_program, tee};
     use std::process::Command;
 
     #[test]
     fn what_a_command_writes_is_kept_also_when_it_fails() {
-        let (said, outcome) = teed(Command::new("sh").args(["-c", "echo one; echo two; exit 3"]));
+        let (said, outcome) = tee(Command::new("sh").args(["-c", "echo one; echo two; exit 3"]));
         assert_eq!(said, "one\ntwo\n");
         assert_eq!(outcome.unwrap_err(), "`sh -c 'echo one; echo two; exit 3'` failed with exit code 3");
     }
@@ -181,6 +188,6 @@ mod tests {
 
     #[test]
     fn a_shown_command_can_be_copied() {
-        assert_eq!(shown(Command::new("/somewhere/cargo").args(["test", "a b"])), "cargo test 'a b'");
+        assert_eq!(command_text(Command::new("/somewhere/cargo").args(["test", "a b"])), "cargo test 'a b'");
     }
 }

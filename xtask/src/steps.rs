@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::run::{self, KilledOnDrop, Result};
+use crate::run::{self, KillOnDrop, Result};
 use crate::workspace::Workspace;
 
 /// One step of a command.
@@ -21,11 +21,11 @@ use crate::workspace::Workspace;
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     /// The command that runs nothing but this step.
-    pub(crate) repeat: &'static str,
+    pub(crate) rerun_command: &'static str,
     pub(crate) needs: Needs,
-    pub(crate) work: fn(&Workspace) -> Result<Done>,
+    pub(crate) work: fn(&Workspace) -> Result<StepSuccess>,
     /// How to count the checks in the file that the step has written, if at all.
-    pub(crate) counted: Option<Counted>,
+    pub(crate) counter: Option<CheckCounter>,
 }
 
 /// The precondition of a step.
@@ -38,15 +38,15 @@ pub(crate) enum Needs {
 
 /// The end of a step that did not fail.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Done {
+pub(crate) enum StepSuccess {
     Passed,
     /// The step cannot run here, for this reason.
-    LeftOut(String),
+    Skipped(String),
 }
 
 /// How the passed checks of a step are counted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Counted {
+pub(crate) struct CheckCounter {
     /// Their name in the last line.
     pub(crate) unit: &'static str,
     pub(crate) in_log: fn(&str) -> u64,
@@ -90,10 +90,10 @@ impl Plan<'_> {
             format!("`--step {name}`: `cargo xtask {}` has {}", self.command, names.join(", "))
         })?;
         match (step.work)(workspace)? {
-            Done::Passed => Ok(ExitCode::SUCCESS),
-            Done::LeftOut(why) => {
+            StepSuccess::Passed => Ok(ExitCode::SUCCESS),
+            StepSuccess::Skipped(why) => {
                 println!("{why}");
-                Ok(ExitCode::from(LEFT_OUT))
+                Ok(ExitCode::from(SKIPPED_EXIT_CODE))
             }
         }
     }
@@ -112,7 +112,7 @@ impl Plan<'_> {
                 stage.iter().partition(|step| is_built || step.needs == Needs::Nothing);
             for step in blocked {
                 begun += 1;
-                report.add(step, round, 0.0, Outcome::LeftOut(NOT_BUILT.to_owned()), 0);
+                report.add(step, round, 0.0, Outcome::Skipped(NOT_BUILT.to_owned()), 0);
             }
             let first = begun + 1;
             begun += ready.len();
@@ -120,7 +120,7 @@ impl Plan<'_> {
                 [] => {}
                 [step] => {
                     println!("== {first}/{total} {} …", step.name);
-                    let log = log_of(workspace, step);
+                    let log = log_path(workspace, step);
                     // The file of an older run must not be counted.
                     let _ = fs::remove_file(&log);
                     let start = Instant::now();
@@ -134,7 +134,7 @@ impl Plan<'_> {
                 several => {
                     let names: Vec<&str> = several.iter().map(|step| step.name).collect();
                     println!("== {first}-{begun}/{total} side by side: {} …", names.join(", "));
-                    self.side_by_side(workspace, several, round, report);
+                    self.run_concurrently(workspace, several, round, report);
                 }
             }
             report.stages.resize(report.stages.len().max(number + 1), 0.0);
@@ -142,15 +142,15 @@ impl Plan<'_> {
         }
     }
 
-    fn side_by_side(&self, workspace: &Workspace, steps: &[&Step], round: usize, report: &mut Report) {
+    fn run_concurrently(&self, workspace: &Workspace, steps: &[&Step], round: usize, report: &mut Report) {
         let mut waiting: VecDeque<&Step> = steps.iter().copied().collect();
-        let mut running: Vec<Running<'_>> = Vec::new();
+        let mut running: Vec<RunningStep<'_>> = Vec::new();
         let mut told = Instant::now();
         loop {
-            while running.len() < AT_ONCE
+            while running.len() < MAX_CONCURRENT
                 && let Some(step) = waiting.pop_front()
             {
-                match Running::start(workspace, self.command, step) {
+                match RunningStep::start(workspace, self.command, step) {
                     Ok(started) => running.push(started),
                     Err(error) => report.add(step, round, 0.0, Outcome::Failed(error), 0),
                 }
@@ -164,14 +164,14 @@ impl Plan<'_> {
                     None => at += 1,
                     Some(outcome) => {
                         let ended = running.swap_remove(at);
-                        let said = ended.said();
+                        let said = ended.output();
                         println!("== {} wrote:\n{}", ended.step.name, said.trim_end());
                         let seconds = ended.start.elapsed().as_secs_f64();
                         report.add(ended.step, round, seconds, outcome, ended.step.count(&said));
                     }
                 }
             }
-            if told.elapsed() >= PROGRESS {
+            if told.elapsed() >= PROGRESS_INTERVAL {
                 told = Instant::now();
                 for step in &running {
                     println!("   {}", step.progress());
@@ -184,31 +184,31 @@ impl Plan<'_> {
 
 impl Step {
     fn count(&self, log: &str) -> u64 {
-        self.counted.map_or(0, |counted| (counted.in_log)(log))
+        self.counter.map_or(0, |counted| (counted.in_log)(log))
     }
 }
 
 /// The file that holds the output of a step, or what it wants to be counted.
-pub(crate) fn log_of(workspace: &Workspace, step: &Step) -> PathBuf {
-    log_named(workspace, step.name)
+pub(crate) fn log_path(workspace: &Workspace, step: &Step) -> PathBuf {
+    log_path_by_name(workspace, step.name)
 }
 
 /// The same file, by the step's name.
-pub(crate) fn log_named(workspace: &Workspace, name: &str) -> PathBuf {
+pub(crate) fn log_path_by_name(workspace: &Workspace, name: &str) -> PathBuf {
     workspace.target.join("xtask").join(format!("{}.log", name.replace(' ', "-")))
 }
 
 /// A step in its own process.
-struct Running<'a> {
+struct RunningStep<'a> {
     step: &'a Step,
-    process: KilledOnDrop,
+    process: KillOnDrop,
     log: PathBuf,
     start: Instant,
 }
 
-impl<'a> Running<'a> {
+impl<'a> RunningStep<'a> {
     fn start(workspace: &Workspace, command: &str, step: &'a Step) -> Result<Self> {
-        let log = log_of(workspace, step);
+        let log = log_path(workspace, step);
         let not_written = |error: std::io::Error| format!("could not write {}: {error}", log.display());
         if let Some(folder) = log.parent() {
             fs::create_dir_all(folder).map_err(not_written)?;
@@ -217,7 +217,7 @@ impl<'a> Running<'a> {
         let mut program = Command::new(&workspace.xtask);
         program.args([command, "--step", step.name]).current_dir(&workspace.root);
         program.stdout(file.try_clone().map_err(not_written)?).stderr(file);
-        Ok(Self { step, process: KilledOnDrop::spawn(&mut program)?, log, start: Instant::now() })
+        Ok(Self { step, process: KillOnDrop::spawn(&mut program)?, log, start: Instant::now() })
     }
 
     fn outcome(&mut self) -> Option<Outcome> {
@@ -226,22 +226,22 @@ impl<'a> Running<'a> {
             Ok(Some(status)) => status,
             Err(error) => return Some(Outcome::Failed(error)),
         };
-        let said = self.said();
+        let said = self.output();
         let last = last_line(&said).to_owned();
         Some(match status.code() {
             Some(0) => Outcome::Passed,
-            Some(code) if code == i32::from(LEFT_OUT) => Outcome::LeftOut(last),
+            Some(code) if code == i32::from(SKIPPED_EXIT_CODE) => Outcome::Skipped(last),
             Some(_) => Outcome::Failed(last.strip_prefix("xtask: ").unwrap_or(&last).to_owned()),
-            None => Outcome::Failed(run::ending(status)),
+            None => Outcome::Failed(run::describe_exit(status)),
         })
     }
 
-    fn said(&self) -> String {
+    fn output(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
     }
 
     fn progress(&self) -> String {
-        let said = self.said();
+        let said = self.output();
         let last: String = last_line(&said).chars().take(90).collect();
         format!("{} has run for {:.0} s: {}", self.step.name, self.start.elapsed().as_secs_f64(), last.trim())
     }
@@ -251,14 +251,14 @@ impl<'a> Running<'a> {
 enum Outcome {
     Passed,
     Failed(String),
-    LeftOut(String),
+    Skipped(String),
 }
 
 impl Outcome {
-    fn of(done: Result<Done>) -> Self {
+    fn of(done: Result<StepSuccess>) -> Self {
         match done {
-            Ok(Done::Passed) => Self::Passed,
-            Ok(Done::LeftOut(why)) => Self::LeftOut(why),
+            Ok(StepSuccess::Passed) => Self::Passed,
+            Ok(StepSuccess::Skipped(why)) => Self::Skipped(why),
             Err(message) => Self::Failed(message),
         }
     }
@@ -287,7 +287,7 @@ struct Row {
     /// The rounds in which it failed, and the first message.
     failed: Vec<usize>,
     message: String,
-    left_out: Option<String>,
+    skipped: Option<String>,
 }
 
 impl Report {
@@ -297,11 +297,11 @@ impl Report {
 
     /// Records the end of a step and prints it.
     fn add(&mut self, step: &Step, round: usize, seconds: f64, outcome: Outcome, counted: u64) {
-        let Step { name, repeat, .. } = *step;
+        let Step { name, rerun_command: repeat, .. } = *step;
         let row = match self.rows.iter_mut().position(|row| row.name == name) {
             Some(at) => &mut self.rows[at],
             None => {
-                let unit = step.counted.map(|counted| counted.unit);
+                let unit = step.counter.map(|counted| counted.unit);
                 self.rows.push(Row {
                     name,
                     repeat,
@@ -311,7 +311,7 @@ impl Report {
                     passed: 0,
                     failed: Vec::new(),
                     message: String::new(),
-                    left_out: None,
+                    skipped: None,
                 });
                 let last = self.rows.len() - 1;
                 &mut self.rows[last]
@@ -332,9 +332,9 @@ impl Report {
                 }
                 row.failed.push(round);
             }
-            Outcome::LeftOut(why) => {
+            Outcome::Skipped(why) => {
                 println!("== {name} … not run: {why}\n");
-                row.left_out = Some(why);
+                row.skipped = Some(why);
             }
         }
     }
@@ -361,7 +361,7 @@ impl Report {
                 format!("{seconds:7.1}  {name}")
             } else {
                 left_out.push(*name);
-                format!("{:>7}  {name}: not run, {}", "-", row.left_out.as_deref().unwrap_or_default())
+                format!("{:>7}  {name}: not run, {}", "-", row.skipped.as_deref().unwrap_or_default())
             };
             let _ = writeln!(table, "{line}");
         }
@@ -407,21 +407,27 @@ fn last_line(text: &str) -> &str {
 pub(crate) const BUILD: &str = "build";
 const NOT_BUILT: &str = "the workspace does not build";
 /// The exit code of `--step` when the step cannot run here.
-const LEFT_OUT: u8 = 77;
+const SKIPPED_EXIT_CODE: u8 = 77;
 /// The number of steps that run concurrently: the number of cores of a small machine. A step that waits leaves its core
 /// to the other one.
-const AT_ONCE: usize = 2;
+const MAX_CONCURRENT: usize = 2;
 /// The interval between progress lines while steps run concurrently.
-const PROGRESS: Duration = Duration::from_secs(30);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests {
-    use super::{BUILD, Counted, Done, Needs, Outcome, Report, Step, last_line};
+    use super::{BUILD, CheckCounter, Needs, Outcome, Report, Step, StepSuccess, last_line};
     use crate::workspace::Workspace;
 
-    fn step(name: &'static str, counted: Option<Counted>) -> Step {
-        let work = |_: &Workspace| Ok(Done::Passed);
-        Step { name, repeat: "cargo xtask test --step it", needs: Needs::Build, work, counted }
+    fn step(name: &'static str, counted: Option<CheckCounter>) -> Step {
+        let work = |_: &Workspace| Ok(StepSuccess::Passed);
+        Step {
+            name,
+            rerun_command: "cargo xtask test --step it",
+            needs: Needs::Build,
+            work,
+            counter: counted,
+        }
     }
 
     #[test]
@@ -429,7 +435,7 @@ mod tests {
         let mut report = Report::new("check", 1);
         report.add(&step("one", None), 1, 1.0, Outcome::Failed("broken\nat length".to_owned()), 0);
         report.add(&step("two", None), 1, 2.0, Outcome::Passed, 0);
-        report.add(&step("three", None), 1, 0.0, Outcome::LeftOut("the build is broken".to_owned()), 0);
+        report.add(&step("three", None), 1, 0.0, Outcome::Skipped("the build is broken".to_owned()), 0);
         let (table, verdict) = report.summary();
         assert!(
             table.contains("one: FAILED, broken\n         to repeat just this: cargo xtask test --step it\n"),
@@ -443,7 +449,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn steps_side_by_side_are_told_apart_and_those_that_need_a_build_wait_for_one() {
-        use super::{Plan, log_named};
+        use super::{Plan, log_path_by_name};
         use std::fs;
         use std::process::Command;
 
@@ -462,7 +468,8 @@ mod tests {
         assert!(write.unwrap().success());
         let workspace = Workspace::in_folder(&folder, script);
 
-        let counted = Some(Counted { unit: "checks", in_log: |log| u64::from(log.contains("3 passed")) * 3 });
+        let counted =
+            Some(CheckCounter { unit: "checks", in_log: |log| u64::from(log.contains("3 passed")) * 3 });
         let together = [step("good", counted), step("bad", None), step("off", None)];
         let mut report = Report::new("test", 1);
         Plan { command: "test", stages: &[&together] }.run_once(&workspace, 1, &mut report);
@@ -472,7 +479,10 @@ mod tests {
         assert!(table.contains("off: not run, no network\n"), "{table}");
         assert!(table.contains("test: 3 checks passed, but not everything"), "{table}");
         assert!(verdict.unwrap_err().contains("1 of 2 steps failed (bad)"));
-        assert_eq!(fs::read_to_string(log_named(&workspace, "good")).unwrap(), "test good has 3 passed\n");
+        assert_eq!(
+            fs::read_to_string(log_path_by_name(&workspace, "good")).unwrap(),
+            "test good has 3 passed\n"
+        );
 
         let build = Step { work: |_| Err("no".to_owned()), needs: Needs::Nothing, ..step(BUILD, None) };
         let mut report = Report::new("test", 1);
@@ -484,7 +494,7 @@ mod tests {
 
     #[test]
     fn rounds_are_added_up_and_those_that_failed_are_named() {
-        let tests = step("tests", Some(Counted { unit: "tests", in_log: |_| 0 }));
+        let tests = step("tests", Some(CheckCounter { unit: "tests", in_log: |_| 0 }));
         let mut report = Report::new("test", 3);
         for (round, failed) in [(1, false), (2, true), (3, true)] {
             let outcome = if failed { Outcome::Failed("one hangs".to_owned()) } else { Outcome::Passed };

@@ -42,18 +42,18 @@ pub(crate) struct Scenario {
     pub(crate) side: Side,
     pub(crate) revision: String,
     pub(crate) name: String,
-    pub(crate) weight: Weight,
+    pub(crate) weight: Scoring,
 }
 
 /// The role of a scenario when the suite scores an SDK. We run both kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Weight {
+pub(crate) enum Scoring {
     Scored,
     Unscored,
 }
 
 /// The checks that did not pass, each with the suite's message; empty when the scenario passed.
-pub(crate) type Failing = BTreeMap<String, String>;
+pub(crate) type FailedChecks = BTreeMap<String, String>;
 
 impl Suite {
     /// Installs the pinned version and deletes the results of the last run.
@@ -95,7 +95,7 @@ impl Suite {
     }
 
     /// Runs one scenario. `url` is the server's address; it is unused for clients, which get an address from the suite.
-    pub(crate) fn run(&self, scenario: &Scenario, url: &str) -> Result<Failing> {
+    pub(crate) fn run(&self, scenario: &Scenario, url: &str) -> Result<FailedChecks> {
         let directory =
             self.results.join(format!("{}-{}", scenario.side, scenario.revision)).join(&scenario.name);
         let log = fs::create_dir_all(&directory)
@@ -119,15 +119,15 @@ impl Suite {
         };
         command.args(["--scenario", &scenario.name, "--spec-version", &scenario.revision, "--force", "-o"]);
         command.arg(&directory).stdout(out).stderr(err);
-        let Some(status) = run::within(RUNNER_LIMIT, &mut command)? else {
+        let Some(status) = run::run_within(RUNNER_LIMIT, &mut command)? else {
             let message = format!("the suite's runner hung and was ended after {} s", RUNNER_LIMIT.as_secs());
-            return Ok(Failing::from([("runner-timeout".to_owned(), message)]));
+            return Ok(FailedChecks::from([("runner-timeout".to_owned(), message)]));
         };
         let checks = read_checks(&directory)?;
-        Ok(failing(&checks, status.success(), || {
+        Ok(failed_checks(&checks, status.success(), || {
             format!(
                 "the checks pass, but the runner exited with {}: see the output of the client",
-                run::ending(status)
+                run::describe_exit(status)
             )
         }))
     }
@@ -149,9 +149,9 @@ fn parse_list(list: &str, revision: &str) -> Result<Vec<Scenario>> {
         } else if let Some(item) = line.strip_prefix("- ") {
             let (name, tag) = item.split_once(" [").map_or((item, None), |(name, tag)| (name, Some(tag)));
             let (side, weight) = match (tag.map(|tag| tag.trim_end_matches(']')), heading) {
-                (None, Some(side)) => (side, Weight::Scored),
-                (Some("server"), _) => (Side::Server, Weight::Unscored),
-                (Some("client"), _) => (Side::Client, Weight::Unscored),
+                (None, Some(side)) => (side, Scoring::Scored),
+                (Some("server"), _) => (Side::Server, Scoring::Unscored),
+                (Some("client"), _) => (Side::Client, Scoring::Unscored),
                 _ => return Err(format!("cannot tell whether `{item}` is for a server or a client")),
             };
             scenarios.push(Scenario {
@@ -164,7 +164,7 @@ fn parse_list(list: &str, revision: &str) -> Result<Vec<Scenario>> {
             heading = None;
         }
     }
-    let scored = scenarios.iter().filter(|scenario| scenario.weight == Weight::Scored).count();
+    let scored = scenarios.iter().filter(|scenario| scenario.weight == Scoring::Scored).count();
     match promised {
         Some(promised) if promised == scored => Ok(scenarios),
         Some(promised) => Err(format!("it promises {promised} scored scenarios and names {scored}")),
@@ -174,8 +174,12 @@ fn parse_list(list: &str, revision: &str) -> Result<Vec<Scenario>> {
 
 /// Applies the strict rules. `check-without-id`, `no-success` and `exit-code` are our own names, for failures that the
 /// suite does not name.
-fn failing(checks: &[Value], exit_code_is_zero: bool, exit_message: impl FnOnce() -> String) -> Failing {
-    let mut failing = Failing::new();
+fn failed_checks(
+    checks: &[Value],
+    exit_code_is_zero: bool,
+    exit_message: impl FnOnce() -> String,
+) -> FailedChecks {
+    let mut failing = FailedChecks::new();
     for check in checks {
         let status = check["status"].as_str().unwrap_or("no status");
         if matches!(status, "SUCCESS" | "INFO" | "SKIPPED") {
@@ -238,7 +242,7 @@ const RUNNER_LIMIT: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {
-    use super::{Side, Weight, failing, parse_list};
+    use super::{Scoring, Side, failed_checks, parse_list};
     use serde_json::json;
 
     const LIST: &str = "\
@@ -266,11 +270,11 @@ Run and reported, but never scored:
             .map(|scenario| (scenario.side, scenario.name, scenario.weight))
             .collect();
         let expected = [
-            (Side::Server, "ping", Weight::Scored),
-            (Side::Server, "tools-list", Weight::Scored),
-            (Side::Client, "auth/basic-cimd", Weight::Scored),
-            (Side::Client, "auth/dpop", Weight::Unscored),
-            (Side::Server, "server-sse-polling", Weight::Unscored),
+            (Side::Server, "ping", Scoring::Scored),
+            (Side::Server, "tools-list", Scoring::Scored),
+            (Side::Client, "auth/basic-cimd", Scoring::Scored),
+            (Side::Client, "auth/dpop", Scoring::Unscored),
+            (Side::Server, "server-sse-polling", Scoring::Unscored),
         ];
         assert_eq!(found, expected.map(|(side, name, weight)| (side, name.to_owned(), weight)));
     }
@@ -306,7 +310,7 @@ Run and reported, but never scored:
             (vec![json!({ "id": "a" })], true, vec!["a"]),
         ];
         for (checks, exit_code_is_zero, expected) in rows {
-            let found = failing(&checks, exit_code_is_zero, || "exit code 1".to_owned());
+            let found = failed_checks(&checks, exit_code_is_zero, || "exit code 1".to_owned());
             assert_eq!(found.keys().collect::<Vec<_>>(), expected, "{checks:?}");
         }
     }

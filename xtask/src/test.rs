@@ -12,8 +12,8 @@ use crate::arguments::Arguments;
 use crate::conformance;
 use crate::interop;
 use crate::run::{self, Result};
-use crate::slow;
-use crate::steps::{self, BUILD, Counted, Done, Needs, Plan, Stage, Step};
+use crate::steps::{self, BUILD, CheckCounter, Needs, Plan, Stage, Step, StepSuccess};
+use crate::test_report;
 use crate::workspace::Workspace;
 
 /// Which tests to run, and how often.
@@ -69,52 +69,57 @@ const PLAN: Plan<'_> = Plan { command: "test", stages: &STAGES };
 pub(crate) const STAGES: [Stage<'_>; 3] = [
     &[Step {
         name: BUILD,
-        repeat: "cargo xtask test --step build",
+        rerun_command: "cargo xtask test --step build",
         needs: Needs::Nothing,
-        work: |workspace| done(build(workspace)),
-        counted: None,
+        work: |workspace| passed_if_ok(build(workspace)),
+        counter: None,
     }],
     &[Step {
         name: TESTS,
-        repeat: "cargo xtask test --step tests",
+        rerun_command: "cargo xtask test --step tests",
         needs: Needs::Build,
-        work: |workspace| done(tests(workspace, Rounds::Few, None)),
-        counted: Some(Counted { unit: "tests", in_log: passed_by_cargo }),
+        work: |workspace| passed_if_ok(run_tests(workspace, Rounds::Few, None)),
+        counter: Some(CheckCounter { unit: "tests", in_log: passed_by_cargo }),
     }],
     &[
         Step {
             name: "conformance",
-            repeat: "cargo xtask conformance",
+            rerun_command: "cargo xtask conformance",
             needs: Needs::Build,
-            work: |workspace| done(conformance::run(workspace, &conformance::Options::default())),
-            counted: Some(Counted { unit: "conformance scenarios", in_log: passed_by_conformance }),
+            work: |workspace| passed_if_ok(conformance::run(workspace, &conformance::Options::default())),
+            counter: Some(CheckCounter { unit: "conformance scenarios", in_log: passed_by_conformance }),
         },
         Step {
             name: "interop",
-            repeat: "cargo xtask interop",
+            rerun_command: "cargo xtask interop",
             needs: Needs::Build,
-            work: |workspace| done(interop::run(workspace, &interop::Options::default())),
-            counted: Some(Counted { unit: "interop checks", in_log: passed_by_interop }),
+            work: |workspace| passed_if_ok(interop::run(workspace, &interop::Options::default())),
+            counter: Some(CheckCounter { unit: "interop checks", in_log: passed_by_interop }),
         },
         Step {
             name: "doctests",
-            repeat: "cargo xtask test --step doctests",
+            rerun_command: "cargo xtask test --step doctests",
             needs: Needs::Build,
             work: |workspace| {
-                done(run::passes(&mut workspace.cargo(&["test", "--workspace", "--all-features", "--doc"])))
+                passed_if_ok(run::check_success(&mut workspace.cargo(&[
+                    "test",
+                    "--workspace",
+                    "--all-features",
+                    "--doc",
+                ])))
             },
-            counted: Some(Counted { unit: "doctests", in_log: passed_by_cargo }),
+            counter: Some(CheckCounter { unit: "doctests", in_log: passed_by_cargo }),
         },
     ],
 ];
 
 /// The result of a step that always runs.
-pub(crate) fn done(outcome: Result) -> Result<Done> {
-    outcome.map(|()| Done::Passed)
+pub(crate) fn passed_if_ok(outcome: Result) -> Result<StepSuccess> {
+    outcome.map(|()| StepSuccess::Passed)
 }
 
 fn build(workspace: &Workspace) -> Result {
-    run::passes(&mut workspace.cargo(&[
+    run::check_success(&mut workspace.cargo(&[
         "build",
         "--workspace",
         "--all-features",
@@ -127,7 +132,7 @@ fn build(workspace: &Workspace) -> Result {
 
 /// Builds the programs that the conformance suite and the other SDKs' clients talk to.
 pub(crate) fn build_programs(workspace: &Workspace) -> Result {
-    run::passes(&mut workspace.cargo(&[
+    run::check_success(&mut workspace.cargo(&[
         "build",
         "--quiet",
         "--workspace",
@@ -148,7 +153,7 @@ pub(crate) enum Rounds {
 }
 
 /// Runs the unit and integration tests, or those that nextest's `filter` selects, and prints the slowest.
-pub(crate) fn tests(workspace: &Workspace, rounds: Rounds, filter: Option<&str>) -> Result {
+pub(crate) fn run_tests(workspace: &Workspace, rounds: Rounds, filter: Option<&str>) -> Result {
     let has_nextest = run::output(&mut workspace.cargo(&["nextest", "--version"])).is_ok();
     let mut command = workspace.cargo(match (has_nextest, filter) {
         (true, _) => &["nextest", "run", "--workspace", "--all-features", "--no-fail-fast"],
@@ -169,26 +174,26 @@ pub(crate) fn tests(workspace: &Workspace, rounds: Rounds, filter: Option<&str>)
         println!(
             "cargo-nextest is not installed, so a test that hangs is not ended, and the slowest are not shown"
         );
-        let (said, outcome) = run::teed(&mut command);
-        note(workspace, &said);
+        let (said, outcome) = run::tee(&mut command);
+        record_summary(workspace, &said);
         return outcome;
     }
     let report = workspace.target.join("nextest/default/junit.xml");
     // A run that fails before it writes a report must not show the report of the last run.
     let _ = fs::remove_file(&report);
-    let outcome = run::passes(&mut command);
-    let cases = slow::parse(&fs::read_to_string(&report).unwrap_or_default());
+    let outcome = run::check_success(&mut command);
+    let cases = test_report::parse(&fs::read_to_string(&report).unwrap_or_default());
     let passed = cases.iter().filter(|case| case.passed).count();
-    note(workspace, &format!("test result: ok. {passed} passed;\n"));
+    record_summary(workspace, &format!("test result: ok. {passed} passed;\n"));
     if !cases.is_empty() {
-        print!("{}", slow::table(cases));
+        print!("{}", test_report::table(cases));
     }
     outcome
 }
 
 /// Records what the last line of the run should count for this step.
-fn note(workspace: &Workspace, text: &str) {
-    let log = steps::log_named(workspace, TESTS);
+fn record_summary(workspace: &Workspace, text: &str) {
+    let log = steps::log_path_by_name(workspace, TESTS);
     // A missing count should not fail the step.
     let _ = log.parent().map(fs::create_dir_all);
     let _ = fs::write(log, text);
@@ -238,7 +243,12 @@ mod tests {
         for step in STAGES.iter().flat_map(|stage| stage.iter()) {
             let own = format!("cargo xtask {}", step.name);
             let by_name = format!("cargo xtask test --step {}", step.name);
-            assert!(step.repeat == own || step.repeat == by_name, "{}: {}", step.name, step.repeat);
+            assert!(
+                step.rerun_command == own || step.rerun_command == by_name,
+                "{}: {}",
+                step.name,
+                step.rerun_command
+            );
         }
     }
 }

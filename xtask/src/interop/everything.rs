@@ -10,9 +10,9 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use super::program::Said;
+use super::program::FinishedProgram;
 use super::table::{Coverage, Peers, Run, Table};
-use super::transport::{Open, Server, Transport};
+use super::transport::{OpenServer, ServerSpec, Transport};
 use crate::node::Node;
 use crate::python::Python;
 use crate::run::{self, Result};
@@ -23,16 +23,16 @@ use crate::workspace::Workspace;
 pub(super) fn run(
     workspace: &Workspace,
     transports: &[Transport],
-    server: Option<&Server>,
+    server: Option<&ServerSpec>,
     latency: Option<Duration>,
 ) -> Result {
     let directory = workspace.target.join("interop");
     let server = match server {
         Some(server) => server.clone(),
-        None => Server::program(&build_example(workspace)?),
+        None => ServerSpec::program(&build_example(workspace)?),
     };
     let scripts = install_all(workspace, &directory)?;
-    let lane = |transport: Transport| -> Result<Vec<(Run, Said)>> {
+    let lane = |transport: Transport| -> Result<Vec<(Run, FinishedProgram)>> {
         let log = directory.join(format!("everything-{}.log", transport.name()));
         let mut server = server.open(transport, log, latency)?;
         let mut all = Vec::new();
@@ -41,8 +41,11 @@ pub(super) fn run(
                 let mut command = script.command();
                 command.args(server.arguments()).current_dir(&workspace.root);
                 let name = format!("everything-{}-{}", client.folder, transport.name());
-                all.push((client.run(transport), Said::run(&name, &mut command, &directory, LIMIT)?));
-                must_live(&mut server)?;
+                all.push((
+                    client.run(transport),
+                    FinishedProgram::run(&name, &mut command, &directory, RUN_TIMEOUT)?,
+                ));
+                check_running(&mut server)?;
             }
         }
         Ok(all)
@@ -54,14 +57,14 @@ pub(super) fn run(
     let mut table = Table::new("every feature", Peers::Clients);
     for lane in lanes {
         for (run, said) in lane? {
-            said.tell(&run, &mut table);
+            said.report(&run, &mut table);
         }
     }
     table.print()
 }
 
 /// Fails if a server that later clients need has ended.
-fn must_live(server: &mut Open) -> Result {
+fn check_running(server: &mut OpenServer) -> Result {
     match server.ended()? {
         None => Ok(()),
         Some(how) => Err(format!("interop: the server ended with {how}")),
@@ -70,7 +73,7 @@ fn must_live(server: &mut Open) -> Result {
 
 fn build_example(workspace: &Workspace) -> Result<PathBuf> {
     let build = ["build", "--quiet", "--workspace", "--all-features", "--example=everything"];
-    run::passes(&mut workspace.cargo(&build))?;
+    run::check_success(&mut workspace.cargo(&build))?;
     Ok(workspace.debug_program("examples/everything"))
 }
 
@@ -93,7 +96,7 @@ struct Client {
     /// The name of the library in its registry, which also determines the registry.
     package: &'static str,
     /// Other packages that the script needs.
-    others: &'static [&'static str],
+    extra_packages: &'static [&'static str],
     script: &'static str,
     transports: &'static [Transport],
     /// The eras and revisions it has to report on, so that a script cannot forget one.
@@ -110,7 +113,7 @@ impl Client {
     fn install(&self, workspace: &Workspace, directory: &Path) -> Result<Script> {
         let scripts = workspace.root.join("interop");
         let prefix = directory.join(self.folder);
-        let packages = [&[self.package], self.others].concat();
+        let packages = [&[self.package], self.extra_packages].concat();
         if self.package.contains("==") {
             let python = Python::install(&prefix, &packages)?.command("python");
             let program = PathBuf::from(python.get_program());
@@ -146,8 +149,8 @@ impl Script {
 /// The files that the scripts for Node import from each other.
 const NODE_FILES: &[&str] =
     &["everything.mjs", "everything_checks.mjs", "everything_match.mjs", "everything.json"];
-const EVERYWHERE: &[Transport] = &[Transport::Stdio, Transport::Http, Transport::Sse];
-const WITH_A_URL: &[Transport] = &[Transport::Http, Transport::Sse];
+const ALL_TRANSPORTS: &[Transport] = &[Transport::Stdio, Transport::Http, Transport::Sse];
+const URL_TRANSPORTS: &[Transport] = &[Transport::Http, Transport::Sse];
 const TYPESCRIPT: &str = "@modelcontextprotocol/client@2.4.0";
 const TYPESCRIPT_ERAS: &[&str] = &[
     "stateless 2026-07-28",
@@ -161,25 +164,25 @@ const CLIENTS: &[Client] = &[
     Client {
         folder: "py",
         package: "mcp==2.3.0",
-        others: &[],
+        extra_packages: &[],
         script: "everything.py",
-        transports: EVERYWHERE,
+        transports: ALL_TRANSPORTS,
         eras: &["stateless 2026-07-28", "auto 2026-07-28", "handshake 2025-11-25"],
         coverage: Coverage::All,
     },
     Client {
         folder: "py-v1",
         package: "mcp==1.30.0",
-        others: &[],
+        extra_packages: &[],
         script: "everything_v1.py",
-        transports: EVERYWHERE,
+        transports: ALL_TRANSPORTS,
         eras: &["stateless 2026-07-28", "handshake 2025-11-25"],
         coverage: Coverage::All,
     },
     Client {
         folder: "py-fastmcp-v2",
         package: "fastmcp==2.14.7",
-        others: &["mcp==1.30.0"],
+        extra_packages: &["mcp==1.30.0"],
         script: "everything_fastmcp_v2.py",
         transports: &[Transport::Http],
         eras: &["stateless 2026-07-28", "handshake 2025-11-25"],
@@ -189,9 +192,9 @@ const CLIENTS: &[Client] = &[
     Client {
         folder: "py-fastmcp-v3",
         package: "fastmcp==3.4.9",
-        others: &["mcp==1.30.0"],
+        extra_packages: &["mcp==1.30.0"],
         script: "everything_fastmcp_v2.py",
-        transports: EVERYWHERE,
+        transports: ALL_TRANSPORTS,
         eras: &["stateless 2026-07-28", "handshake 2025-11-25"],
         coverage: Coverage::All,
     },
@@ -200,27 +203,27 @@ const CLIENTS: &[Client] = &[
     Client {
         folder: "py-fastmcp",
         package: "fastmcp-slim[client]==4.1.4",
-        others: &[],
+        extra_packages: &[],
         script: "everything_fastmcp.py",
-        transports: EVERYWHERE,
+        transports: ALL_TRANSPORTS,
         eras: &["stateless 2026-07-28", "auto 2026-07-28", "handshake 2025-11-25"],
         coverage: Coverage::All,
     },
     Client {
         folder: "node",
         package: TYPESCRIPT,
-        others: &[],
+        extra_packages: &[],
         script: "everything.mjs",
-        transports: EVERYWHERE,
+        transports: ALL_TRANSPORTS,
         eras: TYPESCRIPT_ERAS,
         coverage: Coverage::All,
     },
     Client {
         folder: "node-v1",
         package: "@modelcontextprotocol/sdk@1.32.2",
-        others: &[],
+        extra_packages: &[],
         script: "everything_v1.mjs",
-        transports: EVERYWHERE,
+        transports: ALL_TRANSPORTS,
         eras: &["stateless 2026-07-28", "handshake 2025-11-25"],
         coverage: Coverage::All,
     },
@@ -228,41 +231,41 @@ const CLIENTS: &[Client] = &[
     Client {
         folder: "node-remote",
         package: "mcp-remote@0.15.1",
-        others: &[TYPESCRIPT],
+        extra_packages: &[TYPESCRIPT],
         script: "everything_remote.mjs",
-        transports: WITH_A_URL,
+        transports: URL_TRANSPORTS,
         eras: TYPESCRIPT_ERAS,
         coverage: Coverage::All,
     },
     Client {
         folder: "node-inspector",
         package: "@modelcontextprotocol/inspector@2.12.0",
-        others: &[],
+        extra_packages: &[],
         script: "everything_inspector.mjs",
-        transports: WITH_A_URL,
+        transports: URL_TRANSPORTS,
         eras: &["stateless 2026-07-28", "handshake 2025-11-25"],
         coverage: Coverage::Some,
     },
 ];
-const LIMIT: Duration = Duration::from_secs(3 * 60);
+const RUN_TIMEOUT: Duration = Duration::from_secs(3 * 60);
 
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::{CLIENTS, WITH_A_URL};
+    use super::{CLIENTS, URL_TRANSPORTS};
 
     /// The guide recommends testing with both, with the same commands as here.
     #[test]
-    fn row_211_the_guide_tests_with_the_inspector_and_mcp_remote_as_this_does() {
+    fn the_guide_tests_with_the_inspector_and_mcp_remote_as_this_does() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let guide = fs::read_to_string(root.join("docs/guide/testing.md")).unwrap();
         for name in ["@modelcontextprotocol/inspector@", "mcp-remote@"] {
             let client = CLIENTS.iter().find(|client| client.package.starts_with(name)).unwrap();
             let command = format!("npx {} ", client.package);
             assert!(guide.contains(&command), "the guide does not say `{command}`");
-            assert!(WITH_A_URL.iter().all(|transport| client.transports.contains(transport)), "{name}");
+            assert!(URL_TRANSPORTS.iter().all(|transport| client.transports.contains(transport)), "{name}");
             assert!(!client.eras.is_empty(), "{name}");
             let script = fs::read_to_string(root.join("interop").join(client.script)).unwrap();
             let package = name.trim_end_matches('@');

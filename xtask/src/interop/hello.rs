@@ -14,7 +14,7 @@ use crate::run::{self, Result};
 use crate::test;
 use crate::workspace::Workspace;
 
-use super::transport::{Server, Transport};
+use super::transport::{ServerSpec, Transport};
 
 /// Runs every client over each of the transports.
 pub(super) fn run(workspace: &Workspace, transports: &[Transport], latency: Option<Duration>) -> Result {
@@ -27,7 +27,7 @@ pub(super) fn run(workspace: &Workspace, transports: &[Transport], latency: Opti
     let clients =
         [python_client(workspace, &directory.join("py"))?, node_client(workspace, directory.join("node"))?];
     test::build_programs(workspace)?;
-    let hello = Server::program(&workspace.debug_program("examples/hello"));
+    let hello = ServerSpec::program(&workspace.debug_program("examples/hello"));
 
     let mut rows = Vec::new();
     for Client { name, program, script } in &clients {
@@ -38,13 +38,13 @@ pub(super) fn run(workspace: &Workspace, transports: &[Transport], latency: Opti
             let server = hello.open(*transport, directory.join("hello.log"), latency)?;
             let mut command = Command::new(program);
             command.arg(script).args(server.arguments()).current_dir(&workspace.root);
-            let verdict = match run::within(LIMIT, &mut command)? {
+            let verdict = match run::run_within(RUN_TIMEOUT, &mut command)? {
                 Some(status) if status.success() => "ok".to_owned(),
-                Some(status) => format!("FAILED with {}", run::ending(status)),
-                None => format!("FAILED, not done after {} s", LIMIT.as_secs()),
+                Some(status) => format!("FAILED with {}", run::describe_exit(status)),
+                None => format!("FAILED, not done after {} s", RUN_TIMEOUT.as_secs()),
             };
             if verdict != "ok" {
-                println!("   {verdict}; to repeat it: {}", run::shown(&command));
+                println!("   {verdict}; to repeat it: {}", run::command_text(&command));
             }
             rows.push((*name, transport.name(), start.elapsed().as_secs_f64(), verdict));
         }
@@ -89,4 +89,4 @@ fn node_client(workspace: &Workspace, prefix: PathBuf) -> Result<Client> {
 
 const PYTHON_SDK: &str = "mcp==2.3.0";
 const NODE_SDK: &str = "@modelcontextprotocol/client@2.4.0";
-const LIMIT: Duration = Duration::from_secs(60);
+const RUN_TIMEOUT: Duration = Duration::from_secs(60);

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use crate::arguments::Arguments;
 use crate::run::Result;
 use crate::workspace::Workspace;
-use transport::{Server, Transport};
+use transport::{ServerSpec, Transport};
 
 /// The parts to run; all by default.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ pub(crate) struct Options {
     part: Option<Part>,
     /// A server that replaces the example `everything`, to see whether our server or the client causes a failure.
     /// Without `--part`, only the part `everything` runs.
-    server: Option<Server>,
+    server: Option<ServerSpec>,
     /// Uses only this transport.
     transport: Option<Transport>,
     /// The delay of every message over the network, in each direction.
@@ -64,7 +64,7 @@ impl Options {
     /// Reads the options of `cargo xtask interop`.
     pub(crate) fn parse(mut arguments: Arguments) -> Result<Self> {
         let part = arguments.value("--part")?.map(|name| Part::from_name(&name)).transpose()?;
-        let server = arguments.value("--server")?.map(|text| Server::from_text(&text));
+        let server = arguments.value("--server")?.map(|text| ServerSpec::from_text(&text));
         let transport =
             arguments.value("--transport")?.map(|name| Transport::from_name(&name)).transpose()?;
         let latency = arguments.value("--latency")?.map(|text| milliseconds(&text)).transpose()?;
@@ -91,8 +91,8 @@ impl Options {
             (None, None) if self.latency.is_some() => vec![Transport::Http, Transport::Sse],
             (None, None) => Transport::ALL.to_vec(),
             // A foreign command is only known to serve stdio.
-            (None, Some(Server::Command(_))) => vec![Transport::Stdio],
-            (None, Some(Server::Url(_))) => vec![Transport::Http],
+            (None, Some(ServerSpec::Command(_))) => vec![Transport::Stdio],
+            (None, Some(ServerSpec::Url(_))) => vec![Transport::Http],
         }
     }
 }

@@ -10,17 +10,17 @@ use crate::run::{self, Result};
 
 /// A program that has ended, and its output.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct FinishedProgram {
     out: PathBuf,
     err: PathBuf,
     lines: String,
     /// How it ended, if it failed.
     ending: Option<String>,
     seconds: f64,
-    shown: String,
+    command_text: String,
 }
 
-impl Said {
+impl FinishedProgram {
     /// Runs it. Its output goes to files in `directory` that have this name.
     pub(super) fn run(name: &str, command: &mut Command, directory: &Path, limit: Duration) -> Result<Self> {
         let start = Instant::now();
@@ -32,9 +32,9 @@ impl Said {
         };
         let ((out, out_file), (err, err_file)) = (file("out")?, file("err")?);
         command.stdout(out_file).stderr(err_file);
-        let ending = match run::within(limit, command)? {
+        let ending = match run::run_within(limit, command)? {
             Some(status) if status.success() => None,
-            Some(status) => Some(run::ending(status)),
+            Some(status) => Some(run::describe_exit(status)),
             None => Some(format!("not done after {} s", limit.as_secs())),
         };
         let lines =
@@ -45,12 +45,12 @@ impl Said {
             lines,
             ending,
             seconds: start.elapsed().as_secs_f64(),
-            shown: run::shown(command),
+            command_text: run::command_text(command),
         })
     }
 
     /// Adds the output to the table, and prints failures immediately.
-    pub(super) fn tell(self, run: &Run, table: &mut Table) {
+    pub(super) fn report(self, run: &Run, table: &mut Table) {
         println!("-- {} over {}, {}", run.peer, run.transport, table.title());
         let problems = table.add(run, &self.lines, self.ending);
         println!("   {} checks in {:.1} s", self.lines.lines().count(), self.seconds);
@@ -65,6 +65,6 @@ impl Said {
             self.out.display(),
             self.err.display()
         );
-        println!("   to repeat it: {}", self.shown);
+        println!("   to repeat it: {}", self.command_text);
     }
 }

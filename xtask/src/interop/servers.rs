@@ -12,14 +12,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::program::Said;
+use super::program::FinishedProgram;
 use super::table::{Coverage, Peers, Run, Table};
 use super::transport::Transport;
-use crate::latency::Latency;
+use crate::latency::LatencyProxy;
 use crate::node::Node;
 use crate::python::Python;
 use crate::run::{self, Result};
-use crate::serve::free_port;
+use crate::server_process::free_port;
 use crate::workspace::Workspace;
 
 /// Runs our side against every server over each of the transports, several at once.
@@ -32,17 +32,17 @@ pub(super) fn run(workspace: &Workspace, transports: &[Transport], latency: Opti
         Ok::<_, String>((program?, programs?))
     })?;
     let (jobs, start) = (jobs(transports), Instant::now());
-    let all = at_once(&jobs, |job| {
+    let all = run_concurrently(&jobs, |job| {
         let mut command = Command::new(&program);
         command.args(job.arguments(&programs)).current_dir(&workspace.root);
-        let _proxy = job.delay(latency, &mut command)?;
-        Said::run(&job.name(), &mut command, &directory, LIMIT)
+        let _proxy = job.start_proxy(latency, &mut command)?;
+        FinishedProgram::run(&job.name(), &mut command, &directory, RUN_TIMEOUT)
     });
     let mut table = Table::new("real servers", Peers::Servers);
     let mut all: Vec<_> = jobs.iter().zip(all).collect();
-    all.sort_by_key(|(job, _)| job.place());
+    all.sort_by_key(|(job, _)| job.table_position());
     for (job, said) in all {
-        said?.tell(&job.run(), &mut table);
+        said?.report(&job.run(), &mut table);
     }
     println!("-- all of them: {:.1} s", start.elapsed().as_secs_f64());
     table.print()
@@ -61,7 +61,7 @@ fn build(workspace: &Workspace) -> Result<PathBuf> {
         "--bin=toolway",
         "--example=hello",
     ];
-    run::passes(&mut workspace.cargo(&build))?;
+    run::check_success(&mut workspace.cargo(&build))?;
     Ok(workspace.debug_program("interop"))
 }
 
@@ -89,7 +89,7 @@ fn jobs(transports: &[Transport]) -> Vec<Job> {
 
 impl Job {
     /// The position in the table: runs of the same kind stand together.
-    fn place(&self) -> u8 {
+    fn table_position(&self) -> u8 {
         match self {
             Self::Client(..) => 0,
             Self::Hub => 1,
@@ -99,7 +99,7 @@ impl Job {
 
     /// Starts a proxy in front of the server, if the server has a URL and a latency was asked for. The proxy ends when
     /// it is dropped.
-    fn delay(&self, latency: Option<Duration>, command: &mut Command) -> Result<Option<Latency>> {
+    fn start_proxy(&self, latency: Option<Duration>, command: &mut Command) -> Result<Option<LatencyProxy>> {
         let delay = match (self, latency) {
             (_, None) | (Self::Client(_, Transport::Stdio) | Self::Toolway(_, Transport::Stdio), _) => {
                 return Ok(None);
@@ -107,7 +107,7 @@ impl Job {
             (_, Some(delay)) => delay,
         };
         let port = free_port()?;
-        let proxy = Latency::in_front_of(SocketAddr::from((Ipv4Addr::LOCALHOST, port)), delay)?;
+        let proxy = LatencyProxy::in_front_of(SocketAddr::from((Ipv4Addr::LOCALHOST, port)), delay)?;
         command.env("INTEROP_PORT", port.to_string());
         command.env("INTEROP_PROXY", proxy.address().port().to_string());
         Ok(Some(proxy))
@@ -133,7 +133,7 @@ impl Job {
             Self::Hub => Run {
                 peer: "four of them as one".to_owned(),
                 transport: "both",
-                eras: HUB,
+                eras: HUB_ERAS,
                 coverage: Coverage::Some,
             },
         }
@@ -148,7 +148,7 @@ impl Job {
             }
             Self::Hub => {
                 let mut words = vec!["hub".to_owned(), eras.join(",")];
-                for (suite, transport) in IN_THE_HUB {
+                for (suite, transport) in HUB_SERVERS {
                     let server = SERVERS.iter().find(|server| server.suite == *suite);
                     let server = server.expect("the hub is made of servers of the table");
                     words.extend(["--".to_owned(), transport.name().to_owned()]);
@@ -161,11 +161,11 @@ impl Job {
 }
 
 /// Does the work for every item, a few at a time. The results are in the order of the items.
-fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+fn run_concurrently<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
+        for _ in 0..MAX_CONCURRENT {
             scope.spawn(|| {
                 while let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < items.len())
                 {
@@ -182,20 +182,20 @@ fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
 
 /// The installed packages and scripts that the servers need.
 struct Programs {
-    /// In the order of [`TREES`].
-    trees: Vec<Installed>,
+    /// In the order of [`PACKAGE_SETS`].
+    trees: Vec<Installation>,
     scripts: PathBuf,
 }
 
 /// Packages that are installed together.
-struct Tree {
+struct PackageSet {
     folder: &'static str,
     packages: &'static [&'static str],
     /// The script that must be copied next to the packages of Node.
     script: Option<&'static str>,
 }
 
-enum Installed {
+enum Installation {
     Node(Node),
     Python(PathBuf),
 }
@@ -206,7 +206,7 @@ impl Programs {
         let scripts = workspace.root.join("interop");
         let trees = thread::scope(|scope| {
             let installs: Vec<_> =
-                TREES.iter().map(|tree| scope.spawn(|| tree.install(directory, &scripts))).collect();
+                PACKAGE_SETS.iter().map(|tree| scope.spawn(|| tree.install(directory, &scripts))).collect();
             let joined = installs.into_iter().map(|install| {
                 install.join().map_err(|_| "an installation panicked; see above".to_owned())?
             });
@@ -217,16 +217,16 @@ impl Programs {
 
     /// The command line of a server.
     fn command(&self, server: &Server, transport: &str) -> Vec<String> {
-        let at = TREES.iter().position(|tree| tree.folder == server.tree);
+        let at = PACKAGE_SETS.iter().position(|tree| tree.folder == server.tree);
         let tree = &self.trees[at.expect("the packages of each server are in the table")];
         let program = match (tree, server.program) {
-            (Installed::Node(node), Program::Package(file)) => {
+            (Installation::Node(node), Program::Package(file)) => {
                 vec![node.program.clone(), node.prefix.join("node_modules").join(file)]
             }
-            (Installed::Node(node), Program::Script(file)) => {
+            (Installation::Node(node), Program::Script(file)) => {
                 vec![node.program.clone(), node.prefix.join(file)]
             }
-            (Installed::Python(python), Program::Package(file) | Program::Script(file)) => {
+            (Installation::Python(python), Program::Package(file) | Program::Script(file)) => {
                 vec![python.clone(), PathBuf::from("-B"), self.scripts.join(file)]
             }
         };
@@ -241,12 +241,12 @@ impl Programs {
     }
 }
 
-impl Tree {
-    fn install(&self, directory: &Path, scripts: &Path) -> Result<Installed> {
+impl PackageSet {
+    fn install(&self, directory: &Path, scripts: &Path) -> Result<Installation> {
         let prefix = directory.join(self.folder);
         if self.packages.iter().any(|package| package.contains("==")) {
             let python = Python::install(&prefix, self.packages)?.command("python");
-            return Ok(Installed::Python(PathBuf::from(python.get_program())));
+            return Ok(Installation::Python(PathBuf::from(python.get_program())));
         }
         let node = Node::install(prefix, self.packages)?;
         if let Some(script) = self.script {
@@ -256,7 +256,7 @@ impl Tree {
                 format!("could not copy {} to {}: {error}", source.display(), copy.display())
             })?;
         }
-        Ok(Installed::Node(node))
+        Ok(Installation::Node(node))
     }
 }
 
@@ -431,15 +431,15 @@ const SERVERS: &[Server] = &[
     },
 ];
 /// The servers in the order in which the program expects them.
-const IN_THE_HUB: &[(&str, Transport)] = &[
+const HUB_SERVERS: &[(&str, Transport)] = &[
     ("everything", Transport::Stdio),
     ("filesystem", Transport::Stdio),
     ("python", Transport::Http),
     ("fastmcp", Transport::Stdio),
 ];
 /// The installed packages. A folder that `everything.rs` also names has the same packages there.
-const TREES: &[Tree] = &[
-    Tree {
+const PACKAGE_SETS: &[PackageSet] = &[
+    PackageSet {
         folder: "node-servers",
         packages: &[
             "@modelcontextprotocol/server-everything@2026.8.31",
@@ -449,16 +449,16 @@ const TREES: &[Tree] = &[
         ],
         script: Some("server_v2.mjs"),
     },
-    Tree {
+    PackageSet {
         folder: "node-v1",
         packages: &["@modelcontextprotocol/sdk@1.32.2"],
         script: Some("server_v1.mjs"),
     },
     // Newer versions of the second package need packages that some indexes do not have yet.
-    Tree { folder: "py-servers", packages: &["mcp==2.3.0", "fastmcp==4.1.2"], script: None },
-    Tree { folder: "py-v1", packages: &["mcp==1.30.0"], script: None },
-    Tree { folder: "py-fastmcp-v2", packages: &["fastmcp==2.14.7", "mcp==1.30.0"], script: None },
-    Tree { folder: "py-fastmcp-v3", packages: &["fastmcp==3.4.9", "mcp==1.30.0"], script: None },
+    PackageSet { folder: "py-servers", packages: &["mcp==2.3.0", "fastmcp==4.1.2"], script: None },
+    PackageSet { folder: "py-v1", packages: &["mcp==1.30.0"], script: None },
+    PackageSet { folder: "py-fastmcp-v2", packages: &["fastmcp==2.14.7", "mcp==1.30.0"], script: None },
+    PackageSet { folder: "py-fastmcp-v3", packages: &["fastmcp==3.4.9", "mcp==1.30.0"], script: None },
 ];
 const BOTH: &[Transport] = &[Transport::Stdio, Transport::Http];
 const STATELESS: &str = "stateless 2026-07-28";
@@ -480,7 +480,7 @@ const OLD_ERAS: &[&str] = &[
 /// For older versions of libraries: the revisions in between are tested with the newer versions.
 const NEWEST_AND_OLDEST: &[&str] = &["auto 2025-11-25", "handshake 2024-11-05"];
 const NEWEST: &[&str] = &["auto 2025-11-25"];
-const HUB: &[&str] = &["auto mixed"];
+const HUB_ERAS: &[&str] = &["auto mixed"];
 /// Servers mostly wait, so more run at once than there are cores.
-const AT_ONCE: usize = 4;
-const LIMIT: Duration = Duration::from_secs(15 * 60);
+const MAX_CONCURRENT: usize = 4;
+const RUN_TIMEOUT: Duration = Duration::from_secs(15 * 60);

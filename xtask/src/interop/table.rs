@@ -16,7 +16,7 @@ pub(super) struct Table {
     peers: Peers,
     columns: Vec<Column>,
     /// Failures of a peer as a whole.
-    troubles: Vec<String>,
+    peer_failures: Vec<String>,
 }
 
 /// The kind of peer at the other end.
@@ -27,7 +27,7 @@ pub(super) enum Peers {
 }
 
 impl Peers {
-    fn one(self) -> &'static str {
+    fn singular(self) -> &'static str {
         match self {
             Self::Clients => "client",
             Self::Servers => "server",
@@ -75,12 +75,12 @@ enum Outcome {
     /// With a remark, for example a count.
     Passed(String),
     Failed(String),
-    NotHere(String),
+    NotApplicable(String),
 }
 
 impl Table {
     pub(super) fn new(title: &'static str, peers: Peers) -> Self {
-        Self { title, peers, columns: Vec::new(), troubles: Vec::new() }
+        Self { title, peers, columns: Vec::new(), peer_failures: Vec::new() }
     }
 
     pub(super) fn title(&self) -> &'static str {
@@ -92,7 +92,7 @@ impl Table {
         let mut problems = Vec::new();
         let mut columns: Vec<Column> = Vec::new();
         for line in lines.lines() {
-            let Some((era, check)) = read(line) else {
+            let Some((era, check)) = parse_line(line) else {
                 problems.push(format!("not the line of a check: {line}"));
                 continue;
             };
@@ -107,44 +107,46 @@ impl Table {
         let peer = format!("{} over {}", run.peer, run.transport);
         let missing = run.eras.iter().filter(|era| !columns.iter().any(|column| column.era == **era));
         let mut troubles: Vec<String> = missing.map(|era| format!("{peer}: no report about {era}")).collect();
-        let failed = columns.iter().flat_map(|column| &column.checks).any(Check::failed);
+        let failed = columns.iter().flat_map(|column| &column.checks).any(Check::is_failed);
         match ending {
             Some(ending) if !failed => troubles.push(format!("{peer}: ended with {ending}")),
             None if failed => troubles.push(format!("{peer}: exited with success after a failure")),
             _ => {}
         }
         problems.extend(troubles.iter().cloned());
-        self.troubles.append(&mut troubles);
+        self.peer_failures.append(&mut troubles);
         self.columns.append(&mut columns);
         problems
     }
 
     /// Prints the table; an error if a check failed or is missing.
     pub(super) fn print(mut self) -> Result {
-        self.find_forgotten();
+        self.add_missing_checks();
         let (text, verdict) = self.summary();
         print!("{text}");
         verdict
     }
 
     /// Adds a failure for each check that a column does not report although another column of the same revision does.
-    fn find_forgotten(&mut self) {
+    fn add_missing_checks(&mut self) {
         let revision = |column: &Column| column.era.split(' ').next_back().unwrap_or_default().to_owned();
         let known: BTreeSet<(String, String, String)> = self
             .columns
             .iter()
             .filter(|column| column.run.coverage == Coverage::All)
             .flat_map(|column| column.checks.iter().map(move |check| (column, check)))
-            .filter(|(_, check)| check.group != OWN && check.group != ALL)
+            .filter(|(_, check)| check.group != OWN_GROUP && check.group != ALL_GROUP)
             .map(|(column, check)| (revision(column), check.group.clone(), check.what.clone()))
             .collect();
-        let all = |column: &&mut Column| column.run.coverage == Coverage::All && column.unspoken().is_none();
+        let all = |column: &&mut Column| {
+            column.run.coverage == Coverage::All && column.unsupported_reason().is_none()
+        };
         for column in self.columns.iter_mut().filter(all) {
             let version = revision(column);
             for (_, group, what) in known.iter().filter(|(of, ..)| *of == version) {
                 let reported = column.checks.iter().any(|check| check.group == *group && check.what == *what);
                 if !reported {
-                    self.troubles.push(format!(
+                    self.peer_failures.push(format!(
                         "{} over {} in {}: no report about `{group}: {what}`",
                         column.run.peer, column.run.transport, column.era
                     ));
@@ -156,15 +158,16 @@ impl Table {
     }
 
     fn summary(&self) -> (String, Result) {
-        let (title, one) = (self.title, self.peers.one());
+        let (title, one) = (self.title, self.peers.singular());
         let mut text = format!(" no  {one:46}  transport  era             revision    passed  failed  n/a\n");
-        let spoken: Vec<&Column> = self.columns.iter().filter(|column| column.unspoken().is_none()).collect();
+        let spoken: Vec<&Column> =
+            self.columns.iter().filter(|column| column.unsupported_reason().is_none()).collect();
         let mut number = 0;
         for column in &self.columns {
             let (era, revision) = column.era.split_once(' ').unwrap_or_default();
             let Run { peer, transport, .. } = &column.run;
             let name = format!("{peer:46}  {transport:9}  {era:14}  {revision:10}");
-            if let Some(why) = column.unspoken() {
+            if let Some(why) = column.unsupported_reason() {
                 let _ = writeln!(text, "  -  {name}  not in this {one}: {why}");
                 continue;
             }
@@ -174,16 +177,16 @@ impl Table {
             let _ = writeln!(
                 text,
                 "{number:3}  {name}  {:6}  {:6}  {:3}",
-                count(Check::passed),
-                count(Check::failed),
-                count(Check::not_here),
+                count(Check::is_passed),
+                count(Check::is_failed),
+                count(Check::is_not_applicable),
             );
         }
         let mut rest: &[&Column] = &spoken;
         while let Some(first) = rest.first() {
             let same = |column: &&&Column| column.run.transport == first.run.transport;
             let (block, others) = rest.split_at(rest.iter().take_while(same).count());
-            text += &features(block, spoken.len() - rest.len());
+            text += &feature_table(block, spoken.len() - rest.len());
             rest = others;
         }
         let _ = writeln!(text, "(part: some checks are not possible, see below; -: nothing to check)\n");
@@ -192,28 +195,28 @@ impl Table {
             _ => None,
         });
         text += &remarks("n/a in", &spoken, |outcome| match outcome {
-            Outcome::NotHere(why) => Some(why),
+            Outcome::NotApplicable(why) => Some(why),
             _ => None,
         });
-        for trouble in &self.troubles {
+        for trouble in &self.peer_failures {
             let _ = writeln!(text, "FAILED  {trouble}");
         }
         let total = |wanted: fn(&Check) -> bool| {
             spoken.iter().flat_map(|column| &column.checks).filter(|check| wanted(check)).count()
         };
-        let (passed, failed) = (total(Check::passed), total(Check::failed));
-        let not_here = total(Check::not_here);
+        let (passed, failed) = (total(Check::is_passed), total(Check::is_failed));
+        let not_here = total(Check::is_not_applicable);
         let _ = writeln!(
             text,
             "interop, {title}: {passed} passed, {failed} failed, {not_here} could not be asked"
         );
-        let verdict = if failed == 0 && self.troubles.is_empty() && passed > 0 {
+        let verdict = if failed == 0 && self.peer_failures.is_empty() && passed > 0 {
             Ok(())
         } else {
             Err(format!(
                 "interop, {title}: {failed} of {} checks failed, {} {one}s with problems; the details are above",
                 passed + failed,
-                self.troubles.len()
+                self.peer_failures.len()
             ))
         };
         (text, verdict)
@@ -222,17 +225,17 @@ impl Table {
 
 impl Column {
     /// Returns the reason why the peer does not support this era, if it does not.
-    fn unspoken(&self) -> Option<&str> {
+    fn unsupported_reason(&self) -> Option<&str> {
         self.checks.iter().find_map(|check| match &check.outcome {
-            Outcome::NotHere(why) if check.group == ALL => Some(why.as_str()),
+            Outcome::NotApplicable(why) if check.group == ALL_GROUP => Some(why.as_str()),
             _ => None,
         })
     }
 
     fn cell(&self, group: &str) -> &'static str {
         let checks = || self.checks.iter().filter(|check| check.group == group);
-        match (checks().count(), checks().filter(|check| check.not_here()).count()) {
-            _ if checks().any(Check::failed) => "FAILED",
+        match (checks().count(), checks().filter(|check| check.is_not_applicable()).count()) {
+            _ if checks().any(Check::is_failed) => "FAILED",
             (0, _) => "-",
             (_, 0) => "ok",
             (all, not_here) if all == not_here => "n/a",
@@ -242,21 +245,21 @@ impl Column {
 }
 
 impl Check {
-    fn passed(&self) -> bool {
+    fn is_passed(&self) -> bool {
         matches!(self.outcome, Outcome::Passed(_))
     }
 
-    fn failed(&self) -> bool {
+    fn is_failed(&self) -> bool {
         matches!(self.outcome, Outcome::Failed(_))
     }
 
-    fn not_here(&self) -> bool {
-        matches!(self.outcome, Outcome::NotHere(_))
+    fn is_not_applicable(&self) -> bool {
+        matches!(self.outcome, Outcome::NotApplicable(_))
     }
 }
 
 /// Writes the result of each group for each of the columns; `before` columns precede them.
-fn features(columns: &[&Column], before: usize) -> String {
+fn feature_table(columns: &[&Column], before: usize) -> String {
     let mut groups: Vec<&str> = Vec::new();
     for check in columns.iter().flat_map(|column| &column.checks) {
         if !groups.contains(&check.group.as_str()) {
@@ -306,7 +309,7 @@ fn ranges(numbers: &[usize]) -> String {
 }
 
 /// Parses the line of one check: its era with the revision, and the check.
-fn read(line: &str) -> Option<(String, Check)> {
+fn parse_line(line: &str) -> Option<(String, Check)> {
     let (kind, rest) = line.split_once(' ')?;
     let mut words = rest.trim_start().splitn(3, ' ');
     let era = format!("{} {}", words.next()?, words.next()?);
@@ -315,16 +318,16 @@ fn read(line: &str) -> Option<(String, Check)> {
     let outcome = match kind {
         "ok" => Outcome::Passed(why.to_owned()),
         "FAIL" => Outcome::Failed(why.to_owned()),
-        "n/a" => Outcome::NotHere(why.to_owned()),
+        "n/a" => Outcome::NotApplicable(why.to_owned()),
         _ => return None,
     };
     Some((era, Check { group: group.to_owned(), what: what.to_owned(), outcome }))
 }
 
 /// The group of checks that only one library has.
-const OWN: &str = "own";
+const OWN_GROUP: &str = "own";
 /// The group of the single line about an era that a library does not support.
-const ALL: &str = "all";
+const ALL_GROUP: &str = "all";
 
 #[cfg(test)]
 mod tests {
@@ -343,7 +346,7 @@ mod tests {
             let ending = lines.contains("FAIL").then(|| "exit code 1".to_owned());
             table.add(&run(client, &["handshake 2025-11-25"]), lines, ending);
         }
-        table.find_forgotten();
+        table.add_missing_checks();
         table
     }
 
@@ -403,7 +406,7 @@ mod tests {
         table.add(&stdio, "ok   auto 2026-07-28 log: a\nok   auto 2026-07-28 log: b\n", None);
         let http = Run { transport: "http", coverage: Coverage::Some, ..stdio };
         table.add(&http, "ok   auto 2026-07-28 log: a\n", None);
-        table.find_forgotten();
+        table.add_missing_checks();
         let (text, verdict) = table.summary();
         assert!(text.contains("\nstdio            1\nlog             ok\n"), "{text}");
         assert!(text.contains("\nhttp             2\nlog             ok\n"), "{text}");

@@ -5,9 +5,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::latency::Latency;
+use crate::latency::LatencyProxy;
 use crate::run::Result;
-use crate::serve::Listening;
+use crate::server_process::ServerProcess;
 
 /// The transport between a client and a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,14 +40,14 @@ impl Transport {
 
 /// A server that was named and not yet started.
 #[derive(Clone, Debug)]
-pub(super) enum Server {
+pub(super) enum ServerSpec {
     /// Serves on stdin and stdout, or on an address with `--http ADDRESS` after the words.
     Command(Vec<String>),
     /// Runs already, and keeps running.
     Url(String),
 }
 
-impl Server {
+impl ServerSpec {
     /// A program of this workspace.
     pub(super) fn program(path: &Path) -> Self {
         Self::Command(vec![path.display().to_string()])
@@ -64,7 +64,12 @@ impl Server {
 
     /// Prepares the server for any number of clients, one after the other or concurrently. On stdio each client starts
     /// its own. Over HTTP, `latency` is the delay in each direction.
-    pub(super) fn open(&self, transport: Transport, log: PathBuf, latency: Option<Duration>) -> Result<Open> {
+    pub(super) fn open(
+        &self,
+        transport: Transport,
+        log: PathBuf,
+        latency: Option<Duration>,
+    ) -> Result<OpenServer> {
         let (place, process, proxy) = match (self, transport) {
             (Self::Command(words), Transport::Stdio) => {
                 let dashes = std::iter::once("--".to_owned());
@@ -76,11 +81,11 @@ impl Server {
                     let address = ["--http".to_owned(), format!("127.0.0.1:{port}")];
                     arguments.iter().cloned().chain(address).collect()
                 };
-                let process = Listening::start(Path::new(program), arguments, log)?;
+                let process = ServerProcess::start(Path::new(program), arguments, log)?;
                 match latency {
                     None => (vec![process.url()], Some(process), None),
                     Some(delay) => {
-                        let proxy = Latency::in_front_of(process.address(), delay)?;
+                        let proxy = LatencyProxy::in_front_of(process.address(), delay)?;
                         (vec![format!("http://{}/mcp", proxy.address())], Some(process), Some(proxy))
                     }
                 }
@@ -95,29 +100,29 @@ impl Server {
                 return Err(format!("a client on stdio starts its server, but `{url}` cannot be started"));
             }
         };
-        Ok(Open { transport, place, process, _proxy: proxy })
+        Ok(OpenServer { transport, client_arguments: place, process, _proxy: proxy })
     }
 }
 
 /// A server that clients can connect to. A server that we started ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenServer {
     transport: Transport,
-    place: Vec<String>,
-    process: Option<Listening>,
+    client_arguments: Vec<String>,
+    process: Option<ServerProcess>,
     /// The proxy ends when this is dropped.
-    _proxy: Option<Latency>,
+    _proxy: Option<LatencyProxy>,
 }
 
-impl Open {
+impl OpenServer {
     /// Returns the command line of a client, after its script.
     pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(self.transport.name()).chain(self.place.iter().map(String::as_str))
+        std::iter::once(self.transport.name()).chain(self.client_arguments.iter().map(String::as_str))
     }
 
     /// Returns how the server ended, if it ended unexpectedly.
     pub(super) fn ended(&mut self) -> Result<Option<String>> {
-        self.process.as_mut().map_or(Ok(None), Listening::ended)
+        self.process.as_mut().map_or(Ok(None), ServerProcess::end_report)
     }
 }
 
@@ -125,7 +130,7 @@ impl Open {
 mod tests {
     use std::path::PathBuf;
 
-    use super::{Server, Transport};
+    use super::{ServerSpec, Transport};
 
     #[test]
     fn every_transport_is_found_by_its_name_and_no_other() {
@@ -138,7 +143,7 @@ mod tests {
     #[test]
     fn a_client_is_told_a_command_or_a_url() {
         let arguments = |text, transport| {
-            let open = Server::from_text(text).open(transport, PathBuf::new(), None);
+            let open = ServerSpec::from_text(text).open(transport, PathBuf::new(), None);
             open.map(|open| open.arguments().collect::<Vec<_>>().join(" "))
         };
         assert_eq!(arguments("serve --all", Transport::Stdio).unwrap(), "stdio -- serve --all");

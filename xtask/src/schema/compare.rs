@@ -33,7 +33,7 @@ pub(super) fn differences(
     output: &Value,
 ) -> Result<Vec<Difference>> {
     let mut comparison = Comparison { document, found: Vec::new() };
-    let view = View::of_definition(document, definition)?;
+    let view = AppliedSchema::of_definition(document, definition)?;
     comparison.walk(vec![view], input, output, "")?;
     Ok(comparison.found)
 }
@@ -45,7 +45,7 @@ struct Comparison<'d> {
 
 /// A schema that applies to the current value.
 #[derive(Clone)]
-struct View<'d> {
+struct AppliedSchema<'d> {
     schema: &'d Value,
     /// Its JSON pointer in the document, to find the validators of its branches.
     pointer: String,
@@ -54,7 +54,7 @@ struct View<'d> {
 }
 
 impl<'d> Comparison<'d> {
-    fn walk(&mut self, views: Vec<View<'d>>, input: &Value, output: &Value, path: &str) -> Result {
+    fn walk(&mut self, views: Vec<AppliedSchema<'d>>, input: &Value, output: &Value, path: &str) -> Result {
         let mut views = views;
         let mut plain = Vec::new();
         while let Some(view) = views.pop() {
@@ -65,7 +65,8 @@ impl<'d> Comparison<'d> {
         match (input, output) {
             (Value::Object(ours), Value::Object(theirs)) => {
                 for (name, value) in ours {
-                    let known: Vec<View<'d>> = plain.iter().filter_map(|view| view.member(name)).collect();
+                    let known: Vec<AppliedSchema<'d>> =
+                        plain.iter().filter_map(|view| view.member(name)).collect();
                     let path = format!("{path}/{name}");
                     match theirs.get(name) {
                         _ if known.is_empty() => {}
@@ -75,7 +76,7 @@ impl<'d> Comparison<'d> {
                 }
                 for (name, written) in theirs.iter().filter(|(name, _)| !ours.contains_key(*name)) {
                     if plain.iter().all(|view| view.member(name).is_none()) {
-                        let places: Vec<View<'d>> =
+                        let places: Vec<AppliedSchema<'d>> =
                             plain.iter().map(|view| view.below(view.schema, "", name)).collect();
                         self.note(&places, &format!("{path}/{name}"), None, Some(written));
                     }
@@ -83,17 +84,23 @@ impl<'d> Comparison<'d> {
             }
             (Value::Array(ours), Value::Array(theirs)) if ours.len() == theirs.len() => {
                 for (index, (value, written)) in ours.iter().zip(theirs).enumerate() {
-                    let items = plain.iter().map(View::item).collect();
+                    let items = plain.iter().map(AppliedSchema::item).collect();
                     self.walk(items, value, written, &format!("{path}/{index}"))?;
                 }
             }
-            _ if same(input, output) => {}
+            _ if are_equal(input, output) => {}
             _ => self.note(&plain, path, Some(input), Some(output)),
         }
         Ok(())
     }
 
-    fn note(&mut self, views: &[View<'d>], path: &str, input: Option<&Value>, output: Option<&Value>) {
+    fn note(
+        &mut self,
+        views: &[AppliedSchema<'d>],
+        path: &str,
+        input: Option<&Value>,
+        output: Option<&Value>,
+    ) {
         let mut places: Vec<String> = views.iter().map(|view| view.place.clone()).collect();
         places.sort();
         places.dedup();
@@ -106,7 +113,7 @@ impl<'d> Comparison<'d> {
     }
 }
 
-impl<'d> View<'d> {
+impl<'d> AppliedSchema<'d> {
     fn of_definition(document: &'d Document, definition: &str) -> Result<Self> {
         Ok(Self {
             schema: document.schema(definition)?,
@@ -121,7 +128,7 @@ impl<'d> View<'d> {
         let mut refers = false;
         for (keyword, rule) in keywords {
             match keyword.as_str() {
-                "$ref" => list.push(Self::of_definition(document, document.referred(rule)?)?),
+                "$ref" => list.push(Self::of_definition(document, document.referenced_definition(rule)?)?),
                 "allOf" | "anyOf" | "oneOf" => {
                     for (index, branch) in rule.as_array().into_iter().flatten().enumerate() {
                         let pointer = format!("{}/{keyword}/{index}", self.pointer);
@@ -134,7 +141,7 @@ impl<'d> View<'d> {
             }
             refers = true;
         }
-        Ok(!refers || SAYS_SOMETHING.iter().any(|keyword| keywords.contains_key(*keyword)))
+        Ok(!refers || MEMBER_KEYWORDS.iter().any(|keyword| keywords.contains_key(*keyword)))
     }
 
     /// Returns the schema of a member, if this one knows it.
@@ -165,7 +172,7 @@ impl<'d> View<'d> {
 }
 
 /// Compares values; 1 and 1.0 are the same number.
-fn same(ours: &Value, theirs: &Value) -> bool {
+fn are_equal(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::Number(ours), Value::Number(theirs)) => {
             ours == theirs || (ours.is_f64() || theirs.is_f64()) && ours.as_f64() == theirs.as_f64()
@@ -182,7 +189,7 @@ fn escaped(name: &str) -> String {
 /// The schema of a value without rules.
 static ANYTHING: Value = Value::Bool(true);
 /// Keywords about members or items that may stand next to a reference or a choice.
-const SAYS_SOMETHING: [&str; 3] = ["properties", "additionalProperties", "items"];
+const MEMBER_KEYWORDS: [&str; 3] = ["properties", "additionalProperties", "items"];
 
 #[cfg(test)]
 mod tests {
@@ -212,7 +219,7 @@ mod tests {
     }
 
     /// Returns `path at places` of each difference.
-    fn told(definition: &str, input: &Value, output: &Value) -> Vec<String> {
+    fn difference_lines(definition: &str, input: &Value, output: &Value) -> Vec<String> {
         let document = document();
         assert_eq!(document.mistakes(definition, input), Ok(vec![]), "the row itself is wrong");
         let found = differences(&document, definition, input, output).unwrap();
@@ -263,20 +270,20 @@ mod tests {
             ),
         ];
         for (definition, input, output, expected) in rows {
-            assert_eq!(told(definition, &input, &output), expected, "{input} -> {output}");
+            assert_eq!(difference_lines(definition, &input, &output), expected, "{input} -> {output}");
         }
     }
 
     #[test]
     fn only_what_the_schema_knows_may_be_added() {
-        assert!(told("Tool", &json!({}), &json!({"name": "a"})).is_empty());
-        assert!(told("Tool", &json!({"_meta": {}}), &json!({"_meta": {"stamp": 1}})).is_empty());
-        assert_eq!(told("Tool", &json!({}), &json!({"later": 1})), ["/later at Tool/later"]);
+        assert!(difference_lines("Tool", &json!({}), &json!({"name": "a"})).is_empty());
+        assert!(difference_lines("Tool", &json!({"_meta": {}}), &json!({"_meta": {"stamp": 1}})).is_empty());
+        assert_eq!(difference_lines("Tool", &json!({}), &json!({"later": 1})), ["/later at Tool/later"]);
     }
 
     #[test]
     fn large_integers_are_not_compared_as_fractions() {
         let near = |number: i64| json!({"data": number});
-        assert_eq!(told("Tool", &near(i64::MAX), &near(i64::MAX - 1)), ["/data at Tool/data"]);
+        assert_eq!(difference_lines("Tool", &near(i64::MAX), &near(i64::MAX - 1)), ["/data at Tool/data"]);
     }
 }

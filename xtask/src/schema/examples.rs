@@ -32,7 +32,7 @@ pub(super) fn read(folder: &Path) -> Result<Vec<Example>> {
                 fs::read(&file).map_err(|error| format!("could not read {}: {error}", file.display()))?;
             let value = serde_json::from_slice(&text)
                 .map_err(|error| format!("{} is not JSON: {error}", file.display()))?;
-            examples.push(Example { definition: last(&definition), name: last(&file), value });
+            examples.push(Example { definition: file_name(&definition), name: file_name(&file), value });
         }
     }
     Ok(examples)
@@ -47,6 +47,6 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn last(path: &Path) -> String {
+fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

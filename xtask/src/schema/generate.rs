@@ -7,20 +7,20 @@
 use serde_json::{Map, Value, json};
 
 use super::random::Random;
+use super::resolve::ResolvedSchema;
 use super::scalar::{self, KEYS};
-use super::settle::Plain;
 use super::validate::Document;
 use crate::run::Result;
 
 /// How much of the optional content a value has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Measure {
+pub(super) enum OptionalContent {
     /// Required members only, empty arrays.
-    Least,
+    None,
     /// Everything.
-    Most,
+    All,
     /// A random selection.
-    Any,
+    Random,
 }
 
 /// Generates values of definitions.
@@ -28,34 +28,34 @@ pub(super) enum Measure {
 pub(super) struct Generator<'d> {
     pub(super) document: &'d Document,
     pub(super) random: Random,
-    measure: Measure,
+    optional_content: OptionalContent,
     /// The definitions that enclose the value being generated.
-    pub(super) inside: Vec<String>,
+    pub(super) enclosing: Vec<String>,
 }
 
 impl<'d> Generator<'d> {
     /// Creates a generator for values of one definition.
     pub(super) fn new(document: &'d Document, definition: &str, seed: u64) -> Self {
         let random = Random::new(seed, &format!("{}/{definition}", document.revision));
-        Self { document, random, measure: Measure::Any, inside: Vec::new() }
+        Self { document, random, optional_content: OptionalContent::Random, enclosing: Vec::new() }
     }
 
     /// Generates a value of the definition; the error names the part of its schema that is not supported.
-    pub(super) fn value(&mut self, definition: &str, measure: Measure) -> Result<Value> {
-        self.measure = measure;
-        self.inside = vec![definition.to_owned()];
+    pub(super) fn value(&mut self, definition: &str, measure: OptionalContent) -> Result<Value> {
+        self.optional_content = measure;
+        self.enclosing = vec![definition.to_owned()];
         self.make(self.document.schema(definition)?)
     }
 
     fn make(&mut self, schema: &Value) -> Result<Value> {
-        let depth = self.inside.len();
-        let plain = self.settle(schema)?;
+        let depth = self.enclosing.len();
+        let plain = self.resolve(schema)?;
         let value = self.make_plain(&plain);
-        self.inside.truncate(depth);
+        self.enclosing.truncate(depth);
         value
     }
 
-    fn make_plain(&mut self, plain: &Plain) -> Result<Value> {
+    fn make_plain(&mut self, plain: &ResolvedSchema) -> Result<Value> {
         if let Some(value) = plain.get("const") {
             return Ok(value.clone());
         }
@@ -85,7 +85,7 @@ impl<'d> Generator<'d> {
         }
     }
 
-    fn object(&mut self, plain: &Plain) -> Result<Value> {
+    fn object(&mut self, plain: &ResolvedSchema) -> Result<Value> {
         let none = Map::new();
         let properties = plain.get("properties").and_then(Value::as_object);
         let required: Vec<&str> = strings(plain.get("required"));
@@ -93,7 +93,7 @@ impl<'d> Generator<'d> {
         let additional = plain.get("additionalProperties").unwrap_or(&open);
         let mut object = Map::new();
         for (name, schema) in properties.unwrap_or(&none) {
-            if required.contains(&name.as_str()) || self.wants() {
+            if required.contains(&name.as_str()) || self.adds_optional() {
                 object.insert(name.clone(), self.make(schema)?);
             }
         }
@@ -113,7 +113,7 @@ impl<'d> Generator<'d> {
                 }
             }
             Some(_) => {
-                if self.wants() {
+                if self.adds_optional() {
                     object.insert(UNDECLARED.to_owned(), self.make(additional)?);
                 }
             }
@@ -121,7 +121,7 @@ impl<'d> Generator<'d> {
         Ok(Value::Object(object))
     }
 
-    fn array(&mut self, plain: &Plain) -> Result<Value> {
+    fn array(&mut self, plain: &ResolvedSchema) -> Result<Value> {
         let open = json!({});
         let items = plain.get("items").unwrap_or(&open);
         let limit =
@@ -131,30 +131,30 @@ impl<'d> Generator<'d> {
     }
 
     /// Decides whether to add an optional part.
-    fn wants(&mut self) -> bool {
-        match self.measure {
-            _ if self.is_closing() => false,
-            Measure::Least => false,
-            Measure::Most => true,
-            Measure::Any => self.random.once_in(2),
+    fn adds_optional(&mut self) -> bool {
+        match self.optional_content {
+            _ if self.is_recursive() => false,
+            OptionalContent::None => false,
+            OptionalContent::All => true,
+            OptionalContent::Random => self.random.once_in(2),
         }
     }
 
     /// Decides how many items to add.
     fn count(&mut self, least: usize, most: usize) -> usize {
-        let wanted = match self.measure {
-            _ if self.is_closing() => 0,
-            Measure::Least => 0,
-            Measure::Most => 2,
-            Measure::Any => self.random.below(4),
+        let wanted = match self.optional_content {
+            _ if self.is_recursive() => 0,
+            OptionalContent::None => 0,
+            OptionalContent::All => 2,
+            OptionalContent::Random => self.random.below(4),
         };
         wanted.min(most).max(least)
     }
 
     /// Returns whether the innermost definition is nested in itself. Then nothing optional is added, because the value
     /// would never end.
-    fn is_closing(&self) -> bool {
-        let Some((last, outer)) = self.inside.split_last() else { return false };
+    fn is_recursive(&self) -> bool {
+        let Some((last, outer)) = self.enclosing.split_last() else { return false };
         outer.iter().filter(|name| *name == last).count() >= 2
     }
 }
@@ -175,7 +175,7 @@ const UNDECLARED: &str = "x-undeclared";
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Generator, Measure, UNDECLARED};
+    use super::{Generator, OptionalContent, UNDECLARED};
     use crate::schema::validate::Document;
 
     fn document(definitions: Value) -> Document {
@@ -187,7 +187,7 @@ mod tests {
         let document = document(definitions);
         let mut generator = Generator::new(&document, "It", 1);
         let make = |_| {
-            let value = generator.value("It", Measure::Any).unwrap();
+            let value = generator.value("It", OptionalContent::Random).unwrap();
             assert_eq!(document.mistakes("It", &value), Ok(vec![]), "{value}");
             value
         };
@@ -271,7 +271,7 @@ mod tests {
         let depths: Vec<usize> = values(definitions.clone()).iter().map(depth).collect();
         assert!(depths.iter().any(|depth| *depth > 2), "{depths:?}");
         let document = document(definitions);
-        Generator::new(&document, "It", 1).value("It", Measure::Most).unwrap();
+        Generator::new(&document, "It", 1).value("It", OptionalContent::All).unwrap();
     }
 
     #[test]
@@ -280,8 +280,8 @@ mod tests {
             "type": "object", "properties": {"a": {"const": 1}, "b": {"type": "array", "items": {"const": 2}}}, "required": ["b"],
         }}));
         let mut generator = Generator::new(&document, "It", 1);
-        assert_eq!(generator.value("It", Measure::Least), Ok(json!({"b": []})));
-        let most = generator.value("It", Measure::Most).unwrap();
+        assert_eq!(generator.value("It", OptionalContent::None), Ok(json!({"b": []})));
+        let most = generator.value("It", OptionalContent::All).unwrap();
         assert_eq!((&most["a"], &most["b"]), (&json!(1), &json!([2, 2])));
         assert!(most.get(UNDECLARED).is_some());
     }

@@ -10,9 +10,9 @@ use toolway_protocol::era::questions::write_question;
 use toolway_protocol::era::stateless;
 use toolway_protocol::json::{Encode, Encoder, Limits};
 use toolway_protocol::jsonrpc::{
-    Incoming, Params, parse, write_bare_result, write_error, write_notification, write_request,
+    Params, ParsedFrame, parse, write_error, write_notification, write_raw_result, write_request,
 };
-use toolway_protocol::types::{InputRequest, Told};
+use toolway_protocol::types::{EmptyParams, InputRequest};
 use toolway_protocol::{Era, Id, Message, Method, Notification, ProtocolVersion, RawJson, Request};
 
 use super::table::member;
@@ -51,11 +51,11 @@ fn write(
         let question: InputRequest = serde_json::from_str(&question).map_err(|error| error.to_string())?;
         write_question(out, version, id, &question);
     } else if matches!(method, Method::Ping | Method::Discover) {
-        spliced(out, version, id, method, &typed::<Told>(version, &text)?);
+        write_spliced(out, version, id, method, &typed::<EmptyParams>(version, &text)?);
     } else {
         match Request::decode(method, params).map_err(|error| error.to_string())? {
             // The envelope of a request belongs to its era; here it is passed through unchanged.
-            Some(Request::Other(method, _)) => spliced(out, version, id, &method, &text),
+            Some(Request::Other(method, _)) => write_spliced(out, version, id, &method, &text),
             Some(request) => write_request(out, version, id, method, |members| {
                 request.put(members);
                 members.maybe("_meta", meta.as_ref());
@@ -76,7 +76,7 @@ fn typed<T: serde::de::DeserializeOwned + Encode>(
     RawJson::parse(&String::from_utf8_lossy(&out)).map_err(|error| error.to_string())
 }
 
-fn spliced(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, method: &Method, params: &RawJson) {
+fn write_spliced(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, method: &Method, params: &RawJson) {
     let text = params.as_bytes();
     write_request(out, version, id, method, |members| members.splice(text[1..text.len() - 1].trim_ascii()));
 }
@@ -89,7 +89,7 @@ pub(super) fn notification(version: ProtocolVersion, value: &[u8]) -> Result<Vec
         };
         let mut out = Vec::new();
         match (Notification::decode(&method, &params).map_err(|error| error.to_string())?, version.era()) {
-            (Some(news), Era::Handshake) => handshake::write_told(&mut out, version, &news),
+            (Some(news), Era::Handshake) => handshake::write_notification(&mut out, version, &news),
             (Some(news), Era::Stateless) => stateless::write_told(&mut out, &news),
             (None, _) => write_notification(&mut out, version, &method, |members| {
                 let text = params.text().unwrap_or_else(|| Value::Object(Map::new()).into());
@@ -106,13 +106,13 @@ pub(super) fn reply(
     value: &[u8],
     rewrite: impl FnOnce(&RawJson) -> Result<Vec<u8>, String>,
 ) -> Result<Vec<u8>, String> {
-    let Message::Response { id, outcome } = one(value)? else { return Err("no reply".to_owned()) };
+    let Message::Response { id, outcome } = parse_one(value)? else { return Err("no reply".to_owned()) };
     let mut out = Vec::new();
     match (id, outcome) {
         (Some(id), Ok(result)) => {
             let result = RawJson::parse(&String::from_utf8_lossy(&rewrite(&result)?))
                 .map_err(|error| error.to_string())?;
-            write_bare_result(&mut out, &id, &result);
+            write_raw_result(&mut out, &id, &result);
         }
         (id, Err(error)) => write_error(&mut out, id.as_ref(), &error),
         (None, Ok(_)) => return Err("a result without an id".to_owned()),
@@ -127,7 +127,7 @@ pub(super) fn any(version: ProtocolVersion, value: &[u8]) -> Result<Vec<u8>, Str
             messages.iter().map(|message| any(version, message.as_bytes())).collect();
         return Ok([b"[", &*rewritten?.join(&b","[..]), b"]"].concat());
     }
-    match one(value)? {
+    match parse_one(value)? {
         Message::Request { .. } => request(version, value),
         Message::Notification { .. } => notification(version, value),
         Message::Response { .. } => reply(value, |result| Ok(result.as_bytes().to_vec())),
@@ -153,7 +153,7 @@ fn framed(
             message.insert("id".to_owned(), 1.into());
         }
     }
-    let written = rewrite(one(Value::Object(message).to_string().as_bytes())?)?;
+    let written = rewrite(parse_one(Value::Object(message).to_string().as_bytes())?)?;
     if has_frame {
         return Ok(written);
     }
@@ -164,10 +164,10 @@ fn framed(
     Ok(Value::Object(message).to_string().into_bytes())
 }
 
-fn one(value: &[u8]) -> Result<Message, String> {
+fn parse_one(value: &[u8]) -> Result<Message, String> {
     match parse(&Bytes::copy_from_slice(value), Limits::default()) {
-        Ok(Incoming::One(message)) => Ok(message),
-        Ok(Incoming::Batch(_)) => Err("a batch".to_owned()),
+        Ok(ParsedFrame::One(message)) => Ok(message),
+        Ok(ParsedFrame::Batch(_)) => Err("a batch".to_owned()),
         Err(rejected) => Err(rejected.error.to_string()),
     }
 }

@@ -9,16 +9,16 @@
 //! | question | file |
 //! |---|---|
 //! | Which of our types is which definition? | `table.rs` |
-//! | Which differences are known, and why? | `allow.rs` |
+//! | Which differences are known, and why? | `allow_list.rs` |
 //! | What happens to the values of one revision? | `trial.rs` |
 //! | What does a schema say, is a value valid? | `validate.rs` |
-//! | Which values does a schema allow? | `generate.rs`, with `settle.rs`, `scalar.rs` and `random.rs` |
+//! | Which values does a schema allow? | `generate.rs`, with `resolve.rs`, `scalar.rs` and `random.rs` |
 //! | Which example messages were published? | `examples.rs` |
 //! | Was everything preserved, and written only once? | `compare.rs`, `strict.rs` |
 //! | Is a question valid in every revision that allows it? | `questions.rs` |
 //! | What is printed? | `report.rs` |
 
-mod allow;
+mod allow_list;
 mod compare;
 mod examples;
 mod generate;
@@ -26,8 +26,8 @@ mod message;
 mod questions;
 mod random;
 mod report;
+mod resolve;
 mod scalar;
-mod settle;
 mod strict;
 mod table;
 mod trial;
@@ -58,7 +58,7 @@ pub(crate) fn run(directory: &Path) -> Result {
         if version == ProtocolVersion::LATEST && examples.is_empty() {
             return Err(format!("{} has no examples, which were published with it", folder.display()));
         }
-        reports.push(trial::run(&document, &examples, seed, table::rewrite, &allow::ALLOWED)?);
+        reports.push(trial::run(&document, &examples, seed, table::rewrite, &allow_list::ALLOW_LIST)?);
         documents.push(document);
     }
     let asked = questions::run(&documents, seed, &mut reports)?;
@@ -70,7 +70,7 @@ pub(crate) fn run(directory: &Path) -> Result {
     } else {
         Err(format!(
             "schema: {failed} failures, each fault above with its shortest value; fix the type, or list the difference \
-             with its reason in xtask/src/schema/allow.rs"
+             with its reason in xtask/src/schema/allow_list.rs"
         ))
     }
 }

@@ -8,12 +8,14 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use toolway_protocol::capability::ClientCapabilities;
-use toolway_protocol::era::questions::{lacking, write_question};
-use toolway_protocol::era::stateless::{Stamp, write_input_required};
-use toolway_protocol::types::{Elicit, Field, FieldKind, Implementation, InputRequest, InputRequired, Keyed};
+use toolway_protocol::era::questions::{missing_capabilities, write_question};
+use toolway_protocol::era::stateless::{EncodedServerInfo, write_input_required};
+use toolway_protocol::types::{
+    Elicit, Field, FieldKind, Implementation, InputRequest, InputRequired, OrderedMap,
+};
 use toolway_protocol::{Era, Id, ProtocolVersion, RawJson};
 
-use super::generate::{Generator, Measure};
+use super::generate::{Generator, OptionalContent};
 use super::report::{Report, line};
 use super::table::member;
 use super::validate::Document;
@@ -26,7 +28,7 @@ pub(super) fn run(documents: &[Document], seed: u64, reports: &mut [Report]) -> 
     let questions = make(newest, seed)?;
     let mut asked = 0;
     for (document, report) in documents.iter().zip(reports) {
-        asked += Asking { document, closed: &document.closed()?, report }.all(&questions)?;
+        asked += QuestionCheck { document, closed: &document.closed()?, report }.run_all(&questions)?;
     }
     Ok(asked)
 }
@@ -37,43 +39,45 @@ fn make(newest: &Document, seed: u64) -> Result<Vec<InputRequest>> {
     for definition in ["ElicitRequest", "CreateMessageRequest", "ListRootsRequest"] {
         let mut generator = Generator::new(newest, definition, seed);
         for number in 0..VALUES {
-            let measure = if number == 0 { Measure::Least } else { Measure::Any };
+            let measure = if number == 0 { OptionalContent::None } else { OptionalContent::Random };
             let mut value = generator.value(definition, measure)?;
             // Undeclared members are passed through unchanged, and would be unknown in every revision.
-            forget(&mut value, "x-undeclared");
+            remove_member(&mut value, "x-undeclared");
             questions.push(RawJson::from(value).decode().map_err(|error| error.to_string())?);
         }
     }
     Ok(questions)
 }
 
-fn forget(value: &mut Value, name: &str) {
+fn remove_member(value: &mut Value, name: &str) {
     match value {
         Value::Object(members) => {
             members.remove(name);
-            members.values_mut().for_each(|member| forget(member, name));
+            members.values_mut().for_each(|member| remove_member(member, name));
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| forget(item, name)),
+        Value::Array(items) => items.iter_mut().for_each(|item| remove_member(item, name)),
         _ => {}
     }
 }
 
-struct Asking<'d> {
+struct QuestionCheck<'d> {
     document: &'d Document,
     /// The same document, with undeclared members forbidden.
     closed: &'d Document,
     report: &'d mut Report,
 }
 
-impl Asking<'_> {
-    fn all(mut self, questions: &[InputRequest]) -> Result<usize> {
+impl QuestionCheck<'_> {
+    fn run_all(mut self, questions: &[InputRequest]) -> Result<usize> {
         let version: ProtocolVersion =
             self.document.revision.parse().map_err(|_| "the revision is not known".to_owned())?;
-        let able = RawJson::parse(ABLE).and_then(|able| able.decode::<ClientCapabilities>());
+        let able = RawJson::parse(FULL_CAPABILITIES).and_then(|able| able.decode::<ClientCapabilities>());
         let able = able.map_err(|error| error.to_string())?;
         let mut kinds_asked = BTreeSet::new();
         let mut asked = 0;
-        for question in questions.iter().filter(|question| lacking(version, &able, question).is_none()) {
+        for question in
+            questions.iter().filter(|question| missing_capabilities(version, &able, question).is_none())
+        {
             kinds_asked.extend(kinds(question));
             asked += 1;
             match version.era() {
@@ -95,17 +99,17 @@ impl Asking<'_> {
         let mut frame = Vec::new();
         write_question(&mut frame, version, &Id::from(1), question);
         let mut frame = serde_json::from_slice(&frame).map_err(|error| error.to_string())?;
-        self.look("JSONRPCRequest", &frame)?;
+        self.check("JSONRPCRequest", &frame)?;
         let definition = match question {
             InputRequest::Elicit(_) => "ElicitRequest",
             InputRequest::CreateMessage(_) => "CreateMessageRequest",
             InputRequest::ListRoots(_) => "ListRootsRequest",
         };
-        self.look(definition, &frame)?;
-        self.look("ServerRequest", &frame)?;
+        self.check(definition, &frame)?;
+        self.check("ServerRequest", &frame)?;
         // The older schemas describe requests without the JSON-RPC frame.
         if self.document.schema(definition)?["properties"].get("jsonrpc").is_none() {
-            forget_frame(&mut frame);
+            remove_frame_members(&mut frame);
         }
         for mistake in self.closed.mistakes(definition, &frame)? {
             let details = format!("{mistake}\n{}", line("written", &frame));
@@ -119,20 +123,20 @@ impl Asking<'_> {
     }
 
     fn result(&mut self, question: &InputRequest) -> Result {
-        let questions = Keyed::from(vec![("question".to_owned(), question.clone())]);
+        let questions = OrderedMap::from(vec![("question".to_owned(), question.clone())]);
         let required = InputRequired::new().with_input_requests(questions).with_request_state("sealed");
         let mut frame = Vec::new();
         write_input_required(
             &mut frame,
             &Id::from(1),
             &required,
-            &Stamp::new(&Implementation::new("xtask", "0")),
+            &EncodedServerInfo::new(&Implementation::new("xtask", "0")),
         );
         let result = serde_json::from_slice(&member(&frame, "result")?).map_err(|error| error.to_string())?;
-        self.look("InputRequiredResult", &result)
+        self.check("InputRequiredResult", &result)
     }
 
-    fn look(&mut self, definition: &str, written: &Value) -> Result {
+    fn check(&mut self, definition: &str, written: &Value) -> Result {
         for mistake in self.document.mistakes(definition, written)? {
             let details = format!("{mistake}\n{}", line("written", written));
             self.report.fail(definition, "a question is not valid", details);
@@ -141,7 +145,7 @@ impl Asking<'_> {
     }
 }
 
-fn forget_frame(frame: &mut Value) {
+fn remove_frame_members(frame: &mut Value) {
     if let Value::Object(members) = frame {
         members.remove("jsonrpc");
         members.remove("id");
@@ -206,7 +210,8 @@ const KINDS: [(&str, ProtocolVersion); 15] = {
 };
 
 /// The capabilities of a client that supports everything.
-const ABLE: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{}}"#;
+const FULL_CAPABILITIES: &str =
+    r#"{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{}}"#;
 
 /// The number of questions generated from each definition.
 const VALUES: usize = 512;

@@ -49,7 +49,7 @@ impl Report {
     }
 
     /// Returns the number of recorded failures.
-    pub(super) fn failed(&self) -> usize {
+    pub(super) fn failure_count(&self) -> usize {
         self.faults.values().flat_map(BTreeMap::values).map(|fault| fault.times).sum()
     }
 }
@@ -63,15 +63,16 @@ pub(super) fn render(reports: &[Report]) -> (String, usize) {
     }
     for report in reports {
         for (definition, faults) in &report.faults {
-            for (what, Fault { times, details }) in faults.iter().take(SHOWN) {
+            for (what, Fault { times, details }) in faults.iter().take(MAX_FAULTS) {
                 let often = if *times == 1 { String::new() } else { format!(", {times} times") };
                 let _ = writeln!(text, "FAILED: {} {definition}: {what}{often}", report.revision);
                 for line in details.lines() {
                     let _ = writeln!(text, "    {}", short(line));
                 }
             }
-            if faults.len() > SHOWN {
-                let _ = writeln!(text, "    … and {} other faults of {definition}", faults.len() - SHOWN);
+            if faults.len() > MAX_FAULTS {
+                let _ =
+                    writeln!(text, "    … and {} other faults of {definition}", faults.len() - MAX_FAULTS);
             }
         }
     }
@@ -87,11 +88,11 @@ pub(super) fn render(reports: &[Report]) -> (String, usize) {
             report.generated,
             report.written,
             report.examples,
-            report.failed()
+            report.failure_count()
         );
     }
     let total = |count: fn(&Report) -> usize| reports.iter().map(count).sum::<usize>();
-    let failed = total(Report::failed);
+    let failed = total(Report::failure_count);
     let _ = writeln!(
         text,
         "schema: {} definitions, {} values, {} examples, {failed} failed",
@@ -108,7 +109,7 @@ pub(super) fn line(name: &str, value: &Value) -> String {
 }
 
 fn short(line: &str) -> String {
-    match line.char_indices().nth(LONGEST) {
+    match line.char_indices().nth(MAX_VALUE_LENGTH) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
     }
@@ -130,14 +131,14 @@ fn wrapped(words: &[String]) -> String {
 }
 
 /// The number of faults printed for each definition.
-const SHOWN: usize = 4;
+const MAX_FAULTS: usize = 4;
 /// The number of characters printed of a value.
-const LONGEST: usize = 500;
+const MAX_VALUE_LENGTH: usize = 500;
 const WIDTH: usize = 106;
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST, Report, render, short};
+    use super::{MAX_VALUE_LENGTH, Report, render, short};
 
     #[test]
     fn a_fault_is_told_once_with_its_shortest_case_and_counted_each_time() {
@@ -166,8 +167,8 @@ mod tests {
 
     #[test]
     fn long_lines_are_cut_between_characters() {
-        let text = short(&"é".repeat(LONGEST * 2));
-        assert_eq!(text.chars().count(), LONGEST + 1);
+        let text = short(&"é".repeat(MAX_VALUE_LENGTH * 2));
+        assert_eq!(text.chars().count(), MAX_VALUE_LENGTH + 1);
         assert!(text.ends_with("é…"));
     }
 }

@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
 
 /// Parses text that our types wrote.
 pub(super) fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
-    serde_json::from_slice(text).map(|Strict(value)| value)
+    serde_json::from_slice(text).map(|StrictValue(value)| value)
 }
 
-struct Strict(Value);
+struct StrictValue(Value);
 
-impl<'de> Deserialize<'de> for Strict {
+impl<'de> Deserialize<'de> for StrictValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Reader).map(Self)
     }
@@ -56,7 +56,7 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut array = Vec::new();
-        while let Some(Strict(item)) = items.next_element()? {
+        while let Some(StrictValue(item)) = items.next_element()? {
             array.push(item);
         }
         Ok(Value::Array(array))
@@ -64,7 +64,7 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
-        while let Some((name, Strict(member))) = members.next_entry::<String, Strict>()? {
+        while let Some((name, StrictValue(member))) = members.next_entry::<String, StrictValue>()? {
             if object.contains_key(&name) {
                 return Err(A::Error::custom(format_args!("`{name}` occurs twice")));
             }

@@ -11,17 +11,17 @@ use super::message;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toolway_protocol::capability::{ClientCapabilities, ServerCapabilities};
-use toolway_protocol::era::handshake::{self, Initialize, Initialized};
+use toolway_protocol::era::handshake::{self, Initialize, InitializeResult};
 use toolway_protocol::era::stateless;
 use toolway_protocol::json::{Encode, Encoder};
-use toolway_protocol::request::{Listen, Page, ResourceUri, SetLogLevel};
+use toolway_protocol::request::{ListParams, Listen, ResourceUri, SetLogLevel};
 use toolway_protocol::types::{
     Annotations, AudioContent, CacheHints, Cancelled, Complete, Content, CreateMessage, CreateMessageResult,
-    Elicit, ElicitResult, ElicitationComplete, EmbeddedResource, Field, Icon, ImageContent, Implementation,
-    InputRequest, InputRequired, Keyed, ListRootsResult, Listing, LogLevel, LogMessage, ModelHint,
-    ModelPreferences, Progress, Prompt, PromptArgument, PromptMessage, PromptReference, Resource,
+    Elicit, ElicitResult, ElicitationComplete, EmbeddedResource, EmptyParams, Field, Icon, ImageContent,
+    Implementation, InputRequest, InputRequired, ListRootsResult, Listing, LogLevel, LogMessage, ModelHint,
+    ModelPreferences, OrderedMap, Progress, Prompt, PromptArgument, PromptMessage, PromptReference, Resource,
     ResourceContents, ResourceReference, ResourceTemplate, ResourceUpdated, Role, Root, SamplingMessage,
-    SubscriptionAcknowledged, SubscriptionFilter, TextContent, Told, Tool, ToolAnnotations, ToolChoice,
+    SubscriptionAcknowledged, SubscriptionFilter, TextContent, Tool, ToolAnnotations, ToolChoice,
     ToolExecution, ToolResultContent, ToolUseContent,
 };
 use toolway_protocol::{Era, Id, Method, ProtocolVersion, RawJson, Reply, RpcError};
@@ -34,61 +34,63 @@ pub(super) fn rewrite(definition: &str, revision: &str, value: &[u8]) -> Option<
         Err(error) => return Some(Err(error.to_string())),
     };
     Some(match definition {
-        "Annotations" => round::<Annotations>(version, value),
-        "AudioContent" => round::<AudioContent>(version, value),
-        "BlobResourceContents" => round::<ResourceContents>(version, value),
-        "BooleanSchema" => round::<Field>(version, value),
+        "Annotations" => round_trip::<Annotations>(version, value),
+        "AudioContent" => round_trip::<AudioContent>(version, value),
+        "BlobResourceContents" => round_trip::<ResourceContents>(version, value),
+        "BooleanSchema" => round_trip::<Field>(version, value),
         "CallToolRequest" => message::request(version, value),
         "CallToolRequestParams" => message::params(version, &Method::CallTool, value),
         "CallToolResult" => result(version, value, Reply::ToolCalled),
         "CallToolResultResponse" => response(definition, revision, value),
         "CancelledNotification" => message::notification(version, value),
-        "CancelledNotificationParams" => round::<Cancelled>(version, value),
-        "ClientCapabilities" => round::<ClientCapabilities>(version, value),
+        "CancelledNotificationParams" => round_trip::<Cancelled>(version, value),
+        "ClientCapabilities" => round_trip::<ClientCapabilities>(version, value),
         "ClientNotification" => message::notification(version, value),
         "ClientRequest" => message::request(version, value),
         "CompleteRequest" => message::request(version, value),
-        "CompleteRequestParams" => round::<Complete>(version, value),
+        "CompleteRequestParams" => round_trip::<Complete>(version, value),
         "CompleteResult" => result(version, value, Reply::Completed),
         "CompleteResultResponse" => response(definition, revision, value),
-        "ContentBlock" => round::<Content>(version, value),
-        "CreateMessageRequest" if version.era() == Era::Stateless => round::<InputRequest>(version, value),
+        "ContentBlock" => round_trip::<Content>(version, value),
+        "CreateMessageRequest" if version.era() == Era::Stateless => {
+            round_trip::<InputRequest>(version, value)
+        }
         "CreateMessageRequest" => message::request(version, value),
-        "CreateMessageRequestParams" => round::<CreateMessage>(version, value),
-        "CreateMessageResult" => round::<CreateMessageResult>(version, value),
+        "CreateMessageRequestParams" => round_trip::<CreateMessage>(version, value),
+        "CreateMessageResult" => round_trip::<CreateMessageResult>(version, value),
         "DiscoverRequest" => message::request(version, value),
-        "DiscoverResult" => discovered(value),
+        "DiscoverResult" => discover_result(value),
         "DiscoverResultResponse" => response(definition, revision, value),
-        "ElicitRequest" if version.era() == Era::Stateless => round::<InputRequest>(version, value),
+        "ElicitRequest" if version.era() == Era::Stateless => round_trip::<InputRequest>(version, value),
         "ElicitRequest" => message::request(version, value),
-        "ElicitRequestFormParams" => round::<Elicit>(version, value),
-        "ElicitRequestParams" => round::<Elicit>(version, value),
-        "ElicitRequestURLParams" => round::<Elicit>(version, value),
-        "ElicitResult" => round::<ElicitResult>(version, value),
+        "ElicitRequestFormParams" => round_trip::<Elicit>(version, value),
+        "ElicitRequestParams" => round_trip::<Elicit>(version, value),
+        "ElicitRequestURLParams" => round_trip::<Elicit>(version, value),
+        "ElicitResult" => round_trip::<ElicitResult>(version, value),
         "ElicitationCompleteNotification" => message::notification(version, value),
-        "ElicitationCompleteNotificationParams" => round::<ElicitationComplete>(version, value),
-        "EmbeddedResource" => round::<EmbeddedResource>(version, value),
-        "EnumSchema" => round::<Field>(version, value),
-        "Error" => round::<RpcError>(version, value),
+        "ElicitationCompleteNotificationParams" => round_trip::<ElicitationComplete>(version, value),
+        "EmbeddedResource" => round_trip::<EmbeddedResource>(version, value),
+        "EnumSchema" => round_trip::<Field>(version, value),
+        "Error" => round_trip::<RpcError>(version, value),
         "GetPromptRequest" => message::request(version, value),
         "GetPromptRequestParams" => message::params(version, &Method::GetPrompt, value),
         "GetPromptResult" => result(version, value, Reply::PromptFilled),
         "GetPromptResultResponse" => response(definition, revision, value),
         "HeaderMismatchError" => message::any(version, value),
-        "Icon" => round::<Icon>(version, value),
-        "ImageContent" => round::<ImageContent>(version, value),
-        "Implementation" => round::<Implementation>(version, value),
+        "Icon" => round_trip::<Icon>(version, value),
+        "ImageContent" => round_trip::<ImageContent>(version, value),
+        "Implementation" => round_trip::<Implementation>(version, value),
         "InitializeRequest" => message::request(version, value),
-        "InitializeRequestParams" => round::<Initialize>(version, value),
-        "InitializeResult" => round::<Initialized>(version, value),
+        "InitializeRequestParams" => round_trip::<Initialize>(version, value),
+        "InitializeResult" => round_trip::<InitializeResult>(version, value),
         "InitializedNotification" => message::notification(version, value),
-        "InputRequest" => round::<InputRequest>(version, value),
-        "InputRequests" => round::<Keyed<InputRequest>>(version, value),
+        "InputRequest" => round_trip::<InputRequest>(version, value),
+        "InputRequests" => round_trip::<OrderedMap<InputRequest>>(version, value),
         "InputRequiredResult" => input_required(value),
-        "InputResponses" => round::<Keyed<RawJson>>(version, value),
-        "InternalError" => round::<RpcError>(version, value),
-        "InvalidParamsError" => round::<RpcError>(version, value),
-        "InvalidRequestError" => round::<RpcError>(version, value),
+        "InputResponses" => round_trip::<OrderedMap<RawJson>>(version, value),
+        "InternalError" => round_trip::<RpcError>(version, value),
+        "InvalidParamsError" => round_trip::<RpcError>(version, value),
+        "InvalidRequestError" => round_trip::<RpcError>(version, value),
         "JSONRPCBatchRequest" => message::any(version, value),
         "JSONRPCBatchResponse" => message::any(version, value),
         "JSONRPCError" => message::any(version, value),
@@ -98,7 +100,7 @@ pub(super) fn rewrite(definition: &str, revision: &str, value: &[u8]) -> Option<
         "JSONRPCRequest" => message::request(version, value),
         "JSONRPCResponse" => message::any(version, value),
         "JSONRPCResultResponse" => message::any(version, value),
-        "LegacyTitledEnumSchema" => round::<Field>(version, value),
+        "LegacyTitledEnumSchema" => round_trip::<Field>(version, value),
         "ListPromptsRequest" => message::request(version, value),
         "ListPromptsResult" => list::<Prompt>(version, value, "prompts", Reply::Prompts),
         "ListPromptsResultResponse" => response(definition, revision, value),
@@ -110,92 +112,97 @@ pub(super) fn rewrite(definition: &str, revision: &str, value: &[u8]) -> Option<
         "ListResourcesRequest" => message::request(version, value),
         "ListResourcesResult" => list::<Resource>(version, value, "resources", Reply::Resources),
         "ListResourcesResultResponse" => response(definition, revision, value),
-        "ListRootsRequest" if version.era() == Era::Stateless => round::<InputRequest>(version, value),
+        "ListRootsRequest" if version.era() == Era::Stateless => round_trip::<InputRequest>(version, value),
         "ListRootsRequest" => message::request(version, value),
-        "ListRootsResult" => round::<ListRootsResult>(version, value),
+        "ListRootsResult" => round_trip::<ListRootsResult>(version, value),
         "ListToolsRequest" => message::request(version, value),
         "ListToolsResult" => list::<Tool>(version, value, "tools", Reply::Tools),
         "ListToolsResultResponse" => response(definition, revision, value),
-        "LoggingLevel" => round::<LogLevel>(version, value),
+        "LoggingLevel" => round_trip::<LogLevel>(version, value),
         "LoggingMessageNotification" => message::notification(version, value),
-        "LoggingMessageNotificationParams" => round::<LogMessage>(version, value),
-        "MethodNotFoundError" => round::<RpcError>(version, value),
+        "LoggingMessageNotificationParams" => round_trip::<LogMessage>(version, value),
+        "MethodNotFoundError" => round_trip::<RpcError>(version, value),
         "MissingRequiredClientCapabilityError" => message::any(version, value),
-        "ModelHint" => round::<ModelHint>(version, value),
-        "ModelPreferences" => round::<ModelPreferences>(version, value),
-        "MultiSelectEnumSchema" => round::<Field>(version, value),
-        "NotificationParams" => round::<Told>(version, value),
-        "NumberSchema" => round::<Field>(version, value),
-        "PaginatedRequestParams" => round::<Page>(version, value),
-        "ParseError" => round::<RpcError>(version, value),
+        "ModelHint" => round_trip::<ModelHint>(version, value),
+        "ModelPreferences" => round_trip::<ModelPreferences>(version, value),
+        "MultiSelectEnumSchema" => round_trip::<Field>(version, value),
+        "NotificationParams" => round_trip::<EmptyParams>(version, value),
+        "NumberSchema" => round_trip::<Field>(version, value),
+        "PaginatedRequestParams" => round_trip::<ListParams>(version, value),
+        "ParseError" => round_trip::<RpcError>(version, value),
         "PingRequest" => message::request(version, value),
-        "PrimitiveSchemaDefinition" => round::<Field>(version, value),
+        "PrimitiveSchemaDefinition" => round_trip::<Field>(version, value),
         "ProgressNotification" => message::notification(version, value),
-        "ProgressNotificationParams" => round::<Progress>(version, value),
-        "ProgressToken" => round::<Id>(version, value),
-        "Prompt" => round::<Prompt>(version, value),
-        "PromptArgument" => round::<PromptArgument>(version, value),
+        "ProgressNotificationParams" => round_trip::<Progress>(version, value),
+        "ProgressToken" => round_trip::<Id>(version, value),
+        "Prompt" => round_trip::<Prompt>(version, value),
+        "PromptArgument" => round_trip::<PromptArgument>(version, value),
         "PromptListChangedNotification" => message::notification(version, value),
-        "PromptMessage" => round::<PromptMessage>(version, value),
-        "PromptReference" => round::<PromptReference>(version, value),
+        "PromptMessage" => round_trip::<PromptMessage>(version, value),
+        "PromptReference" => round_trip::<PromptReference>(version, value),
         "ReadResourceRequest" => message::request(version, value),
         "ReadResourceRequestParams" => message::params(version, &Method::ReadResource, value),
         "ReadResourceResult" => result(version, value, Reply::ResourceRead),
         "ReadResourceResultResponse" => response(definition, revision, value),
-        "RequestId" => round::<Id>(version, value),
-        "Resource" => round::<Resource>(version, value),
-        "ResourceContents" => round::<ResourceContents>(version, value),
-        "ResourceLink" => round::<Content>(version, value),
+        "RequestId" => round_trip::<Id>(version, value),
+        "Resource" => round_trip::<Resource>(version, value),
+        "ResourceContents" => round_trip::<ResourceContents>(version, value),
+        "ResourceLink" => round_trip::<Content>(version, value),
         "ResourceListChangedNotification" => message::notification(version, value),
-        "ResourceReference" => round::<ResourceReference>(version, value),
-        "ResourceTemplate" => round::<ResourceTemplate>(version, value),
-        "ResourceTemplateReference" => round::<ResourceReference>(version, value),
+        "ResourceReference" => round_trip::<ResourceReference>(version, value),
+        "ResourceTemplate" => round_trip::<ResourceTemplate>(version, value),
+        "ResourceTemplateReference" => round_trip::<ResourceReference>(version, value),
         "ResourceUpdatedNotification" => message::notification(version, value),
-        "ResourceUpdatedNotificationParams" => round::<ResourceUpdated>(version, value),
-        "Role" => round::<Role>(version, value),
-        "Root" => round::<Root>(version, value),
+        "ResourceUpdatedNotificationParams" => round_trip::<ResourceUpdated>(version, value),
+        "Role" => round_trip::<Role>(version, value),
+        "Root" => round_trip::<Root>(version, value),
         "RootsListChangedNotification" => message::notification(version, value),
-        "SamplingMessage" => round::<SamplingMessage>(version, value),
-        "SamplingMessageContentBlock" => round::<Content>(version, value),
-        "ServerCapabilities" => round::<ServerCapabilities>(version, value),
+        "SamplingMessage" => round_trip::<SamplingMessage>(version, value),
+        "SamplingMessageContentBlock" => round_trip::<Content>(version, value),
+        "ServerCapabilities" => round_trip::<ServerCapabilities>(version, value),
         "ServerNotification" => message::notification(version, value),
         "ServerRequest" => message::request(version, value),
         "SetLevelRequest" => message::request(version, value),
-        "SetLevelRequestParams" => round::<SetLogLevel>(version, value),
-        "SingleSelectEnumSchema" => round::<Field>(version, value),
-        "StringSchema" => round::<Field>(version, value),
+        "SetLevelRequestParams" => round_trip::<SetLogLevel>(version, value),
+        "SingleSelectEnumSchema" => round_trip::<Field>(version, value),
+        "StringSchema" => round_trip::<Field>(version, value),
         "SubscribeRequest" => message::request(version, value),
-        "SubscribeRequestParams" => round::<ResourceUri>(version, value),
-        "SubscriptionFilter" => round::<SubscriptionFilter>(version, value),
+        "SubscribeRequestParams" => round_trip::<ResourceUri>(version, value),
+        "SubscriptionFilter" => round_trip::<SubscriptionFilter>(version, value),
         "SubscriptionsAcknowledgedNotification" => message::notification(version, value),
-        "SubscriptionsAcknowledgedNotificationParams" => round::<SubscriptionAcknowledged>(version, value),
+        "SubscriptionsAcknowledgedNotificationParams" => {
+            round_trip::<SubscriptionAcknowledged>(version, value)
+        }
         "SubscriptionsListenRequest" => message::request(version, value),
-        "SubscriptionsListenRequestParams" => round::<Listen>(version, value),
+        "SubscriptionsListenRequestParams" => round_trip::<Listen>(version, value),
         "SubscriptionsListenResult" => listen_end(value),
         "SubscriptionsListenResultResponse" => response(definition, revision, value),
-        "TextContent" => round::<TextContent>(version, value),
-        "TextResourceContents" => round::<ResourceContents>(version, value),
-        "TitledMultiSelectEnumSchema" => round::<Field>(version, value),
-        "TitledSingleSelectEnumSchema" => round::<Field>(version, value),
-        "Tool" => round::<Tool>(version, value),
-        "ToolAnnotations" => round::<ToolAnnotations>(version, value),
-        "ToolChoice" => round::<ToolChoice>(version, value),
-        "ToolExecution" => round::<ToolExecution>(version, value),
+        "TextContent" => round_trip::<TextContent>(version, value),
+        "TextResourceContents" => round_trip::<ResourceContents>(version, value),
+        "TitledMultiSelectEnumSchema" => round_trip::<Field>(version, value),
+        "TitledSingleSelectEnumSchema" => round_trip::<Field>(version, value),
+        "Tool" => round_trip::<Tool>(version, value),
+        "ToolAnnotations" => round_trip::<ToolAnnotations>(version, value),
+        "ToolChoice" => round_trip::<ToolChoice>(version, value),
+        "ToolExecution" => round_trip::<ToolExecution>(version, value),
         "ToolListChangedNotification" => message::notification(version, value),
-        "ToolResultContent" => round::<ToolResultContent>(version, value),
-        "ToolUseContent" => round::<ToolUseContent>(version, value),
+        "ToolResultContent" => round_trip::<ToolResultContent>(version, value),
+        "ToolUseContent" => round_trip::<ToolUseContent>(version, value),
         "URLElicitationRequiredError" => message::any(version, value),
         "UnsubscribeRequest" => message::request(version, value),
-        "UnsubscribeRequestParams" => round::<ResourceUri>(version, value),
+        "UnsubscribeRequestParams" => round_trip::<ResourceUri>(version, value),
         "UnsupportedProtocolVersionError" => message::any(version, value),
-        "UntitledMultiSelectEnumSchema" => round::<Field>(version, value),
-        "UntitledSingleSelectEnumSchema" => round::<Field>(version, value),
+        "UntitledMultiSelectEnumSchema" => round_trip::<Field>(version, value),
+        "UntitledSingleSelectEnumSchema" => round_trip::<Field>(version, value),
         _ => return None,
     })
 }
 
 /// Rewrites a type that reads and writes itself.
-fn round<T: DeserializeOwned + Encode>(version: ProtocolVersion, value: &[u8]) -> Result<Vec<u8>, String> {
+fn round_trip<T: DeserializeOwned + Encode>(
+    version: ProtocolVersion,
+    value: &[u8],
+) -> Result<Vec<u8>, String> {
     let read: T = serde_json::from_slice(value).map_err(|error| error.to_string())?;
     let mut out = Vec::new();
     read.encode(&mut Encoder::new(&mut out, version));
@@ -240,10 +247,10 @@ fn list<T: DeserializeOwned + Encode>(
 }
 
 /// Rewrites the result of `server/discover`.
-fn discovered(value: &[u8]) -> Result<Vec<u8>, String> {
-    let read: stateless::Discovered = serde_json::from_slice(value).map_err(|error| error.to_string())?;
+fn discover_result(value: &[u8]) -> Result<Vec<u8>, String> {
+    let read: stateless::DiscoverResult = serde_json::from_slice(value).map_err(|error| error.to_string())?;
     let mut frame = Vec::new();
-    stateless::write_discovered(&mut frame, &Id::from(1), &read, &cache(value), &stamp(value)?);
+    stateless::write_discover_result(&mut frame, &Id::from(1), &read, &cache(value), &stamp(value)?);
     member(&frame, "result")
 }
 
@@ -286,13 +293,13 @@ fn cache(value: &[u8]) -> CacheHints {
 }
 
 /// Returns the stamp of the value. A server stamps its own results, so it is given the name in the value.
-fn stamp(value: &[u8]) -> Result<stateless::Stamp, String> {
+fn stamp(value: &[u8]) -> Result<stateless::EncodedServerInfo, String> {
     let value: Value = serde_json::from_slice(value).map_err(|error| error.to_string())?;
     let server = match value.pointer("/_meta/io.modelcontextprotocol~1serverInfo") {
         Some(server) => RawJson::from(server.clone()).decode().map_err(|error| error.to_string())?,
         None => Implementation::new("xtask", "0"),
     };
-    Ok(stateless::Stamp::new(&server))
+    Ok(stateless::EncodedServerInfo::new(&server))
 }
 
 /// Returns one member of a written frame, unchanged.

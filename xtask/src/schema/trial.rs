@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::SEED;
-use super::allow::Allowed;
+use super::allow_list::AllowList;
 use super::compare::{self, Difference};
 use super::examples::Example;
-use super::generate::{Generator, Measure};
+use super::generate::{Generator, OptionalContent};
 use super::report::{Report, line};
 use super::strict;
 use super::validate::Document;
@@ -26,7 +26,7 @@ pub(super) fn run(
     examples: &[Example],
     seed: u64,
     rewrite: Rewrite,
-    allowed: &Allowed,
+    allowed: &AllowList,
 ) -> Result<Report> {
     let report = Report::new(&document.revision);
     let mut trial =
@@ -38,10 +38,10 @@ pub(super) fn run(
         trial.example(example)?;
     }
     trial.uncovered();
-    trial.left_over_examples();
+    trial.report_unused_examples();
     // With another seed a rare loss may not occur, so its entry may still be needed.
     if seed == SEED {
-        trial.left_over_losses();
+        trial.report_unused_losses();
     }
     Ok(trial.report)
 }
@@ -49,7 +49,7 @@ pub(super) fn run(
 struct Trial<'d> {
     document: &'d Document,
     rewrite: Rewrite,
-    allowed: &'d Allowed,
+    allowed: &'d AllowList,
     report: Report,
     /// The entries that were needed, by their index: losses with the place that was lost, and flawed examples.
     losses: BTreeSet<(usize, &'static str)>,
@@ -63,9 +63,9 @@ impl Trial<'_> {
         let mut covered = false;
         for number in 0..VALUES {
             let measure = match number {
-                0 => Measure::Least,
-                1 => Measure::Most,
-                _ => Measure::Any,
+                0 => OptionalContent::None,
+                1 => OptionalContent::All,
+                _ => OptionalContent::Random,
             };
             let value = match generator.value(definition, measure) {
                 Ok(value) => value,
@@ -81,7 +81,7 @@ impl Trial<'_> {
                 let details = format!("{mistake}\n{}", line("the value", &value));
                 self.report.fail(definition, "xtask made a value that is not valid", details);
             }
-            if self.send(definition, &input)? == Sent::ThereAndBack {
+            if self.round_trip(definition, &input)? == RoundTrip::Written {
                 self.report.written += 1;
                 covered = true;
             }
@@ -114,25 +114,25 @@ impl Trial<'_> {
                 None => self.report.fail(definition, format!("{origin} is not valid"), mistake),
             }
         }
-        if self.send(definition, &input)? == Sent::ThereAndBack {
+        if self.round_trip(definition, &input)? == RoundTrip::Written {
             self.report.examples += 1;
         }
         Ok(())
     }
 
     /// Reads a value with our type, writes it again, and checks the output.
-    fn send(&mut self, definition: &str, input: &Input<'_>) -> Result<Sent> {
+    fn round_trip(&mut self, definition: &str, input: &Input<'_>) -> Result<RoundTrip> {
         let Input { value, origin, mistakes } = input;
         let text = value.to_string();
         let Some(written) = (self.rewrite)(definition, &self.document.revision, text.as_bytes()) else {
-            return Ok(Sent::Nowhere);
+            return Ok(RoundTrip::NotCovered);
         };
         let read = line(origin, value);
         let written = match written {
             Ok(written) => written,
             Err(why) => {
                 self.report.fail(definition, "the value is refused", format!("{why}\n{read}"));
-                return Ok(Sent::ThereAndBack);
+                return Ok(RoundTrip::Written);
             }
         };
         let written = match strict::parse(&written) {
@@ -141,7 +141,7 @@ impl Trial<'_> {
                 let written = String::from_utf8_lossy(&written);
                 let details = format!("{why}\nwritten: {written}\n{read}");
                 self.report.fail(definition, "the written text is not valid JSON", details);
-                return Ok(Sent::ThereAndBack);
+                return Ok(RoundTrip::Written);
             }
         };
         if mistakes.is_empty() {
@@ -166,7 +166,7 @@ impl Trial<'_> {
                 self.report.fail(definition, what, format!("at {path}\n{input}{output}{read}"));
             }
         }
-        Ok(Sent::ThereAndBack)
+        Ok(RoundTrip::Written)
     }
 
     fn is_allowed(&mut self, difference: &Difference) -> bool {
@@ -206,35 +206,35 @@ impl Trial<'_> {
                     } else {
                         "is listed as uncovered, but does not exist"
                     };
-                    self.report.fail(definition, what, remove(entry.reason));
+                    self.report.fail(definition, what, unused_entry_message(entry.reason));
                 }
             }
         }
     }
 
-    fn left_over_losses(&mut self) {
+    fn report_unused_losses(&mut self) {
         for (index, loss) in self.allowed.losses.iter().enumerate() {
             if loss.revisions.contains(&self.document.revision.as_str()) {
                 for place in loss.places.iter().filter(|place| !self.losses.contains(&(index, **place))) {
                     let what = "is listed as a loss, but was kept each time";
-                    self.report.fail(place, what, remove(loss.reason));
+                    self.report.fail(place, what, unused_entry_message(loss.reason));
                 }
             }
         }
     }
 
-    fn left_over_examples(&mut self) {
+    fn report_unused_examples(&mut self) {
         for (index, flawed) in self.allowed.flawed.iter().enumerate() {
             if flawed.revision == self.document.revision && !self.flawed.contains(&index) {
                 let what = format!("the example {} is listed as flawed, but is valid or gone", flawed.name);
-                self.report.fail(flawed.definition, what, remove(flawed.reason));
+                self.report.fail(flawed.definition, what, unused_entry_message(flawed.reason));
             }
         }
     }
 }
 
-fn remove(reason: &str) -> String {
-    format!("remove it from xtask/src/schema/allow.rs; it was listed because: {reason}")
+fn unused_entry_message(reason: &str) -> String {
+    format!("remove it from xtask/src/schema/allow_list.rs; it was listed because: {reason}")
 }
 
 /// A value to read and write.
@@ -248,11 +248,11 @@ struct Input<'v> {
 
 /// The outcome of reading and writing a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sent {
+enum RoundTrip {
     /// A type read and wrote it; failures are in the report.
-    ThereAndBack,
+    Written,
     /// No type covers the definition.
-    Nowhere,
+    NotCovered,
 }
 
 /// The number of values generated from each definition: one minimal, one with everything, the others random.
@@ -263,18 +263,20 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Rewrite, SEED, run};
-    use crate::schema::allow::{Allowed, Flawed, Loss, Uncovered};
+    use crate::schema::allow_list::{AllowList, FlawedExample, Loss, UncoveredDefinitions};
     use crate::schema::examples::Example;
     use crate::schema::report::render;
     use crate::schema::validate::Document;
 
-    const TOOL: Uncovered = Uncovered { definitions: &["Tool"], revisions: &["R"], reason: "a test" };
+    const TOOL: UncoveredDefinitions =
+        UncoveredDefinitions { definitions: &["Tool"], revisions: &["R"], reason: "a test" };
     const HINT: Loss =
         Loss { places: &["Tool/hint"], value: Some("false"), revisions: &["R"], reason: "a test" };
-    const SPARE: Flawed = Flawed { definition: "Tool", revision: "R", name: "spare.json", reason: "a test" };
+    const SPARE: FlawedExample =
+        FlawedExample { definition: "Tool", revision: "R", name: "spare.json", reason: "a test" };
 
     /// Returns the report of a revision with one definition and one example.
-    fn told(example: Value, rewrite: Rewrite, allowed: &Allowed) -> String {
+    fn report_text(example: Value, rewrite: Rewrite, allowed: &AllowList) -> String {
         let schema = json!({
             "type": "object",
             "properties": {"name": {"type": "string"}, "hint": {"type": "boolean"}},
@@ -291,7 +293,7 @@ mod tests {
         json!({"name": "a"})
     }
 
-    const NOTHING: Allowed = Allowed { uncovered: &[], losses: &[], flawed: &[] };
+    const NOTHING: AllowList = AllowList { uncovered: &[], losses: &[], flawed: &[] };
 
     const NOWHERE: Rewrite = |_, _, _| None;
     const COPY: Rewrite = |_, _, value| Some(Ok(value.to_vec()));
@@ -308,7 +310,7 @@ mod tests {
 
     #[test]
     fn what_comes_back_whole_passes() {
-        let text = told(right(), COPY, &NOTHING);
+        let text = report_text(right(), COPY, &NOTHING);
         assert!(text.ends_with("schema: 1 definitions, 128 values, 1 examples, 0 failed\n"), "{text}");
     }
 
@@ -322,19 +324,19 @@ mod tests {
             (LOSE_NAME, "Tool: the written value is not valid, 129 times\n    the whole: "),
         ];
         for (rewrite, expected) in rows {
-            let text = told(right(), rewrite, &NOTHING);
+            let text = report_text(right(), rewrite, &NOTHING);
             assert!(text.contains(expected), "{text}");
         }
-        let text = told(json!({}), COPY, &NOTHING);
+        let text = report_text(json!({}), COPY, &NOTHING);
         assert!(text.contains("Tool: the example spare.json is not valid\n"), "{text}");
     }
 
     #[test]
     fn what_is_listed_passes_and_an_entry_that_nothing_needs_fails() {
-        let uncovered = Allowed { uncovered: &[TOOL], ..NOTHING };
-        let losses = Allowed { losses: &[HINT], ..NOTHING };
-        let flawed = Allowed { flawed: &[SPARE], ..NOTHING };
-        let rows: [(Rewrite, Value, &Allowed, &str); 6] = [
+        let uncovered = AllowList { uncovered: &[TOOL], ..NOTHING };
+        let losses = AllowList { losses: &[HINT], ..NOTHING };
+        let flawed = AllowList { flawed: &[SPARE], ..NOTHING };
+        let rows: [(Rewrite, Value, &AllowList, &str); 6] = [
             (NOWHERE, right(), &uncovered, " 0 failed"),
             (COPY, right(), &uncovered, "Tool: is listed as uncovered, but a type covers it\n"),
             (LOSE_FALSE, right(), &losses, " 0 failed"),
@@ -348,7 +350,7 @@ mod tests {
             ),
         ];
         for (rewrite, example, allowed, expected) in rows {
-            let text = told(example, rewrite, allowed);
+            let text = report_text(example, rewrite, allowed);
             assert!(text.contains(expected), "{expected}\n{text}");
         }
     }

@@ -1,6 +1,6 @@
 //! What does the official schema of one revision contain, and is a value valid by it?
 //!
-//! Known mistakes in the document are corrected first ([`allow::CORRECTIONS`]). Then a validator is built for every
+//! Known mistakes in the document are corrected first ([`allow_list::CORRECTIONS`]). Then a validator is built for every
 //! schema in it, both the definitions and the schemas nested in them. A `$ref` resolves inside the document; nothing is
 //! fetched.
 
@@ -10,7 +10,7 @@ use std::path::Path;
 use jsonschema::ValidatorMap;
 use serde_json::{Map, Value};
 
-use super::allow::{self, Correction};
+use super::allow_list::{self, Correction};
 use crate::run::Result;
 
 /// The schema document of one revision, with its validators.
@@ -31,7 +31,7 @@ impl Document {
         let text = fs::read(&path).map_err(|error| format!("could not read {}: {error}", path.display()))?;
         let root = serde_json::from_slice(&text)
             .map_err(|error| format!("{} is not JSON: {error}", path.display()))?;
-        Self::new(revision, root, allow::CORRECTIONS)
+        Self::new(revision, root, allow_list::CORRECTIONS)
             .map_err(|why| format!("{} cannot be used: {why}", path.display()))
     }
 
@@ -81,7 +81,7 @@ impl Document {
     }
 
     /// Returns the name of the definition that a `$ref` points to.
-    pub(super) fn referred<'r>(&self, reference: &'r Value) -> Result<&'r str> {
+    pub(super) fn referenced_definition<'r>(&self, reference: &'r Value) -> Result<&'r str> {
         let text = reference.as_str().unwrap_or_default();
         text.strip_prefix("#/")
             .and_then(|rest| rest.strip_prefix(self.section))
@@ -142,7 +142,7 @@ fn close(schema: &mut Value) {
 
 fn correct(definition: &mut Value, correction: &Correction) -> Result {
     let schema: Value = serde_json::from_str(correction.schema)
-        .map_err(|error| format!("is not JSON: {error}; fix it in xtask/src/schema/allow.rs"))?;
+        .map_err(|error| format!("is not JSON: {error}; fix it in xtask/src/schema/allow_list.rs"))?;
     let (parent, last) = correction.pointer.rsplit_once('/').ok_or("has no `/` in its pointer")?;
     let place = match definition.pointer_mut(parent) {
         Some(Value::Object(members)) => Some(members.entry(last).or_insert(Value::Null)),
@@ -150,9 +150,9 @@ fn correct(definition: &mut Value, correction: &Correction) -> Result {
         _ => None,
     };
     match place {
-        None => Err("points to nothing; remove it from xtask/src/schema/allow.rs".to_owned()),
+        None => Err("points to nothing; remove it from xtask/src/schema/allow_list.rs".to_owned()),
         Some(place) if *place == schema => {
-            Err("changes nothing; remove it from xtask/src/schema/allow.rs".to_owned())
+            Err("changes nothing; remove it from xtask/src/schema/allow_list.rs".to_owned())
         }
         Some(place) => {
             *place = schema;

@@ -9,45 +9,45 @@ use super::generate::Generator;
 use crate::run::Result;
 
 /// A schema without `$ref`, `allOf` and choices.
-pub(super) type Plain = Map<String, Value>;
+pub(super) type ResolvedSchema = Map<String, Value>;
 
 impl Generator<'_> {
     /// Follows references, decides choices and merges all keywords that apply to one value.
-    pub(super) fn settle(&mut self, schema: &Value) -> Result<Plain> {
+    pub(super) fn resolve(&mut self, schema: &Value) -> Result<ResolvedSchema> {
         let keywords = match schema {
             Value::Object(keywords) => keywords,
-            Value::Bool(true) => return Ok(Plain::new()),
+            Value::Bool(true) => return Ok(ResolvedSchema::new()),
             _ => return Err(format!("no value is valid by the schema `{schema}`")),
         };
-        let mut plain = Plain::new();
+        let mut plain = ResolvedSchema::new();
         for (keyword, rule) in keywords {
             match keyword.as_str() {
                 "description" | "title" | "default" | "deprecated" | "$comment" => {}
                 "$ref" => {
-                    let name = self.document.referred(rule)?;
-                    self.inside.push(name.to_owned());
-                    let target = self.settle(self.document.schema(name)?)?;
-                    meet(&mut plain, target)?;
+                    let name = self.document.referenced_definition(rule)?;
+                    self.enclosing.push(name.to_owned());
+                    let target = self.resolve(self.document.schema(name)?)?;
+                    merge(&mut plain, target)?;
                 }
                 "anyOf" | "oneOf" => {
                     let branches = rule.as_array().filter(|branches| !branches.is_empty());
                     let branches = branches.ok_or_else(|| format!("`{keyword}` has no branches"))?;
                     let branch = self.random.pick(branches);
-                    let branch = self.settle(branch)?;
-                    meet(&mut plain, branch)?;
+                    let branch = self.resolve(branch)?;
+                    merge(&mut plain, branch)?;
                 }
                 "allOf" => {
                     for part in rule.as_array().into_iter().flatten() {
-                        let part = self.settle(part)?;
-                        meet(&mut plain, part)?;
+                        let part = self.resolve(part)?;
+                        merge(&mut plain, part)?;
                     }
                 }
                 known if KEYWORDS.contains(&known) => {
-                    meet(&mut plain, Plain::from_iter([(keyword.clone(), rule.clone())]))?;
+                    merge(&mut plain, ResolvedSchema::from_iter([(keyword.clone(), rule.clone())]))?;
                 }
                 _ => {
                     return Err(format!(
-                        "the keyword `{keyword}` is not known to xtask/src/schema/settle.rs"
+                        "the keyword `{keyword}` is not known to xtask/src/schema/resolve.rs"
                     ));
                 }
             }
@@ -57,19 +57,19 @@ impl Generator<'_> {
 }
 
 /// Merges the keywords of `other` into `plain`: the value must satisfy both.
-fn meet(plain: &mut Plain, other: Plain) -> Result {
+fn merge(plain: &mut ResolvedSchema, other: ResolvedSchema) -> Result {
     for (keyword, theirs) in other {
         let both = match plain.remove(&keyword) {
             None => theirs,
             Some(ours) if ours == theirs => ours,
-            Some(ours) => both(&keyword, ours, theirs)?,
+            Some(ours) => merge_keyword(&keyword, ours, theirs)?,
         };
         plain.insert(keyword, both);
     }
     Ok(())
 }
 
-fn both(keyword: &str, ours: Value, theirs: Value) -> Result<Value> {
+fn merge_keyword(keyword: &str, ours: Value, theirs: Value) -> Result<Value> {
     match (keyword, ours, theirs) {
         ("properties", Value::Object(mut ours), Value::Object(theirs)) => {
             for (name, theirs) in theirs {
@@ -86,7 +86,7 @@ fn both(keyword: &str, ours: Value, theirs: Value) -> Result<Value> {
         }
         ("items" | "additionalProperties", ours, theirs) => Ok(json!({"allOf": [ours, theirs]})),
         (_, ours, theirs) => Err(format!(
-            "`{keyword}` is both {ours} and {theirs}, which xtask/src/schema/settle.rs cannot bring together"
+            "`{keyword}` is both {ours} and {theirs}, which xtask/src/schema/resolve.rs cannot bring together"
         )),
     }
 }
@@ -112,13 +112,13 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::run::Result;
-    use crate::schema::generate::{Generator, Measure};
+    use crate::schema::generate::{Generator, OptionalContent};
     use crate::schema::validate::Document;
 
     fn make(definitions: Value) -> Result<Vec<Value>> {
         let document = Document::new("R", json!({"$defs": definitions}), &[]).unwrap();
         let mut generator = Generator::new(&document, "It", 1);
-        (0..50).map(|_| generator.value("It", Measure::Any)).collect()
+        (0..50).map(|_| generator.value("It", OptionalContent::Random)).collect()
     }
 
     #[test]

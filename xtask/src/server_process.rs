@@ -8,17 +8,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::run::{self, KilledOnDrop, Result};
+use crate::run::{self, KillOnDrop, Result};
 
 /// A server on its own port, ended when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Listening {
-    process: KilledOnDrop,
+pub(crate) struct ServerProcess {
+    process: KillOnDrop,
     port: u16,
     log: PathBuf,
 }
 
-impl Listening {
+impl ServerProcess {
     /// Starts `program` with arguments made from a free port and waits until the port accepts connections.
     pub(crate) fn start(
         program: &Path,
@@ -30,19 +30,22 @@ impl Listening {
             log_files(&log).map_err(|error| format!("could not write {}: {error}", log.display()))?;
         let mut command = Command::new(program);
         command.args(arguments(port)).stdout(out).stderr(err);
-        let mut server = Self { process: KilledOnDrop::spawn(&mut command)?, port, log };
+        let mut server = Self { process: KillOnDrop::spawn(&mut command)?, port, log };
         let address = server.address();
         let deadline = Instant::now() + START_LIMIT;
         while TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_err() {
-            if let Some(how) = server.ended()? {
-                return Err(format!("`{}` ended before it listened, with {how}", run::shown(&command)));
+            if let Some(how) = server.end_report()? {
+                return Err(format!(
+                    "`{}` ended before it listened, with {how}",
+                    run::command_text(&command)
+                ));
             }
             if Instant::now() > deadline {
                 let seconds = START_LIMIT.as_secs();
                 let log = server.log.display();
                 return Err(format!(
                     "`{}` does not listen on port {port} after {seconds} s; see {log}",
-                    run::shown(&command)
+                    run::command_text(&command)
                 ));
             }
             thread::sleep(Duration::from_millis(20));
@@ -61,12 +64,12 @@ impl Listening {
     }
 
     /// Returns how it ended and its last output, if it has ended.
-    pub(crate) fn ended(&mut self) -> Result<Option<String>> {
+    pub(crate) fn end_report(&mut self) -> Result<Option<String>> {
         Ok(self.process.try_wait()?.map(|status| {
             let text = fs::read_to_string(&self.log).unwrap_or_default();
             let lines: Vec<&str> = text.lines().collect();
-            let last_words = lines[lines.len().saturating_sub(LAST_WORDS)..].join("\n      ");
-            format!("{}; the end of {}:\n      {last_words}", run::ending(status), self.log.display())
+            let last_words = lines[lines.len().saturating_sub(LAST_LOG_LINES)..].join("\n      ");
+            format!("{}; the end of {}:\n      {last_words}", run::describe_exit(status), self.log.display())
         }))
     }
 }
@@ -99,4 +102,4 @@ fn log_files(log: &Path) -> std::io::Result<(File, File)> {
 }
 
 const START_LIMIT: Duration = Duration::from_secs(10);
-const LAST_WORDS: usize = 15;
+const LAST_LOG_LINES: usize = 15;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 /// One test as nextest reports it.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Case {
+pub(crate) struct TestCase {
     /// The test program and the name of the test.
     pub(crate) name: String,
     pub(crate) seconds: f64,
@@ -15,7 +15,7 @@ pub(crate) struct Case {
 }
 
 /// Reads every test in the report.
-pub(crate) fn parse(report: &str) -> Vec<Case> {
+pub(crate) fn parse(report: &str) -> Vec<TestCase> {
     let cases = report.split("<testcase ").skip(1);
     cases
         .filter_map(|text| {
@@ -23,7 +23,7 @@ pub(crate) fn parse(report: &str) -> Vec<Case> {
             // The elements inside, up to the end of this test; a test without any ends in `/>`.
             let inside = if attributes.ends_with('/') { "" } else { text.split("</testcase>").next()? };
             let program = attribute(attributes, "classname")?;
-            Some(Case {
+            Some(TestCase {
                 name: format!("{program} {}", attribute(attributes, "name")?),
                 seconds: attribute(attributes, "time")?.parse().ok()?,
                 passed: !inside.contains("<failure") && !inside.contains("<error"),
@@ -33,13 +33,13 @@ pub(crate) fn parse(report: &str) -> Vec<Case> {
 }
 
 /// Writes a table of the slowest tests, the slowest first.
-pub(crate) fn table(mut cases: Vec<Case>) -> String {
-    let shown = SHOWN.min(cases.len());
+pub(crate) fn table(mut cases: Vec<TestCase>) -> String {
+    let shown = MAX_SHOWN.min(cases.len());
     cases.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
     let all: f64 = cases.iter().map(|case| case.seconds).sum();
     let slowest: f64 = cases[..shown].iter().map(|case| case.seconds).sum();
     let mut table = format!("seconds  the {shown} slowest tests\n");
-    for Case { name, seconds, .. } in &cases[..shown] {
+    for TestCase { name, seconds, .. } in &cases[..shown] {
         let _ = writeln!(table, "{seconds:7.1}  {name}");
     }
     let _ = writeln!(table, "{slowest:7.1}  of {all:.1} s of all {} tests, one after the other", cases.len());
@@ -54,11 +54,11 @@ fn attribute(attributes: &str, name: &str) -> Option<String> {
     Some(value.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&"))
 }
 
-const SHOWN: usize = 30;
+const MAX_SHOWN: usize = 30;
 
 #[cfg(test)]
 mod tests {
-    use super::{Case, parse, table};
+    use super::{TestCase, parse, table};
 
     const REPORT: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="nextest-run" tests="3" failures="1" errors="0" time="4.1">
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn each_test_has_its_program_its_seconds_and_its_verdict() {
-        let case = |name: &str, seconds, passed| Case { name: name.to_owned(), seconds, passed };
+        let case = |name: &str, seconds, passed| TestCase { name: name.to_owned(), seconds, passed };
         assert_eq!(
             parse(REPORT),
             [
