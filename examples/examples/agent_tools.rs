@@ -19,7 +19,7 @@ use hyper_util::client::legacy::{Client as Web, connect::HttpConnector};
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use toolway::agent;
-use toolway::agent::{Rendered, ToolAnswer, ToolCall, ToolSet};
+use toolway::agent::{RenderedTools, ToolAnswer, ToolCall, ToolSet};
 use toolway::prelude::*;
 
 #[tokio::main]
@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // Functions of this program are in the same list.
     let today =
-        agent::tool("today", "Which day it is.", json!({"type": "object"}), async |_: Value| "Monday");
+        agent::native_tool("today", "Which day it is.", json!({"type": "object"}), async |_: Value| "Monday");
     let answer = converse(&Model::from_env().await?, &hub.tools().with(today), &question).await?;
     say(&answer);
     hub.close_all().await;
@@ -102,7 +102,7 @@ impl Model {
         })
     }
 
-    async fn chat(&self, messages: &[Value], tools: &Rendered) -> Result<Value, Box<dyn Error>> {
+    async fn chat(&self, messages: &[Value], tools: &RenderedTools) -> Result<Value, Box<dyn Error>> {
         let body = json!({"model": self.name, "messages": messages, "tools": tools});
         let mut request = Request::post(&self.url).header(header::CONTENT_TYPE, "application/json");
         if !self.key.is_empty() {

@@ -12,8 +12,8 @@ use axum::routing::get;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use toolway::prelude::*;
-use toolway::server::http::{Remote, told_to_stop};
-use toolway::server::{Admit, Connecting, Extension, Principal, Refuse};
+use toolway::server::http::{RemoteAddr, shutdown_signal};
+use toolway::server::{Admit, ConnectRequest, Extension, Principal, Refuse};
 
 /// The data of the application. Clones share the same notes.
 #[derive(Clone, Default)]
@@ -69,7 +69,7 @@ fn whoami(caller: Principal, address: Extension<SocketAddr>) -> String {
 }
 
 /// Authenticates every request to `/mcp`.
-async fn authenticate(connecting: Connecting) -> Result<Admit, Refuse> {
+async fn authenticate(connecting: ConnectRequest) -> Result<Admit, Refuse> {
     // A real application would query its database here.
     let name = match connecting.bearer() {
         Some("token-of-ann") => "ann",
@@ -91,7 +91,7 @@ async fn pass_on_address(
     mut request: Request,
     next: Next,
 ) -> Response {
-    request.extensions_mut().insert(Remote(address));
+    request.extensions_mut().insert(RemoteAddr(address));
     next.run(request).await
 }
 
@@ -118,7 +118,7 @@ async fn main() -> toolway::Result<()> {
     eprintln!("listening on http://{}/", listener.local_addr()?);
     axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>())
         .with_graceful_shutdown(async move {
-            told_to_stop().await;
+            shutdown_signal().await;
             // axum waits for every connection, and a stream of notifications would never end by itself.
             mcp.stop().await;
         })

@@ -66,5 +66,5 @@ fn definer() -> ToolEntry {
         ctx.server().add_tool(tool).map_err(|error| ToolError::new(error.to_string()))?;
         Ok::<_, ToolError>(format!("{name} is there"))
     })
-    .described("Define another tool.")
+    .with_description("Define another tool.")
 }

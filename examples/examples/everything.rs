@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toolway::prelude::*;
 use toolway::server::{
-    Audio, Completing, Cursor, Embedded, Image, Message, Prompt, Reading, ResourcePage, Text, ToolEntry, user,
+    Audio, CompletionRequest, Cursor, Embedded, Image, Message, PromptMessages, ReadRequest, ResourcePage,
+    Text, ToolEntry, user,
 };
 use toolway::types::{Icon, LogLevel, Resource};
 
@@ -141,7 +142,7 @@ fn sound() -> Audio {
 /// Three kinds of content at once.
 #[tool(read_only)]
 fn mixed() -> (Text, Image, Embedded) {
-    let readme = Embedded::text("everything://readme", README).mime("text/markdown");
+    let readme = Embedded::text("everything://readme", README).with_mime_type("text/markdown");
     (Text::new("text, picture, resource"), Image::png(DOT), readme)
 }
 
@@ -181,7 +182,7 @@ async fn countdown(steps: u32, ctx: Ctx) -> &'static str {
 async fn chatter(ctx: Ctx) -> &'static str {
     for (n, level) in LogLevel::ALL.into_iter().enumerate() {
         ctx.log()
-            .named("chatter")
+            .with_name("chatter")
             .write(level, &format!("{} message", level.as_str()), json!({"n": n}))
             .await;
     }
@@ -329,7 +330,7 @@ fn note(#[arg(complete = note_ids)] id: u64) -> String {
     format!("note {id}")
 }
 
-async fn note_ids(typed: Completing, notes: State<Notes>) -> Vec<String> {
+async fn note_ids(typed: CompletionRequest, notes: State<Notes>) -> Vec<String> {
     typed.filter(notes.0.iter().map(u64::to_string))
 }
 
@@ -347,7 +348,7 @@ async fn dynamic(Cursor(cursor): Cursor) -> ResourcePage {
     ResourcePage { resources: resources.collect(), next: (last < 25).then(|| (last + 1).to_string()) }
 }
 
-async fn read_dynamic(reading: Reading) -> Option<String> {
+async fn read_dynamic(reading: ReadRequest) -> Option<String> {
     let n: u32 = reading.uri.strip_prefix("everything://dynamic/")?.parse().ok()?;
     (1..=25).contains(&n).then(|| format!("dynamic {n}"))
 }
@@ -374,9 +375,9 @@ enum Language {
 
 /// Review a program.
 #[prompt(title = "Code review")]
-fn review(code: &str, language: Language) -> Prompt {
-    Prompt::new()
-        .described("A code review")
+fn review(code: &str, language: Language) -> PromptMessages {
+    PromptMessages::new()
+        .with_description("A code review")
         .assistant("You are a careful reviewer.")
         .user(format!("Review this {language:?} program:\n{code}"))
 }
@@ -384,7 +385,7 @@ fn review(code: &str, language: Language) -> Prompt {
 /// Several kinds of content.
 #[prompt]
 fn gallery() -> Vec<Message> {
-    let readme = Embedded::text("everything://readme", README).mime("text/markdown");
+    let readme = Embedded::text("everything://readme", README).with_mime_type("text/markdown");
     vec![user(("What is in the picture?", Image::png(DOT), readme))]
 }
 

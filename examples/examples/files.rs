@@ -26,7 +26,7 @@ fn file(path: PathBuf, directory: State<Dir>) -> Result<File, ResourceError> {
     }
     let bytes = directory.read(&path).map_err(|_| ResourceError::not_found())?;
     // The file name determines the media type; content that is not text is sent as bytes.
-    Ok(File::named(path, bytes))
+    Ok(File::from_bytes(path, bytes))
 }
 
 const LONGEST: u64 = 1 << 20;

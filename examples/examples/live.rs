@@ -136,7 +136,7 @@ async fn watch(server: &Server) -> Result<(), Box<dyn std::error::Error>> {
     let (reader, writer) = tokio::io::split(near);
     let builder = Client::builder().protocol(ProtocolVersion::LATEST_HANDSHAKE);
     let client = builder.connect_io(reader, writer).await?;
-    let mut news = client.news();
+    let mut news = client.notifications();
     let sensor = json!({"sensor": "rain"});
     for step in ["plug", "subscribe", "unplug"] {
         match step {

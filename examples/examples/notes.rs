@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use schemars::JsonSchema;
 use serde::Serialize;
 use toolway::prelude::*;
-use toolway::server::{Completing, Message, PromptError, ResourceError, assistant, user};
+use toolway::server::{CompletionRequest, Message, PromptError, ResourceError, assistant, user};
 
 /// Notes in memory. All calls share one value, so it needs a lock.
 #[derive(Default)]
@@ -105,7 +105,7 @@ impl Notes {
     }
 
     /// An ordinary method, because it is not marked. `complete = Self::titles` above calls it.
-    async fn titles(&self, typed: Completing) -> Vec<String> {
+    async fn titles(&self, typed: CompletionRequest) -> Vec<String> {
         typed.filter(self.lock().values().map(|note| &note.title))
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use toolway::prelude::*;
-use toolway::server::layer::{Kind, layer_fn};
+use toolway::server::layer::{CallKind, layer_fn};
 use toolway::server::{ErrorReport, RequestStats};
 use tracing_subscriber::fmt::format::FmtSpan;
 
@@ -31,7 +31,7 @@ async fn main() -> toolway::Result<()> {
     Server::new("telemetry", "1.0.0")
         .state(Counts::default())
         .tools(tools![divide, counts])
-        .layer_for(Kind::Tool, patience)
+        .layer_for(CallKind::Tool, patience)
         .on_error(report)
         .on_request_end(count)
         .serve_stdio()

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::net::TcpListener;
 use toolway::prelude::*;
-use toolway::server::{Admit, Connecting, Principal, Refuse};
+use toolway::server::{Admit, ConnectRequest, Principal, Refuse};
 
 /// The data of the application about a user.
 #[derive(Clone, Copy)]
@@ -39,7 +39,7 @@ impl Users {
 const METADATA: &str = "https://app.example/.well-known/oauth-protected-resource/mcp";
 
 /// Authenticates every request over HTTP, and a pipe once.
-async fn authenticate(connecting: Connecting, users: State<Users>) -> Result<Admit, Refuse> {
+async fn authenticate(connecting: ConnectRequest, users: State<Users>) -> Result<Admit, Refuse> {
     if connecting.is_pipe() {
         return Ok(Admit::as_principal("the owner of this machine"));
     }

@@ -41,7 +41,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
-use toolway::client::News;
+use toolway::client::NotificationReader;
 use toolway::{Client, Code, Notification, ProtocolVersion};
 
 #[tokio::test]
@@ -57,7 +57,7 @@ async fn hello() {
 #[tokio::test]
 async fn notes_are_saved_found_read_reviewed_and_completed() {
     let (client, _child) = start_session("notes").await;
-    let mut news = client.news();
+    let mut news = client.notifications();
     client.subscribe("notes://index").await.unwrap();
 
     let saved = client.call("save", json!({"title": "Milk", "body": "Two bottles."})).await.unwrap();
@@ -96,7 +96,7 @@ async fn notes_are_saved_found_read_reviewed_and_completed() {
 #[tokio::test]
 async fn dynamic_tools_come_from_a_table_and_from_other_tools() {
     let (client, _child) = start_session("dynamic").await;
-    let mut news = client.news();
+    let mut news = client.notifications();
     let names = async || client.tools().await.unwrap().into_iter().map(|tool| tool.name).collect::<Vec<_>>();
     assert_eq!(names().await, ["shout", "quote", "define"]);
     assert_eq!(call(&client, "shout", json!({"text": "hello"})).await, "hello!");
@@ -164,7 +164,7 @@ async fn call(client: &Client, tool: &str, arguments: Value) -> String {
 }
 
 /// Waits for the next notification of the server.
-async fn next(news: &mut News) -> Notification {
+async fn next(news: &mut NotificationReader) -> Notification {
     tokio::time::timeout(PATIENCE, news.next()).await.expect("the server tells something").unwrap()
 }
 

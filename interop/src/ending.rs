@@ -34,7 +34,7 @@ pub(crate) async fn busy(talk: &Talk, server: &mut Server, report: &mut Report) 
     report
         .check("restart", "the other one is told to have broken off", async {
             let error = unsafe_one.ok_or("there is no outcome")?.err().ok_or("it was answered")?;
-            holds(error.is_broken_off() && !error.is_unsent(), format!("{error:?}"))
+            holds(error.is_reply_lost() && !error.is_unsent(), format!("{error:?}"))
         })
         .await;
 }

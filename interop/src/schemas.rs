@@ -3,7 +3,7 @@
 //! Reports the number of schemas, and how many of their constraints the provider does not support.
 
 use serde_json::Value;
-use toolway::agent::{Provider, Rendered, ToolSet, schema};
+use toolway::agent::{Provider, RenderedTools, ToolSet};
 
 use crate::check::{Checked, Report, holds, same};
 
@@ -15,7 +15,7 @@ pub(crate) fn play(tools: Checked<ToolSet>, report: &mut Report) {
     }
 }
 
-fn passes(tools: &ToolSet, rendered: &Rendered, provider: Provider) -> Checked<String> {
+fn passes(tools: &ToolSet, rendered: &RenderedTools, provider: Provider) -> Checked<String> {
     let functions = rendered.tools.iter().flat_map(|tool| match &tool["functionDeclarations"] {
         Value::Array(all) => all.clone(),
         _ => vec![tool.clone()],
@@ -34,7 +34,8 @@ fn passes(tools: &ToolSet, rendered: &Rendered, provider: Provider) -> Checked<S
         };
         let schemas = [&function["parameters"], &function["input_schema"]];
         for schema in schemas.into_iter().filter(|schema| !schema.is_null()) {
-            let broken: Vec<String> = schema::check(rules, schema).iter().map(ToString::to_string).collect();
+            let broken: Vec<String> =
+                toolway_schema::dialects::check(rules, schema).iter().map(ToString::to_string).collect();
             holds(broken.is_empty(), format!("{name}: {}", broken.join("; ")))?;
         }
     }
@@ -42,7 +43,7 @@ fn passes(tools: &ToolSet, rendered: &Rendered, provider: Provider) -> Checked<S
     Ok(format!("{count} schemas, {} losses", rendered.losses.len()))
 }
 
-type Render = fn(&ToolSet) -> Rendered;
+type Render = fn(&ToolSet) -> RenderedTools;
 
 const LISTS: &[(&str, Render, Provider)] = &[
     ("OpenAI", ToolSet::for_openai, Provider::OpenAi),

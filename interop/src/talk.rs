@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 use tokio::sync::{Mutex as Turn, mpsc};
 use toolway::Client;
-use toolway::client::{Answer, ClientBuilder, Elicitation, Unanswered};
+use toolway::client::{Answer, AnswerError, ClientBuilder, Elicitation};
 use toolway::types::{Content, CreateMessage, CreateMessageResult, LogMessage, Role, Root};
 
 use crate::check::{Checked, PATIENCE, not_here};
@@ -48,7 +48,7 @@ impl Talk {
         let builder = patient()
             .on_elicit(move |question| std::future::ready(lock(&form).answer(question)))
             .on_elicit_url(move |question| std::future::ready(lock(&page).answer(question)))
-            .on_sample(move |ask| std::future::ready(Ok::<_, Unanswered>(answer_as_model(&asked, ask))))
+            .on_sample(move |ask| std::future::ready(Ok::<_, AnswerError>(answer_as_model(&asked, ask))))
             .roots(ROOTS.map(|(uri, name)| Root::new(uri).with_name(name)))
             .on_log(move |message| {
                 // Sending fails after the talk is dropped, which is fine.

@@ -1,7 +1,7 @@
 //! A server for load tests: `--stdio`, or `--http PORT`, and `--tools N`.
 
 use clap::Parser;
-use toolway::server::http::told_to_stop;
+use toolway::server::http::shutdown_signal;
 
 /// Serve the benchmark's tools.
 #[derive(Parser)]
@@ -25,7 +25,7 @@ async fn main() -> toolway::Result<()> {
         Some(port) => {
             let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.expect("a free port");
             // The whole load comes from one address, so the limit per address equals the total.
-            server.http().max_sessions(10_000, 10_000).serve_until(listener, told_to_stop()).await
+            server.http().max_sessions(10_000, 10_000).serve_until(listener, shutdown_signal()).await
         }
         None => server.serve_stdio().await,
     }

@@ -10,12 +10,12 @@ use http::Request as HttpRequest;
 use http_body_util::{BodyExt, Full};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tokio::runtime::Runtime;
-use toolway::client::{Outgoing, Transport};
+use toolway::client::{OutgoingMessage, Transport};
 use toolway::server::Extensions;
 use toolway::{BoxFuture, Client, ProtocolVersion};
-use toolway_protocol::era::{Door, classify};
+use toolway_protocol::era::{Delivery, classify};
 use toolway_protocol::json::Limits;
-use toolway_protocol::jsonrpc::{Incoming, parse};
+use toolway_protocol::jsonrpc::{ParsedFrame, parse};
 use toolway_protocol::{Message, Request};
 
 /// A call as a client of the stateless era sends it: 299 bytes.
@@ -74,8 +74,8 @@ fn main() -> ExitCode {
 fn parse_and_classify(_: &Runtime, times: usize) {
     let frame = Bytes::from_static(CALL.as_bytes());
     for _ in 0..times {
-        let Ok(Incoming::One(message)) = parse(&frame, Limits::default()) else { panic!("a good frame") };
-        black_box(classify(&message, Door::Pipe)).expect("a good claim");
+        let Ok(ParsedFrame::One(message)) = parse(&frame, Limits::default()) else { panic!("a good frame") };
+        black_box(classify(&message, Delivery::Pipe)).expect("a good claim");
     }
 }
 
@@ -88,8 +88,8 @@ fn parse_to_arguments(_: &Runtime, times: usize) {
     }
     let frame = Bytes::from_static(CALL.as_bytes());
     for _ in 0..times {
-        let Ok(Incoming::One(message)) = parse(&frame, Limits::default()) else { panic!("a good frame") };
-        black_box(classify(&message, Door::Pipe)).expect("a good claim");
+        let Ok(ParsedFrame::One(message)) = parse(&frame, Limits::default()) else { panic!("a good frame") };
+        black_box(classify(&message, Delivery::Pipe)).expect("a good claim");
         let Message::Request { method, params, .. } = message else { panic!("a request") };
         let Ok(Some(Request::CallTool(call))) = Request::decode(&method, &params) else { panic!("a call") };
         let arguments: Arguments = call.arguments.expect("arguments").decode().expect("two integers");
@@ -102,8 +102,8 @@ fn parse_to_arguments(_: &Runtime, times: usize) {
 fn hostile(times: usize, message: &str) {
     let frame = Bytes::copy_from_slice(message.as_bytes());
     for _ in 0..times / 100 {
-        let Ok(Incoming::One(message)) = parse(&frame, Limits::default()) else { panic!("a good frame") };
-        black_box(classify(&message, Door::Pipe)).expect("a good claim");
+        let Ok(ParsedFrame::One(message)) = parse(&frame, Limits::default()) else { panic!("a good frame") };
+        black_box(classify(&message, Delivery::Pipe)).expect("a good claim");
         let Message::Request { method, params, .. } = message else { panic!("a request") };
         black_box(Request::decode(&method, &params)).expect("a good request");
     }
@@ -137,18 +137,18 @@ struct Canned;
 const OPENED: &str = r#""result":{"resultType":"complete","supportedVersions":["2026-07-28"],"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"canned","version":"1"}}"#;
 const ADDED: &str = r#""result":{"resultType":"complete","content":[{"type":"text","text":"42"}],"structuredContent":{"sum":42}}"#;
 
-fn canned(outgoing: &Outgoing) -> Option<Message> {
+fn canned(outgoing: &OutgoingMessage) -> Option<Message> {
     let id = outgoing.id.as_ref()?;
     let result = if outgoing.method.name() == "tools/call" { ADDED } else { OPENED };
     let frame = Bytes::from(format!(r#"{{"jsonrpc":"2.0","id":{id},{result}}}"#));
     match parse(&frame, Limits::default()) {
-        Ok(Incoming::One(message)) => Some(message),
+        Ok(ParsedFrame::One(message)) => Some(message),
         _ => panic!("a good frame"),
     }
 }
 
 impl Transport for Canned {
-    fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, toolway::Result<Option<Message>>> {
+    fn send(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, toolway::Result<Option<Message>>> {
         Box::pin(std::future::ready(Ok(canned(&outgoing))))
     }
 }

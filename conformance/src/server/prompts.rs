@@ -40,7 +40,8 @@ fn test_prompt_with_embedded_resource(
     /// The resource to embed.
     resourceUri: &str,
 ) -> Message {
-    let resource = Embedded::text(resourceUri, "Embedded resource content for testing.").mime("text/plain");
+    let resource =
+        Embedded::text(resourceUri, "Embedded resource content for testing.").with_mime_type("text/plain");
     user((resource, "Please process the embedded resource above."))
 }
 

@@ -52,7 +52,8 @@ fn test_audio_content() -> Audio {
 /// Returns a resource, contents and all.
 #[tool]
 fn test_embedded_resource() -> Embedded {
-    Embedded::text("test://embedded-resource", "This is an embedded resource content.").mime("text/plain")
+    Embedded::text("test://embedded-resource", "This is an embedded resource content.")
+        .with_mime_type("text/plain")
 }
 
 /// Returns a text, a picture and a resource.
@@ -62,7 +63,7 @@ fn test_multiple_content_types() -> (Text, Image, Embedded) {
     (
         Text::new("Multiple content types test:"),
         Image::png(DOT),
-        Embedded::text("test://mixed-content-resource", data).mime("application/json"),
+        Embedded::text("test://mixed-content-resource", data).with_mime_type("application/json"),
     )
 }
 
@@ -151,7 +152,7 @@ fn test_trigger_tool_change(ctx: Ctx) -> Result<&'static str, ToolError> {
     let server = ctx.server();
     if !server.remove_tool("test_changing_tool") {
         let tool = ToolEntry::from_fn("test_changing_tool", || async { "still here" });
-        server.add_tool(tool.described("Comes and goes."))?;
+        server.add_tool(tool.with_description("Comes and goes."))?;
     }
     Ok("the list of tools has changed")
 }

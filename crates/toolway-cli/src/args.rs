@@ -1,7 +1,7 @@
 //! What does the command line accept?
 //!
 //! The program `toolway` works with any server, which the command line names. An author's own program works with the
-//! server that is built into it. Both have the same commands; [`Kind`] holds the differences.
+//! server that is built into it. Both have the same commands; [`TargetKind`] holds the differences.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -13,15 +13,15 @@ use toolway::ProtocolVersion;
 
 /// A command line.
 #[derive(Parser)]
-pub(crate) struct Line<K: Kind> {
+pub(crate) struct CommandLine<K: TargetKind> {
     #[command(subcommand)]
     pub(crate) command: Command<K>,
 }
 
 /// The kind of server that the commands are about.
-pub(crate) trait Kind: Send + Sync + 'static {
+pub(crate) trait TargetKind: Send + Sync + 'static {
     /// The options that say where the server is.
-    type Reach: Args + Send + Sync;
+    type LocationArgs: Args + Send + Sync;
     /// The options that say which server to run.
     type Serve: Args + Send + Sync;
     /// The usage lines of each command, without the program and the command.
@@ -31,8 +31,8 @@ pub(crate) trait Kind: Send + Sync + 'static {
 /// Any server, named on the command line.
 pub(crate) enum AnyServer {}
 
-impl Kind for AnyServer {
-    type Reach = Reach;
+impl TargetKind for AnyServer {
+    type LocationArgs = LocationArgs;
     type Serve = ServeAny;
     const USAGE: [(&'static str, &'static [&'static str]); 7] = [
         ("list", &["[OPTIONS] TARGET", "[OPTIONS] -- COMMAND [ARG]..."]),
@@ -60,8 +60,8 @@ impl Kind for AnyServer {
 /// The server that is built into the program.
 pub(crate) enum OwnServer {}
 
-impl Kind for OwnServer {
-    type Reach = Nowhere;
+impl TargetKind for OwnServer {
+    type LocationArgs = NoLocationArgs;
     type Serve = ServeOwn;
     const USAGE: [(&'static str, &'static [&'static str]); 7] = [
         ("list", &["[OPTIONS]"]),
@@ -89,7 +89,7 @@ pub(crate) struct Program {
     pub(crate) after_help: String,
 }
 
-impl<K: Kind> Line<K> {
+impl<K: TargetKind> CommandLine<K> {
     /// Parses a command line; the first word is the program.
     pub(crate) fn read(
         program: &Program,
@@ -106,14 +106,14 @@ impl<K: Kind> Line<K> {
             let usage: Vec<_> = lines.iter().map(|line| format!("{name} {word} {line}")).collect();
             command = command.mut_subcommand(word, |sub| sub.override_usage(usage.join("\n       ")));
         }
-        let mut matches = command.try_get_matches_from_mut(http_alone(words))?;
+        let mut matches = command.try_get_matches_from_mut(insert_default_http_address(words))?;
         Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
     }
 }
 
 /// Handles `serve --http docs`: if the next word is a directory and not an address, it is the directory to serve, and
 /// `--http` has no value.
-fn http_alone(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+fn insert_default_http_address(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<_> = words.into_iter().collect();
     let is_address = |word: &OsString| word.to_str().is_some_and(|word| word.parse::<SocketAddr>().is_ok());
     if words.get(1).is_some_and(|word| word == "serve") {
@@ -130,7 +130,7 @@ fn http_alone(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
 }
 
 #[derive(Subcommand)]
-pub(crate) enum Command<K: Kind> {
+pub(crate) enum Command<K: TargetKind> {
     /// Show what a server offers.
     List(List<K>),
     /// Call a tool.
@@ -150,7 +150,7 @@ pub(crate) enum Command<K: Kind> {
     Serve(K::Serve),
 }
 
-impl<K: Kind> Command<K> {
+impl<K: TargetKind> Command<K> {
     /// Returns whether the output is JSON, for another program.
     pub(crate) fn wants_json(&self) -> bool {
         match self {
@@ -167,7 +167,7 @@ impl<K: Kind> Command<K> {
 
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
-pub(crate) struct List<K: Kind> {
+pub(crate) struct List<K: TargetKind> {
     /// List the tools.
     #[arg(long)]
     pub(crate) tools: bool,
@@ -185,7 +185,7 @@ pub(crate) struct List<K: Kind> {
 }
 
 #[derive(Args)]
-pub(crate) struct Call<K: Kind> {
+pub(crate) struct Call<K: TargetKind> {
     /// All arguments as a JSON object, sent as it is: the text itself, @FILE, or - for stdin.
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     pub(crate) input_json: Option<String>,
@@ -197,7 +197,7 @@ pub(crate) struct Call<K: Kind> {
 }
 
 #[derive(Args)]
-pub(crate) struct Read<K: Kind> {
+pub(crate) struct Read<K: TargetKind> {
     /// Write the resource to this file instead of stdout.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -206,7 +206,7 @@ pub(crate) struct Read<K: Kind> {
 }
 
 #[derive(Args)]
-pub(crate) struct Prompt<K: Kind> {
+pub(crate) struct Prompt<K: TargetKind> {
     /// Write images, sounds and files of the messages into this directory.
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) save: Option<PathBuf>,
@@ -216,18 +216,18 @@ pub(crate) struct Prompt<K: Kind> {
 
 /// The server that a command is about, how one speaks with it, and what is asked of it.
 #[derive(Args)]
-pub(crate) struct Target<K: Kind> {
+pub(crate) struct Target<K: TargetKind> {
     #[arg(hide = true, num_args = 0..)]
     pub(crate) words: Vec<String>,
     #[command(flatten)]
-    pub(crate) talk: Talk,
+    pub(crate) talk: ConnectionArgs,
     #[command(flatten)]
-    pub(crate) reach: K::Reach,
+    pub(crate) reach: K::LocationArgs,
 }
 
 /// How one speaks with a server.
 #[derive(Args)]
-pub(crate) struct Talk {
+pub(crate) struct ConnectionArgs {
     /// Print JSON: results as the server sent them on stdout, errors as one line on stderr.
     #[arg(long)]
     pub(crate) json: bool,
@@ -250,7 +250,7 @@ pub(crate) struct Talk {
 
 /// Where a server is. What may be secret here is never shown, so it has no `Debug`.
 #[derive(Args)]
-pub(crate) struct Reach {
+pub(crate) struct LocationArgs {
     /// Send this header with every request.
     #[arg(long, value_name = "NAME: VALUE", help_heading = WHERE)]
     pub(crate) header: Vec<String>,
@@ -279,7 +279,7 @@ const WHERE: &str = "Where the server is";
 
 /// The server is this program.
 #[derive(Args)]
-pub(crate) struct Nowhere {}
+pub(crate) struct NoLocationArgs {}
 
 #[derive(Args)]
 pub(crate) struct ServeAny {
@@ -296,13 +296,13 @@ pub(crate) struct ServeAny {
     #[arg(long, conflicts_with = "demo")]
     pub(crate) all: bool,
     #[command(flatten)]
-    pub(crate) door: Door,
+    pub(crate) door: ListenArgs,
 }
 
 #[derive(Args)]
 pub(crate) struct ServeOwn {
     #[command(flatten)]
-    pub(crate) door: Door,
+    pub(crate) door: ListenArgs,
 }
 
 /// The default address of the HTTP server.
@@ -310,7 +310,7 @@ const HTTP_ADDRESS: &str = "127.0.0.1:8000";
 
 /// How a server is reached.
 #[derive(Args)]
-pub(crate) struct Door {
+pub(crate) struct ListenArgs {
     /// Serve HTTP, at the path `/mcp` of this address, instead of stdin and stdout.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = HTTP_ADDRESS)]
     pub(crate) http: Option<SocketAddr>,
@@ -404,7 +404,7 @@ mod tests {
         let [name, version, about, after_help] = ["toolway", "1", "", ""].map(str::to_owned);
         let program = Program { name, version, about, after_help };
         let words = ["toolway", "serve"].iter().chain(words).map(OsString::from);
-        match Line::<AnyServer>::read(&program, words)?.command {
+        match CommandLine::<AnyServer>::read(&program, words)?.command {
             Command::Serve(ServeAny { directory, door, .. }) => Ok((directory, door.http)),
             _ => panic!("another command"),
         }

@@ -4,10 +4,10 @@ use crate::failure::Failure;
 
 /// Returns the known name that was probably meant.
 pub(crate) fn closest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let wanted = plain(name);
+    let wanted = normalize(name);
     known
         .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(&wanted, &plain(candidate)), candidate))
+        .map(|candidate| (strsim::damerau_levenshtein(&wanted, &normalize(candidate)), candidate))
         .filter(|(distance, candidate)| *distance <= 1 + candidate.len().min(name.len()) / 4)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
@@ -19,14 +19,14 @@ pub(crate) fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n s
 }
 
 /// Creates the failure for an unknown name; `known` are the existing names.
-pub(crate) fn unknown(message: &str, name: &str, known: &[&str]) -> Failure {
+pub(crate) fn unknown_name(message: &str, name: &str, known: &[&str]) -> Failure {
     let meant = did_you_mean(name, known.iter().copied());
     let failure = Failure::not_found(format!("{message}{meant}"));
     if known.is_empty() { failure } else { failure.hint(format!("available: {}", known.join(", "))) }
 }
 
 /// Normalizes a name: letter case and word separators are ignored. Only the beginning of a long name is compared.
-fn plain(name: &str) -> String {
+fn normalize(name: &str) -> String {
     let letters = name.chars().take(100);
     letters.filter(|letter| !matches!(letter, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
 }

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::failure::{Failure, Result};
 use crate::progress::Bar;
-use crate::terminal::neutral;
+use crate::terminal::escape_control;
 
 /// Writes a text for a person to stderr, without a console. Errors are ignored: there is nowhere to report a closed
 /// stderr. Control characters are escaped, because a server must not control the terminal; the escapes are also valid
 /// in JSON.
-pub(crate) fn tell(text: &str) {
-    let _ = io::stderr().lock().write_all(neutral(text).as_bytes());
+pub(crate) fn write_stderr(text: &str) {
+    let _ = io::stderr().lock().write_all(escape_control(text).as_bytes());
 }
 
 /// The output streams of the program. Clones share them.
@@ -19,7 +19,7 @@ pub(crate) fn tell(text: &str) {
 pub(crate) struct Console {
     pub(crate) is_verbose: bool,
     /// `true` if the user can be asked.
-    pub(crate) may_ask: bool,
+    pub(crate) can_ask: bool,
     /// The progress bar on the last line of stderr. The bar is cleared before anything else is written to stderr.
     bar: Arc<Mutex<Bar>>,
 }
@@ -29,7 +29,7 @@ impl Console {
         // A question is shown on stderr and answered on stdin, so both must be a terminal.
         let may_ask = !no_input && io::stdin().is_terminal() && io::stderr().is_terminal();
         let bar = Arc::new(Mutex::new(Bar::new(io::stderr().is_terminal())));
-        Self { is_verbose, may_ask, bar }
+        Self { is_verbose, can_ask: may_ask, bar }
     }
 
     fn bar(&self) -> MutexGuard<'_, Bar> {
@@ -38,16 +38,16 @@ impl Console {
 
     /// Writes a result. On a terminal, control characters are escaped, because a server must not control the terminal.
     /// Other programs get every byte unchanged.
-    pub(crate) fn result(&self, text: &str) -> Result<()> {
+    pub(crate) fn write_result(&self, text: &str) -> Result<()> {
         if io::stdout().is_terminal() {
-            self.bytes(neutral(text).as_bytes())
+            self.write_bytes(escape_control(text).as_bytes())
         } else {
-            self.bytes(text.as_bytes())
+            self.write_bytes(text.as_bytes())
         }
     }
 
     /// Writes a result that is not text.
-    pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn write_bytes(&self, bytes: &[u8]) -> Result<()> {
         self.bar().clear(&mut io::stderr().lock());
         let mut stdout = io::stdout().lock();
         match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
@@ -59,39 +59,39 @@ impl Console {
     }
 
     /// Writes a text of one or more lines for a person.
-    pub(crate) fn note(&self, text: &str) {
+    pub(crate) fn write_lines(&self, text: &str) {
         let mut bar = self.bar();
         let mut stderr = io::stderr().lock();
         bar.clear(&mut stderr);
         // There is nowhere to report a closed stderr.
-        let _ = writeln!(stderr, "{}", neutral(text.trim_end_matches('\n')));
-        bar.draw_again(&mut stderr);
+        let _ = writeln!(stderr, "{}", escape_control(text.trim_end_matches('\n')));
+        bar.redraw(&mut stderr);
     }
 
     /// Writes a part of a line for a person.
-    pub(crate) fn say(&self, text: &str) {
+    pub(crate) fn write_message(&self, text: &str) {
         let mut bar = self.bar();
         let mut stderr = io::stderr().lock();
         bar.clear(&mut stderr);
-        let _ = write!(stderr, "{}", neutral(text)).and_then(|()| stderr.flush());
+        let _ = write!(stderr, "{}", escape_control(text)).and_then(|()| stderr.flush());
     }
 
     /// Shows the progress of a request: as a bar on a terminal, as lines with `--verbose`.
-    pub(crate) fn progress(&self, progress: &toolway::types::Progress) {
+    pub(crate) fn show_progress(&self, progress: &toolway::types::Progress) {
         let mut bar = self.bar();
         let mut stderr = io::stderr().lock();
-        if bar.is_on {
+        if bar.is_enabled {
             bar.set(progress);
-            bar.draw_again(&mut stderr);
+            bar.redraw(&mut stderr);
         } else if self.is_verbose {
-            let _ = writeln!(stderr, "{}", neutral(&crate::progress::line(progress)));
+            let _ = writeln!(stderr, "{}", escape_control(&crate::progress::format_line(progress)));
         }
     }
 
     /// Removes the bar: the request has ended, or a question is asked.
-    pub(crate) fn clear(&self) {
+    pub(crate) fn clear_progress(&self) {
         let mut bar = self.bar();
         bar.clear(&mut io::stderr().lock());
-        bar.forget();
+        bar.reset();
     }
 }

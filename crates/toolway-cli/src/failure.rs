@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use toolway::types::Keyed;
+use toolway::types::OrderedMap;
 use toolway::{Error, ErrorKind};
 
 /// The result of a command.
@@ -105,7 +105,7 @@ impl Failure {
     }
 
     /// Returns the text for people: what happened, and what to do.
-    pub(crate) fn words(&self, program: &str) -> String {
+    pub(crate) fn to_text(&self, program: &str) -> String {
         let mut words = format!("{program}: {}\n", self.message);
         if let Some(hint) = &self.hint {
             let gap = if hint.contains('\n') { "\n" } else { "" };
@@ -115,22 +115,22 @@ impl Failure {
     }
 
     /// Returns the JSON for programs, on one line.
-    pub(crate) fn envelope(&self) -> String {
+    pub(crate) fn to_json(&self) -> String {
         let members = [
             ("code", Some(self.fault.name())),
             ("message", Some(&*self.message)),
             ("hint", self.hint.as_deref()),
         ];
         let members = members.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?)));
-        let envelope = Keyed(vec![("error".to_owned(), Keyed(members.collect()))]);
+        let envelope = OrderedMap(vec![("error".to_owned(), OrderedMap(members.collect()))]);
         serde_json::to_string(&envelope).expect("strings can be written as JSON")
     }
 
     /// Creates a failure from an error of the client.
-    pub(crate) fn of(fault: Fault, error: &Error) -> Self {
+    pub(crate) fn from_error(fault: Fault, error: &Error) -> Self {
         let failure = Self::new(fault, chain(error));
         match fault {
-            Fault::AuthNeeded => failure.hint(SAY_WHO),
+            Fault::AuthNeeded => failure.hint(AUTH_HINT),
             Fault::Unreachable if error.is_timeout() => {
                 failure.hint("allow more time with --timeout SECONDS")
             }
@@ -144,7 +144,7 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::of(Fault::of(&error), &error)
+        Self::from_error(Fault::of(&error), &error)
     }
 }
 
@@ -159,11 +159,11 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
             }
         }
     }
-    in_our_words(words)
+    with_cli_options(words)
 }
 
 /// Replaces the library's advice for programmers by the options of the command line.
-fn in_our_words(words: String) -> String {
+fn with_cli_options(words: String) -> String {
     let ours = [
         ("`Http::header` or `Http::bearer`", "--header or --bearer"),
         ("with `bearer`", "with --bearer"),
@@ -173,4 +173,4 @@ fn in_our_words(words: String) -> String {
     ours.iter().fold(words, |words, (theirs, ours)| words.replace(theirs, ours))
 }
 
-pub(crate) const SAY_WHO: &str = "give a token with --bearer TOKEN or in the variable TOOLWAY_BEARER, or another header with --header 'NAME: VALUE'";
+pub(crate) const AUTH_HINT: &str = "give a token with --bearer TOKEN or in the variable TOOLWAY_BEARER, or another header with --header 'NAME: VALUE'";

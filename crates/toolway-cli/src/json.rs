@@ -2,7 +2,7 @@
 
 use serde::ser::{Error as _, Serialize, Serializer};
 use toolway::RawJson;
-use toolway::types::Keyed;
+use toolway::types::OrderedMap;
 
 /// Returns the content of a string, or the JSON of any other value.
 pub(crate) fn text(value: &RawJson) -> String {
@@ -21,7 +21,7 @@ impl Serialize for Tree<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.as_bytes().first() {
             Some(b'{') => {
-                let Keyed(members) = self.0.decode::<Keyed<RawJson>>().map_err(S::Error::custom)?;
+                let OrderedMap(members) = self.0.decode::<OrderedMap<RawJson>>().map_err(S::Error::custom)?;
                 serializer.collect_map(members.iter().map(|(name, value)| (name, Tree(value))))
             }
             Some(b'[') => {

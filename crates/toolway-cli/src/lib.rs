@@ -27,7 +27,7 @@
 //! | file | question |
 //! |---|---|
 //! | `args.rs` | What does the command line accept? |
-//! | `place/` | Where is the server of a command, and how is it reached? |
+//! | `location/` | Where is the server of a command, and how is it reached? |
 //! | `cmd/` | What does each command do? |
 //! | `doctor/` | What is wrong with a server, or with the connection to it? |
 //! | `arguments/` | How do words of the command line become the arguments of a tool? |
@@ -35,11 +35,10 @@
 //! | `show.rs`, `json.rs` | How is a result shown? |
 //! | `progress.rs` | How is the progress of a request shown? |
 //! | `console.rs`, `terminal.rs` | Where is output written, and what may be shown on a terminal? |
-//! | `apart.rs` | How does a task wait for blocking work that cannot be cancelled? |
+//! | `run_on_thread.rs` | How does a task wait for blocking work that cannot be cancelled? |
 //! | `failure.rs`, `closest.rs` | Why did a command fail, and how can it be fixed? |
 //! | `demo.rs`, `files/` | What do the servers of `toolway serve` offer? |
 
-mod apart;
 mod args;
 mod arguments;
 mod ask;
@@ -51,8 +50,9 @@ mod doctor;
 mod failure;
 mod files;
 mod json;
-mod place;
+mod location;
 mod progress;
+mod run_on_thread;
 mod show;
 mod terminal;
 
@@ -63,12 +63,12 @@ use std::process::ExitCode;
 use toolway::Server;
 use toolway::server::ServerBuilder;
 
-use args::{AnyServer, Command, EXIT_CODES, Kind, Line, OwnServer, Program, TARGETS};
-use cmd::Here;
+use args::{AnyServer, Command, CommandLine, EXIT_CODES, OwnServer, Program, TARGETS, TargetKind};
+use cmd::CommandContext;
 use cmd::serve::Serve;
-use console::tell;
+use console::write_stderr;
 use failure::{Failure, Fault};
-use place::Find;
+use location::Find;
 
 /// Runs the command line of this process for your server: `serve`, `list`, `call`, `read`, `prompt`, `complete`,
 /// `doctor`.
@@ -98,7 +98,7 @@ pub async fn run(server: impl IntoServer, arguments: impl IntoIterator<Item = Os
         Err(error) => {
             let name = program_name(arguments.first()).unwrap_or_else(|| "server".to_owned());
             let failure = Failure::new(Fault::CannotStart, failure::chain(&error));
-            return failed(&name, wants_json(&arguments), &failure);
+            return report_failure(&name, wants_json(&arguments), &failure);
         }
     };
     let info = server.info().clone();
@@ -160,18 +160,18 @@ fn program_name(first: Option<&OsString>) -> Option<String> {
     Some(Path::new(first?).file_stem()?.to_str()?.to_owned())
 }
 
-async fn execute<K: Kind<Reach: Find, Serve: Serve>>(
+async fn execute<K: TargetKind<LocationArgs: Find, Serve: Serve>>(
     program: Program,
     own: Option<Server>,
     arguments: Vec<OsString>,
 ) -> ExitCode {
     let wants_json = wants_json(&arguments);
-    let line = match Line::<K>::read(&program, arguments) {
+    let line = match CommandLine::<K>::read(&program, arguments) {
         Ok(line) => line,
         // Help and version were requested; everything else is a mistake on the command line.
         Err(error) if error.use_stderr() && wants_json => {
             let words = error.render().to_string();
-            return failed(
+            return report_failure(
                 &program.name,
                 true,
                 &Failure::usage(words.trim_start_matches("error: ").trim_end()),
@@ -184,7 +184,7 @@ async fn execute<K: Kind<Reach: Find, Serve: Serve>>(
         }
     };
     let wants_json = line.command.wants_json();
-    let here = Here { program: program.name, own };
+    let here = CommandContext { program: program.name, own_server: own };
     let outcome = match line.command {
         Command::List(list) => cmd::list::run(&here, list).await,
         Command::Call(call) => cmd::call::run(&here, call).await,
@@ -196,17 +196,17 @@ async fn execute<K: Kind<Reach: Find, Serve: Serve>>(
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failed(&here.program, wants_json, &failure),
+        Err(failure) => report_failure(&here.program, wants_json, &failure),
     }
 }
 
-fn failed(program: &str, wants_json: bool, failure: &Failure) -> ExitCode {
+fn report_failure(program: &str, wants_json: bool, failure: &Failure) -> ExitCode {
     match (failure.fault, wants_json) {
         // A user who pressed Ctrl-C needs no message.
         (Fault::Interrupted, false) => {}
-        (_, true) => tell(&format!("{}\n", failure.envelope())),
+        (_, true) => write_stderr(&format!("{}\n", failure.to_json())),
         (_, false) if failure.is_shown => {}
-        (_, false) => tell(&failure.words(program)),
+        (_, false) => write_stderr(&failure.to_text(program)),
     }
     ExitCode::from(failure.fault.exit_code())
 }

@@ -4,32 +4,32 @@ use std::io::Write;
 
 use toolway::types::Progress;
 
-use crate::terminal::neutral_line;
+use crate::terminal::escape_to_line;
 
 /// The width of the bar, in characters.
-const BAR: usize = 24;
+const BAR_WIDTH: usize = 24;
 /// The maximum width of the whole line, in characters, before it is truncated.
-const LINE: usize = 78;
+const MAX_LINE_WIDTH: usize = 78;
 
 /// A progress bar on the last line of a terminal.
 #[derive(Debug)]
 pub(crate) struct Bar {
     /// `true` if stderr is a terminal.
-    pub(crate) is_on: bool,
+    pub(crate) is_enabled: bool,
     text: Option<String>,
     is_drawn: bool,
 }
 
 impl Bar {
     pub(crate) fn new(is_on: bool) -> Self {
-        Self { is_on, text: None, is_drawn: false }
+        Self { is_enabled: is_on, text: None, is_drawn: false }
     }
 
     pub(crate) fn set(&mut self, progress: &Progress) {
-        self.text = Some(drawn(progress));
+        self.text = Some(render(progress));
     }
 
-    pub(crate) fn draw_again(&mut self, to: &mut impl Write) {
+    pub(crate) fn redraw(&mut self, to: &mut impl Write) {
         if let Some(text) = &self.text {
             let _ = write!(to, "\r\x1b[K{text}").and_then(|()| to.flush());
             self.is_drawn = true;
@@ -43,20 +43,20 @@ impl Bar {
         }
     }
 
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.text = None;
     }
 }
 
 /// Formats progress for output without a terminal.
-pub(crate) fn line(progress: &Progress) -> String {
+pub(crate) fn format_line(progress: &Progress) -> String {
     let total = progress.total.as_ref().map(|total| format!("/{total}")).unwrap_or_default();
     let message = message(progress);
     format!("progress: {}{total}{message}", progress.progress)
 }
 
 fn message(progress: &Progress) -> String {
-    match progress.message.as_deref().map(neutral_line) {
+    match progress.message.as_deref().map(escape_to_line) {
         Some(message) if !message.is_empty() => format!(" {message}"),
         _ => String::new(),
     }
@@ -68,7 +68,7 @@ fn message(progress: &Progress) -> String {
     clippy::cast_precision_loss,
     reason = "a share between 0 and 1 becomes a few characters"
 )]
-fn drawn(progress: &Progress) -> String {
+fn render(progress: &Progress) -> String {
     let share = || {
         let (done, total) = (progress.progress.as_f64()?, progress.total.as_ref()?.as_f64()?);
         (total > 0.0).then(|| (done / total).clamp(0.0, 1.0))
@@ -76,13 +76,13 @@ fn drawn(progress: &Progress) -> String {
     let message = message(progress);
     let text = match share() {
         Some(share) => {
-            let filled = (share * BAR as f64).round() as usize;
-            let bar = ["#".repeat(filled), "-".repeat(BAR - filled)].concat();
+            let filled = (share * BAR_WIDTH as f64).round() as usize;
+            let bar = ["#".repeat(filled), "-".repeat(BAR_WIDTH - filled)].concat();
             format!("[{bar}] {:3.0} %{message}", share * 100.0)
         }
         None => format!("… {}{message}", progress.progress),
     };
-    match text.char_indices().nth(LINE) {
+    match text.char_indices().nth(MAX_LINE_WIDTH) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
@@ -101,18 +101,18 @@ mod tests {
     #[test]
     fn a_bar_shows_the_share_and_what_is_said() {
         let half = progress(r#"{"progressToken":1,"progress":5,"total":10,"message":"half\n\u001b[2J"}"#);
-        assert_eq!(drawn(&half), "[############------------]  50 % half \\u001b[2J");
-        assert_eq!(line(&half), "progress: 5/10 half \\u001b[2J");
+        assert_eq!(render(&half), "[############------------]  50 % half \\u001b[2J");
+        assert_eq!(format_line(&half), "progress: 5/10 half \\u001b[2J");
         let some = progress(r#"{"progressToken":1,"progress":5}"#);
-        assert_eq!(drawn(&some), "… 5");
-        assert_eq!(line(&some), "progress: 5");
+        assert_eq!(render(&some), "… 5");
+        assert_eq!(format_line(&some), "progress: 5");
         let over = progress(r#"{"progressToken":1,"progress":50,"total":10}"#);
-        assert_eq!(drawn(&over), "[########################] 100 %");
+        assert_eq!(render(&over), "[########################] 100 %");
         let odd = progress(r#"{"progressToken":1,"progress":-1,"total":0}"#);
-        assert_eq!(drawn(&odd), "… -1");
+        assert_eq!(render(&odd), "… -1");
         let long =
             progress(&format!(r#"{{"progressToken":1,"progress":1,"message":"{}"}}"#, "é".repeat(500)));
-        assert_eq!(drawn(&long).chars().count(), LINE + 1);
+        assert_eq!(render(&long).chars().count(), MAX_LINE_WIDTH + 1);
     }
 
     #[test]
@@ -122,11 +122,11 @@ mod tests {
         bar.clear(&mut written);
         assert_eq!(written, b"");
         bar.set(&progress(r#"{"progressToken":1,"progress":1}"#));
-        bar.draw_again(&mut written);
+        bar.redraw(&mut written);
         bar.clear(&mut written);
         bar.clear(&mut written);
-        bar.forget();
-        bar.draw_again(&mut written);
+        bar.reset();
+        bar.redraw(&mut written);
         assert_eq!(String::from_utf8(written).unwrap(), "\r\x1b[K… 1\r\x1b[K");
     }
 }

@@ -9,14 +9,14 @@ use std::fmt::Write;
 /// Escapes everything that a terminal might execute, as in `\u001b`. Line breaks and tabs are kept.
 ///
 /// The escapes are valid inside JSON strings, so JSON stays valid.
-pub(crate) fn neutral(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_command) {
+pub(crate) fn escape_control(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_control) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
     let mut buffer = [0; 2];
     for letter in text.chars() {
-        if is_command(letter) {
+        if is_control(letter) {
             for unit in letter.encode_utf16(&mut buffer) {
                 let _ = write!(shown, "\\u{unit:04x}");
             }
@@ -28,11 +28,11 @@ pub(crate) fn neutral(text: &str) -> Cow<'_, str> {
 }
 
 /// Escapes a text and puts it on one line.
-pub(crate) fn neutral_line(text: &str) -> String {
-    neutral(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+pub(crate) fn escape_to_line(text: &str) -> String {
+    escape_control(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
-fn is_command(letter: char) -> bool {
+fn is_control(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,
         // Characters that change the direction of text, or that are invisible.
@@ -54,15 +54,15 @@ mod tests {
 
     #[test]
     fn what_a_terminal_might_obey_is_shown_by_its_number() {
-        assert_eq!(neutral("plain, größer, 日本\n\tnext"), "plain, größer, 日本\n\tnext");
-        assert_eq!(neutral("\u{1b}[2J\u{7}\r\u{7f}\u{9b}"), "\\u001b[2J\\u0007\\u000d\\u007f\\u009b");
-        assert_eq!(neutral("a\u{202e}b\u{e0041}"), "a\\u202eb\\udb40\\udc41");
+        assert_eq!(escape_control("plain, größer, 日本\n\tnext"), "plain, größer, 日本\n\tnext");
+        assert_eq!(escape_control("\u{1b}[2J\u{7}\r\u{7f}\u{9b}"), "\\u001b[2J\\u0007\\u000d\\u007f\\u009b");
+        assert_eq!(escape_control("a\u{202e}b\u{e0041}"), "a\\u202eb\\udb40\\udc41");
     }
 
     #[test]
     fn json_stays_json() {
         let text = "\"a\u{9b}b\u{e0041}\"";
-        let read: String = serde_json::from_str(&neutral(text)).unwrap();
+        let read: String = serde_json::from_str(&escape_control(text)).unwrap();
         assert_eq!(read, "a\u{9b}b\u{e0041}");
     }
 }

@@ -8,38 +8,43 @@ use syn::visit_mut::VisitMut;
 use syn::{Generics, Safety, Signature, Type, TypeImplTrait};
 
 use crate::attribute::Mistakes;
-use crate::input::{Element, Kind, Parameter, Receiver, borrowed};
-use crate::suspect::as_parameter;
+use crate::diagnose::as_parameter;
+use crate::input::{Element, Kind, Parameter, Receiver, owned_replacement};
 
 /// The place where a function is defined.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum FunctionLocation {
     Module,
     Service,
 }
 
 /// Reports every mistake of a signature.
-pub(crate) fn signature(element: &Element, signature: &Signature, place: Place, mistakes: &mut Mistakes) {
+pub(crate) fn signature(
+    element: &Element,
+    signature: &Signature,
+    place: FunctionLocation,
+    mistakes: &mut Mistakes,
+) {
     let kind = element.kind.name();
     match (element.function.receiver, place) {
-        (Receiver::Shared(span) | Receiver::Owned(span), Place::Module) => mistakes.tell(
+        (Receiver::Shared(span) | Receiver::Owned(span), FunctionLocation::Module) => mistakes.report(
             span,
             format!("a method can be a {kind} only inside an `impl` block that is marked `#[service]`"),
         ),
-        (Receiver::Owned(span), Place::Service) => {
-            mistakes.tell(span, "a service is shared by all calls; take `&self`");
+        (Receiver::Owned(span), FunctionLocation::Service) => {
+            mistakes.report(span, "a service is shared by all calls; take `&self`");
         }
-        (Receiver::Shared(_), Place::Service) | (Receiver::Nobody, _) => {}
+        (Receiver::Shared(_), FunctionLocation::Service) | (Receiver::None, _) => {}
     }
-    if has_types(&signature.generics) {
+    if has_type_parameters(&signature.generics) {
         let message = format!("a {kind} cannot be generic: its types must be known when the server is built");
-        mistakes.tell(signature.generics.params.span(), message);
+        mistakes.report(signature.generics.params.span(), message);
     }
     if let Some(variadic) = &signature.variadic {
-        mistakes.tell(variadic.span(), format!("a {kind} has a fixed number of parameters"));
+        mistakes.report(variadic.span(), format!("a {kind} has a fixed number of parameters"));
     }
     if let Safety::Unsafe(unsafety) = &signature.safety {
-        mistakes.tell(
+        mistakes.report(
             unsafety.span(),
             format!("a {kind} cannot be `unsafe`: clients call it with any arguments"),
         );
@@ -47,19 +52,19 @@ pub(crate) fn signature(element: &Element, signature: &Signature, place: Place, 
     if let (Some(blocking), true) = (element.definition.options.blocking, element.function.is_async) {
         let message = "an `async` function must not block: remove `async`, or remove `blocking` if the function only \
                        awaits";
-        mistakes.tell(blocking, message);
+        mistakes.report(blocking, message);
     }
     for parameter in &element.function.parameters {
-        let (written, span) = (&parameter.written, parameter.type_span());
+        let (written, span) = (&parameter.declared_type, parameter.type_span());
         if has_impl_trait(written) {
-            mistakes.tell(span, format!("a {kind} cannot be generic: write the type instead of `impl …`"));
+            mistakes.report(span, format!("a {kind} cannot be generic: write the type instead of `impl …`"));
         }
         if matches!(written, Type::Reference(reference) if reference.mutability.is_some()) {
             let message = "an argument belongs to one call: take the value itself instead of `&mut`";
-            mistakes.tell(span, message);
+            mistakes.report(span, message);
         }
-        if let Some(instead) = borrowed(written) {
-            mistakes.tell(span, format!("an argument must own its data: {instead}"));
+        if let Some(instead) = owned_replacement(written) {
+            mistakes.report(span, format!("an argument must own its data: {instead}"));
         }
     }
     if let syn::ReturnType::Type(_, ty) = &signature.output
@@ -67,12 +72,12 @@ pub(crate) fn signature(element: &Element, signature: &Signature, place: Place, 
     {
         let message =
             format!("the return type of a {kind} must have a name: write the type instead of `impl …`");
-        mistakes.tell(ty.span(), message);
+        mistakes.report(ty.span(), message);
     }
 }
 
 /// Returns whether there are type or const parameters. Lifetimes are allowed, because callers do not choose them.
-pub(crate) fn has_types(generics: &Generics) -> bool {
+pub(crate) fn has_type_parameters(generics: &Generics) -> bool {
     generics.params.iter().any(|parameter| !matches!(parameter, syn::GenericParam::Lifetime(_)))
 }
 
@@ -104,13 +109,13 @@ impl Assertions {
         for parameter in &element.function.parameters {
             if !parameter.has_name() {
                 let message = "a parameter without a name cannot be an argument: write `name: Type`";
-                assertions.argument(parameter.span, parameter, false, message);
+                assertions.assert_argument(parameter.span, parameter, false, message);
             } else if let (Some(arg), true) = (&parameter.arg, element.kind != Kind::Resource) {
                 let message = format!(
                     "`{}` is not an argument: the server provides it, so `#[arg(…)]` does not apply to it",
                     parameter.name
                 );
-                assertions.argument(arg.span, parameter, true, &message);
+                assertions.assert_argument(arg.span, parameter, true, &message);
             }
         }
         assertions
@@ -127,7 +132,13 @@ impl Assertions {
     }
 
     /// Asserts that a parameter is an argument, or that it is not an argument, as `expected` says.
-    pub(crate) fn argument(&mut self, span: Span, parameter: &Parameter, expected: bool, message: &str) {
+    pub(crate) fn assert_argument(
+        &mut self,
+        span: Span,
+        parameter: &Parameter,
+        expected: bool,
+        message: &str,
+    ) {
         let ty = as_parameter(parameter);
         let is_argument = quote_spanned! { parameter.type_span()=> #ty::IS_ARGUMENT };
         self.add(span, &quote! { #is_argument == #expected }, message);
@@ -135,7 +146,7 @@ impl Assertions {
 
     /// Asserts that a type is an `Option`, or that it is not, as `expected` says. This also works for an alias: for an
     /// `Option`, an inherent constant takes precedence over the constant of the trait.
-    pub(crate) fn option(&mut self, span: Span, ty: &TokenStream, expected: bool, message: &str) {
+    pub(crate) fn assert_option(&mut self, span: Span, ty: &TokenStream, expected: bool, message: &str) {
         let condition = quote_spanned! { span=> {
             struct __Type<T>(::core::marker::PhantomData<T>);
             #[allow(dead_code)]

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `attribute/` | What is in an attribute? |
 //! | `input/` | What did the author write? |
-//! | `suspect.rs` | Why does a type probably not implement `Parameter`? |
+//! | `diagnose.rs` | Why does a type probably not implement `Parameter`? |
 //! | `check.rs` | What is wrong with a signature? All mistakes are reported at once, each at its position. |
 //! | `element/` | Which code is generated for a marked function, struct or `impl` block? |
 //! | `form/` | Which code is generated for a form? |
@@ -17,12 +17,12 @@
 
 mod attribute;
 mod check;
+mod diagnose;
 mod element;
 mod form;
 mod input;
 mod named;
 mod package;
-mod suspect;
 
 use proc_macro::TokenStream;
 
@@ -178,9 +178,9 @@ pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// ```
 /// use toolway::prelude::*;
-/// use toolway::server::{Completing, Message, assistant, user};
+/// use toolway::server::{CompletionRequest, Message, assistant, user};
 ///
-/// async fn languages(typed: Completing) -> Vec<String> {
+/// async fn languages(typed: CompletionRequest) -> Vec<String> {
 ///     typed.filter(["Rust", "Ruby", "Python"])
 /// }
 ///
@@ -227,7 +227,7 @@ pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 /// use std::sync::Mutex;
 /// use toolway::prelude::*;
-/// use toolway::server::Completing;
+/// use toolway::server::CompletionRequest;
 ///
 /// #[derive(Default)]
 /// struct Notes {
@@ -256,7 +256,7 @@ pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
 ///         format!("Review this: {text}")
 ///     }
 ///
-///     async fn texts(&self, typed: Completing) -> Vec<String> {
+///     async fn texts(&self, typed: CompletionRequest) -> Vec<String> {
 ///         typed.filter(self.saved.lock().unwrap().iter())
 ///     }
 /// }

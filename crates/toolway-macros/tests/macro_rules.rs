@@ -6,7 +6,7 @@ mod support;
 use serde_json::json;
 use support::{ask, call};
 use toolway::prelude::*;
-use toolway::server::{Completing, ResourceError, Run};
+use toolway::server::{CompletionRequest, ResourceError, Run};
 
 macro_rules! doubled {
     ($name:ident, $argument:ident: $type:ty => $output:ty, $body:expr) => {
@@ -94,7 +94,7 @@ macro_rules! serves {
                 Some(format!("served {id}"))
             }
 
-            async fn choices(&self, typed: Completing) -> Vec<String> {
+            async fn choices(&self, typed: CompletionRequest) -> Vec<String> {
                 typed.filter(["seven"])
             }
         }

@@ -7,18 +7,18 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use support::{ask, refused};
 use toolway::prelude::*;
-use toolway::server::{Complete, Completing, Message, Run, assistant, user};
+use toolway::server::{CompletionProvider, CompletionRequest, Message, Run, assistant, user};
 use toolway::types::Completion;
 
 struct Cities(&'static [&'static str]);
 
-impl Complete for Cities {
-    async fn complete(&self, typed: Completing, _: Ctx) -> Completion {
+impl CompletionProvider for Cities {
+    async fn complete(&self, typed: CompletionRequest, _: Ctx) -> Completion {
         Completion::new(typed.filter(self.0))
     }
 }
 
-async fn titles(typed: Completing, known: State<Vec<String>>) -> Vec<String> {
+async fn titles(typed: CompletionRequest, known: State<Vec<String>>) -> Vec<String> {
     typed.filter(known.iter())
 }
 
@@ -36,7 +36,7 @@ fn review(
     style: &str,
     #[arg(title = "Title", complete = titles)] title: String,
     #[arg(complete = Cities(&["Rome", "Riga"]))] city: Option<String>,
-    #[arg(default = 3, complete = |typed: Completing| async move { typed.filter(["3", "30"]) })] count: u8,
+    #[arg(default = 3, complete = |typed: CompletionRequest| async move { typed.filter(["3", "30"]) })] count: u8,
     tone: Option<Tone>,
     state: State<Vec<String>>,
 ) -> Vec<Message> {

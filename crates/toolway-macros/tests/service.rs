@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 use support::{ask, call};
 use toolway::prelude::*;
-use toolway::server::{Completing, Message, user};
+use toolway::server::{CompletionRequest, Message, user};
 use toolway::types::Completion;
 
 #[derive(Default)]
@@ -73,7 +73,7 @@ impl Notes {
         vec![user(format!("Review {title} in a {style} style {level:?} {}", self.len()))]
     }
 
-    async fn titles(&self, typed: &Completing, ctx: &Ctx) -> Completion {
+    async fn titles(&self, typed: &CompletionRequest, ctx: &Ctx) -> Completion {
         let _ = ctx;
         Completion::new(typed.filter(self.saved.lock().expect("nobody panics").iter()))
     }
@@ -156,7 +156,7 @@ where
         format!("{key}{}?", self.0.get(&key))
     }
 
-    fn keys(&self, typed: Completing) -> Vec<String> {
+    fn keys(&self, typed: CompletionRequest) -> Vec<String> {
         typed.filter(["one", "two"].iter().take(N).chain([&self.0.name()]))
     }
 }

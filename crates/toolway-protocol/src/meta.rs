@@ -1,6 +1,6 @@
 //! The `_meta` object: which keys does the protocol define, and what do they mean?
 
-use crate::capability::Settings;
+use crate::capability::JsonObject;
 use crate::json::Members;
 
 /// A key of `_meta` that the protocol defines.
@@ -71,9 +71,9 @@ pub fn is_reserved(name: &str) -> bool {
 }
 
 /// Writes the caller's members of `_meta`, except the reserved keys.
-pub(crate) fn put_own(meta: &mut Members<'_, '_>, own: Option<&Settings>) {
+pub(crate) fn put_own(meta: &mut Members<'_, '_>, own: Option<&JsonObject>) {
     for (name, value) in own.into_iter().flatten().filter(|(name, _)| !is_reserved(name)) {
-        meta.put_foreign(name, value);
+        meta.put_escaped(name, value);
     }
 }
 

@@ -9,14 +9,14 @@
 
 use serde_json::Value;
 
-use crate::capability::{ServerCapabilities, Settings};
+use crate::capability::{JsonObject, ServerCapabilities};
 use crate::version::ProtocolVersion as V;
 
 /// Passes the table to a macro.
 ///
 /// | part of a row | meaning |
 /// |---|---|
-/// | `(Page) -> Tools(…)` | the parameters of a request, and the variant of `Reply` with its result, or `Reply::Done` |
+/// | `(ListParams) -> Tools(…)` | the parameters of a request, and the variant of `Reply` with its result, or `Reply::Empty` |
 /// | `V2024_11_05..=V2026_07_28` | the revisions that know the method |
 /// | `offered by Tools` | the capability that a server must declare before it answers the method |
 /// | `from Client` | the sender of the method; in `requests` and `questions` all rows have the same sender |
@@ -31,7 +31,7 @@ macro_rules! methods {
             requests {
                 /// Lists the tools.
                 ListTools {
-                    "tools/list": (Page) -> Tools(Arc<Listing<Tool>>),
+                    "tools/list": (ListParams) -> Tools(Arc<Listing<Tool>>),
                     V2024_11_05..=V2026_07_28, offered by Tools, is [cacheable]
                 }
                 /// Calls a tool.
@@ -41,12 +41,12 @@ macro_rules! methods {
                 }
                 /// Lists the resources.
                 ListResources {
-                    "resources/list": (Page) -> Resources(Arc<Listing<Resource>>),
+                    "resources/list": (ListParams) -> Resources(Arc<Listing<Resource>>),
                     V2024_11_05..=V2026_07_28, offered by Resources, is [cacheable]
                 }
                 /// Lists the resource templates.
                 ListResourceTemplates {
-                    "resources/templates/list": (Page) -> ResourceTemplates(Arc<Listing<ResourceTemplate>>),
+                    "resources/templates/list": (ListParams) -> ResourceTemplates(Arc<Listing<ResourceTemplate>>),
                     V2024_11_05..=V2026_07_28, offered by Resources, is [cacheable]
                 }
                 /// Reads a resource.
@@ -64,7 +64,7 @@ macro_rules! methods {
                 }
                 /// Lists the prompts.
                 ListPrompts {
-                    "prompts/list": (Page) -> Prompts(Arc<Listing<Prompt>>),
+                    "prompts/list": (ListParams) -> Prompts(Arc<Listing<Prompt>>),
                     V2024_11_05..=V2026_07_28, offered by Prompts, is [cacheable]
                 }
                 /// Fills in a prompt.
@@ -104,13 +104,13 @@ macro_rules! methods {
                     V2024_11_05..=V2025_11_25, needs sampling
                 }
                 /// Requests the client's roots.
-                ListRoots { "roots/list": (Option<Told>) -> ListRootsResult, V2024_11_05..=V2025_11_25, needs roots }
+                ListRoots { "roots/list": (Option<EmptyParams>) -> ListRootsResult, V2024_11_05..=V2025_11_25, needs roots }
                 /// Asks the client's user for input.
                 Elicit { "elicitation/create": (Elicit) -> ElicitResult, V2025_06_18..=V2025_11_25, needs elicitation }
             }
             notifications {
                 /// The client has received the reply to `initialize`.
-                Initialized { "notifications/initialized": (Told), from Client, V2024_11_05..=V2025_11_25 }
+                Initialized { "notifications/initialized": (EmptyParams), from Client, V2024_11_05..=V2025_11_25 }
                 /// A request was cancelled.
                 Cancelled { "notifications/cancelled": (Cancelled), from Either, V2024_11_05..=V2026_07_28 }
                 /// The progress of a request.
@@ -119,15 +119,15 @@ macro_rules! methods {
                 LogMessage { "notifications/message": (LogMessage), from Server, V2024_11_05..=V2026_07_28 }
                 /// The tool list changed.
                 ToolsChanged {
-                    "notifications/tools/list_changed": (Told), from Server, V2024_11_05..=V2026_07_28
+                    "notifications/tools/list_changed": (EmptyParams), from Server, V2024_11_05..=V2026_07_28
                 }
                 /// The prompt list changed.
                 PromptsChanged {
-                    "notifications/prompts/list_changed": (Told), from Server, V2024_11_05..=V2026_07_28
+                    "notifications/prompts/list_changed": (EmptyParams), from Server, V2024_11_05..=V2026_07_28
                 }
                 /// The resource list changed.
                 ResourcesChanged {
-                    "notifications/resources/list_changed": (Told), from Server, V2024_11_05..=V2026_07_28
+                    "notifications/resources/list_changed": (EmptyParams), from Server, V2024_11_05..=V2026_07_28
                 }
                 /// The content of a resource changed.
                 ResourceUpdated {
@@ -135,7 +135,7 @@ macro_rules! methods {
                 }
                 /// The client's roots changed.
                 RootsChanged {
-                    "notifications/roots/list_changed": (Told), from Client, V2024_11_05..=V2025_11_25
+                    "notifications/roots/list_changed": (EmptyParams), from Client, V2024_11_05..=V2025_11_25
                 }
                 /// The user has completed an interaction that takes place outside the client.
                 ElicitationComplete {
@@ -189,14 +189,14 @@ pub enum Kind {
 ///
 /// ```
 /// use toolway_protocol::Method;
-/// use toolway_protocol::capability::{ServerCapabilities, Settings};
+/// use toolway_protocol::capability::{ServerCapabilities, JsonObject};
 ///
-/// let capabilities = ServerCapabilities::new().with_tools(Settings::new());
-/// assert!(Method::CallTool.offered_by().unwrap().is_declared(&capabilities));
-/// assert!(!Method::GetPrompt.offered_by().unwrap().is_declared(&capabilities));
+/// let capabilities = ServerCapabilities::new().with_tools(JsonObject::new());
+/// assert!(Method::CallTool.required_capability().unwrap().is_declared(&capabilities));
+/// assert!(!Method::GetPrompt.required_capability().unwrap().is_declared(&capabilities));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Offer {
+pub enum RequiredCapability {
     /// Tools.
     Tools,
     /// Resources.
@@ -213,11 +213,11 @@ pub enum Offer {
     Changes,
 }
 
-impl Offer {
+impl RequiredCapability {
     /// Returns whether a server with these capabilities makes this offer.
     pub fn is_declared(self, capabilities: &ServerCapabilities) -> bool {
         let ServerCapabilities { tools, resources, prompts, completions, logging, .. } = capabilities;
-        let has_subscriptions = |settings: &Settings| settings.get("subscribe") == Some(&Value::Bool(true));
+        let has_subscriptions = |settings: &JsonObject| settings.get("subscribe") == Some(&Value::Bool(true));
         match self {
             Self::Tools => tools.is_some(),
             Self::Resources => resources.is_some(),
@@ -253,7 +253,7 @@ pub struct Facts {
     pub last: V,
     /// The capability that a server must declare before it answers. `None` for methods that the code of the era
     /// answers, and for methods that a server does not answer.
-    pub offered_by: Option<Offer>,
+    pub offered_by: Option<RequiredCapability>,
     /// The member of `params` that the header `Mcp-Name` mirrors.
     pub name_member: Option<&'static str>,
     /// `true` if a complete result carries `ttlMs` and `cacheScope` in the stateless era.
@@ -321,7 +321,7 @@ macro_rules! method {
                 )
             }, $adapter_name;)*
             $($(#[doc = $request_doc])* $request = Facts {
-                offered_by: Some(Offer::$offer),
+                offered_by: Some(RequiredCapability::$offer),
                 $(name_member: Some(stringify!($member)),)?
                 $(may_need_input: !stringify!($rounds).is_empty(),)?
                 $($($request_flag: true,)*)?
@@ -416,7 +416,7 @@ impl Method {
 
     /// Returns the capability that a server must declare before it answers, or `None` if no handler of a server
     /// answers the method.
-    pub fn offered_by(&self) -> Option<Offer> {
+    pub fn required_capability(&self) -> Option<RequiredCapability> {
         self.facts()?.offered_by
     }
 }

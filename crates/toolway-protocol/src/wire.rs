@@ -45,7 +45,7 @@ impl Extra {
 
     pub(crate) fn put(&self, members: &mut Members<'_, '_>) {
         for (name, value) in &self.0 {
-            members.put_foreign(name, value);
+            members.put_escaped(name, value);
         }
     }
 }
@@ -90,12 +90,12 @@ pub(crate) fn keep<'de, A: MapAccess<'de>>(
 
 /// Reads a struct from an object.
 pub(crate) fn decode<'de, T: Wire, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    deserializer.deserialize_map(Reader(std::marker::PhantomData))
+    deserializer.deserialize_map(WireVisitor(std::marker::PhantomData))
 }
 
-struct Reader<T>(std::marker::PhantomData<T>);
+struct WireVisitor<T>(std::marker::PhantomData<T>);
 
-impl<'de, T: Wire> Visitor<'de> for Reader<T> {
+impl<'de, T: Wire> Visitor<'de> for WireVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -363,9 +363,9 @@ pub(crate) fn name<'de, T, D: Deserializer<'de>>(
 
 /// Reads the tag of an object that may be one of several types. Only the tag decides which type it is, never the other
 /// members.
-pub(crate) fn tag(text: &RawJson, key: &'static str) -> Result<Option<Box<str>>, serde_json::Error> {
-    struct Find(&'static str);
-    impl<'de> Visitor<'de> for Find {
+pub(crate) fn read_tag(text: &RawJson, key: &'static str) -> Result<Option<Box<str>>, serde_json::Error> {
+    struct FindTag(&'static str);
+    impl<'de> Visitor<'de> for FindTag {
         type Value = Option<Box<str>>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -384,5 +384,5 @@ pub(crate) fn tag(text: &RawJson, key: &'static str) -> Result<Option<Box<str>>,
             Ok(found)
         }
     }
-    serde_json::Deserializer::from_slice(text.as_bytes()).deserialize_map(Find(key))
+    serde_json::Deserializer::from_slice(text.as_bytes()).deserialize_map(FindTag(key))
 }

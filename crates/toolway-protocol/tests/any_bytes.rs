@@ -15,11 +15,11 @@ use bytes::Bytes;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use toolway_protocol::era::{Claim, Door, classify};
-use toolway_protocol::http::header::{Mirrored, MirroredHeaders, decode, encode};
+use toolway_protocol::era::{Claim, Delivery, classify};
+use toolway_protocol::http::header::{MirroredHeader, MirroredHeaders, decode, encode};
 use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{
-    Code, Incoming, Message, Params, Rejected, parse, write_error, write_request,
+    Code, Message, Params, ParsedFrame, Rejection, parse, write_error, write_request,
 };
 use toolway_protocol::meta::Key;
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request, RpcError};
@@ -57,7 +57,7 @@ pub(crate) fn a_frame_is_read_as_serde_json_reads_it(frame: &[u8], reached: &mut
     }
     let is_array = document.is_some_and(|document| document.get().starts_with('['));
     let outcomes = match outcome {
-        Ok(Incoming::Batch(outcomes)) => {
+        Ok(ParsedFrame::Batch(outcomes)) => {
             assert!(is_array);
             outcomes
         }
@@ -69,7 +69,7 @@ pub(crate) fn a_frame_is_read_as_serde_json_reads_it(frame: &[u8], reached: &mut
             );
             return Vec::new();
         }
-        Ok(Incoming::One(message)) => vec![Ok(message)],
+        Ok(ParsedFrame::One(message)) => vec![Ok(message)],
         Err(rejected) => vec![Err(rejected)],
     };
     assert_eq!(outcomes.len(), elements.len());
@@ -90,7 +90,7 @@ pub(crate) fn a_frame_is_read_as_serde_json_reads_it(frame: &[u8], reached: &mut
     messages
 }
 
-fn a_refusal_has_a_code_and_the_id(rejected: &Rejected, text: &RawValue) {
+fn a_refusal_has_a_code_and_the_id(rejected: &Rejection, text: &RawValue) {
     let code = rejected.error.code;
     assert!([Code::INVALID_REQUEST, Code::INVALID_PARAMS].contains(&code), "{rejected:?}");
     let members = members_of(text).unwrap_or_default();
@@ -167,12 +167,12 @@ pub(crate) fn a_message_finds_its_era_and_its_type(
     headers: &MirroredHeaders<'_>,
     reached: &mut Reached,
 ) {
-    let piped = classify(message, Door::Pipe);
+    let piped = classify(message, Delivery::Pipe);
     if let Err(error) = &piped {
         assert!([Code::INVALID_PARAMS, Code::UNSUPPORTED_VERSION].contains(&error.code), "{error:?}");
     }
     reached.stateless += usize::from(matches!(piped, Ok(Claim::Stateless(Some(_)))));
-    match classify(message, Door::Http(headers)) {
+    match classify(message, Delivery::Http(headers)) {
         Ok(Claim::Stateless(Some(_))) => {
             assert!(
                 matches!(piped, Ok(Claim::Stateless(Some(_)))),
@@ -218,11 +218,11 @@ fn headers_that_agree_change_nothing(message: &Message, piped: &Result<Claim, Rp
     let Ok(name) = name else { return };
     let name = name.as_deref().map(encode);
     let headers = MirroredHeaders {
-        protocol_version: Mirrored::One(envelope.requested.as_str()),
-        method: Mirrored::One(method.name()),
-        name: name.as_deref().map_or(Mirrored::Absent, Mirrored::One),
+        protocol_version: MirroredHeader::One(envelope.requested.as_str()),
+        method: MirroredHeader::One(method.name()),
+        name: name.as_deref().map_or(MirroredHeader::Absent, MirroredHeader::One),
     };
-    let posted = classify(message, Door::Http(&headers));
+    let posted = classify(message, Delivery::Http(&headers));
     assert!(matches!(posted, Ok(Claim::Stateless(Some(_)))), "{posted:?}");
 }
 
@@ -231,7 +231,7 @@ fn a_request_is_written_as_it_was_read(id: &Id, request: &Request) {
     write_request(&mut frame, ProtocolVersion::LATEST, id, &request.method(), |params| request.put(params));
     let _told = ToldOnPanic(&frame);
     let read = parse(&Bytes::copy_from_slice(&frame), Limits::default());
-    let Ok(Incoming::One(Message::Request { method, params, .. })) = read else { panic!("{read:?}") };
+    let Ok(ParsedFrame::One(Message::Request { method, params, .. })) = read else { panic!("{read:?}") };
     let again = Request::decode(&method, &params).unwrap().unwrap();
     match (request, again) {
         // White space at the ends is not preserved, and missing parameters are written as an empty object.
@@ -255,7 +255,7 @@ pub(crate) fn a_header_brings_back_its_text(text: &str) {
     assert_eq!(header.trim(), header, "white space at the ends is lost on the way");
     assert_eq!(decode(&header).as_deref(), Some(text));
     let line = format!(" \t{header} ");
-    let received = Mirrored::from_lines(std::iter::once(line.as_bytes()));
+    let received = MirroredHeader::from_lines(std::iter::once(line.as_bytes()));
     assert_eq!(received.must_decode_to("Mcp-Name", Some(text)), Ok(()));
     // Treats the text as a header of a request.
     if let Some(read) = decode(text) {
@@ -269,7 +269,7 @@ fn a_written_frame_reads_back(id: &Id, method: &str, error: &RpcError) {
     let mut frame = Vec::new();
     write_request(&mut frame, ProtocolVersion::LATEST, id, &method, |_| {});
     match parse(&frame.into(), Limits::default()) {
-        Ok(Incoming::One(Message::Request { id: read_id, method: read_method, .. })) => {
+        Ok(ParsedFrame::One(Message::Request { id: read_id, method: read_method, .. })) => {
             assert_eq!((&read_id, &read_method), (id, &method));
         }
         other => panic!("{id} {method:?}: {other:?}"),
@@ -278,7 +278,7 @@ fn a_written_frame_reads_back(id: &Id, method: &str, error: &RpcError) {
         let mut frame = Vec::new();
         write_error(&mut frame, id, error);
         match parse(&frame.into(), Limits::default()) {
-            Ok(Incoming::One(Message::Response { id: read_id, outcome: Err(read) })) => {
+            Ok(ParsedFrame::One(Message::Response { id: read_id, outcome: Err(read) })) => {
                 assert_eq!((read_id.as_ref(), &read), (id, error));
             }
             other => panic!("{id:?} {error:?}: {other:?}"),
@@ -724,11 +724,11 @@ fn any_text(random: &mut Random) -> String {
 }
 
 /// One header of a request, valid more often than at random.
-fn any_header(random: &mut Random, text: &'static [&'static str]) -> Mirrored<'static> {
+fn any_header(random: &mut Random, text: &'static [&'static str]) -> MirroredHeader<'static> {
     match random.below(8) {
-        0 => Mirrored::Absent,
-        1 => Mirrored::Unreadable,
-        _ => Mirrored::One(random.pick(text)),
+        0 => MirroredHeader::Absent,
+        1 => MirroredHeader::Unreadable,
+        _ => MirroredHeader::One(random.pick(text)),
     }
 }
 

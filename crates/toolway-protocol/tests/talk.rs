@@ -23,14 +23,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use toolway_protocol::capability::{ServerCapabilities, Settings};
+use toolway_protocol::capability::{JsonObject, ServerCapabilities};
 use toolway_protocol::era::lifecycle::Lifecycle;
-use toolway_protocol::era::stateless::{Discovered, Stamp};
-use toolway_protocol::era::{Claim, Door, batch, classify, handshake, stateless};
-use toolway_protocol::http::header::{Mirrored, MirroredHeaders};
+use toolway_protocol::era::stateless::{DiscoverResult, EncodedServerInfo};
+use toolway_protocol::era::{Claim, Delivery, batch, classify, handshake, stateless};
+use toolway_protocol::http::header::{MirroredHeader, MirroredHeaders};
 use toolway_protocol::http::status;
 use toolway_protocol::json::Limits;
-use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, parse, write_error};
+use toolway_protocol::jsonrpc::{Params, ParsedFrame, Rejection, parse, write_error};
 use toolway_protocol::types::{CacheHints, Implementation, InputRequired, Listing};
 use toolway_protocol::{
     Era, Id, Message, Method, Notification, Outcome, ProtocolVersion, RawJson, Reply, Request, RpcError,
@@ -134,20 +134,20 @@ impl Player {
 
     fn receive(&mut self, text: &str) {
         match parse(&Bytes::copy_from_slice(text.as_bytes()), Limits::default()) {
-            Ok(Incoming::One(message)) => self.message(message),
-            Ok(Incoming::Batch(messages)) => match batch::judge(self.lifecycle.version(), messages) {
+            Ok(ParsedFrame::One(message)) => self.message(message),
+            Ok(ParsedFrame::Batch(messages)) => match batch::check(self.lifecycle.version(), messages) {
                 Ok(messages) => {
                     for message in messages {
                         match message {
                             Ok(message) => self.message(message),
-                            Err(rejected) if !rejected.wants_answer() => {}
-                            Err(Rejected { id, error }) => self.fail(id.as_ref(), &error, 400),
+                            Err(rejected) if !rejected.needs_reply() => {}
+                            Err(Rejection { id, error }) => self.fail(id.as_ref(), &error, 400),
                         }
                     }
                 }
                 Err(error) => self.fail(None, &error, 400),
             },
-            Err(Rejected { id, error }) => self.fail(id.as_ref(), &error, 400),
+            Err(Rejection { id, error }) => self.fail(id.as_ref(), &error, 400),
         }
     }
 
@@ -155,14 +155,16 @@ impl Player {
         let claim = {
             let lines = |name: &str| {
                 let found = self.headers.iter().filter(|(known, _)| known == name);
-                Mirrored::from_lines(found.map(|(_, value)| value.as_bytes()).collect::<Vec<_>>().into_iter())
+                MirroredHeader::from_lines(
+                    found.map(|(_, value)| value.as_bytes()).collect::<Vec<_>>().into_iter(),
+                )
             };
             let headers = MirroredHeaders {
                 protocol_version: lines("mcp-protocol-version"),
                 method: lines("mcp-method"),
                 name: lines("mcp-name"),
             };
-            classify(&message, if self.over_http { Door::Http(&headers) } else { Door::Pipe })
+            classify(&message, if self.over_http { Delivery::Http(&headers) } else { Delivery::Pipe })
         };
         let (id, method, params) = match message {
             Message::Request { id, method, params } => (id, method, params),
@@ -203,10 +205,10 @@ impl Player {
             Method::Discover if wire == Wire::Stateless => {
                 let versions: Vec<String> =
                     ProtocolVersion::names(Era::Stateless).into_iter().map(String::from).collect();
-                let discovered = Discovered::new(versions, capabilities());
+                let discovered = DiscoverResult::new(versions, capabilities());
                 self.status = Some(200);
                 return self.send(|out| {
-                    stateless::write_discovered(out, &id, &discovered, &CacheHints::default(), &stamp());
+                    stateless::write_discover_result(out, &id, &discovered, &CacheHints::default(), &stamp());
                 });
             }
             Method::Other(name) if !name.starts_with("acme/") => {}
@@ -224,7 +226,7 @@ impl Player {
         match (decoded, wire) {
             (Ok(Request::Listen(_)), _) => self.listening = Some(id),
             (Ok(_), _) => self.asked = Some(Asked { id, method, wire }),
-            (Err(error), Wire::Stateless) => self.fail(Some(&id), &error, status::of(error.code)),
+            (Err(error), Wire::Stateless) => self.fail(Some(&id), &error, status::for_code(error.code)),
             (Err(error), Wire::Handshake(_)) => self.fail(Some(&id), &error, 200),
         }
     }
@@ -232,10 +234,12 @@ impl Player {
     fn initialize(&mut self, id: &Id, params: &Params) {
         let opened = params.decode::<handshake::Initialize>().and_then(|opening| {
             let version = self.lifecycle.initialize(&opening.protocol_version)?;
-            Ok((version, handshake::Initialized::new(version.as_str(), capabilities(), server())))
+            Ok((version, handshake::InitializeResult::new(version.as_str(), capabilities(), server())))
         });
         match opened {
-            Ok((version, answer)) => self.send(|out| handshake::write_initialized(out, version, id, &answer)),
+            Ok((version, answer)) => {
+                self.send(|out| handshake::write_initialize_result(out, version, id, &answer));
+            }
             Err(error) => self.fail(Some(id), &error, 200),
         }
     }
@@ -248,7 +252,7 @@ impl Player {
             "=?" => Outcome::NeedInput(serde_json::from_str::<InputRequired>(text).unwrap()),
             _ => {
                 let error: RpcError = serde_json::from_str(text).unwrap();
-                let status = if wire == Wire::Stateless { status::of(error.code) } else { 200 };
+                let status = if wire == Wire::Stateless { status::for_code(error.code) } else { 200 };
                 return self.fail(Some(&id), &error, status);
             }
         };
@@ -269,7 +273,7 @@ impl Player {
 
     fn tell(&mut self, text: &str, place: &str) {
         let frame = format!(r#"{{"jsonrpc":"2.0",{}"#, text.trim_start_matches('{'));
-        let Ok(Incoming::One(Message::Notification { method, params })) =
+        let Ok(ParsedFrame::One(Message::Notification { method, params })) =
             parse(&frame.into(), Limits::default())
         else {
             panic!("{place}: a notification is {{method, params}}")
@@ -282,9 +286,9 @@ impl Player {
             None if self.asked.as_ref().is_some_and(|asked| asked.wire == Wire::Stateless) => {
                 self.send(|out| stateless::write_told(out, &news));
             }
-            None if self.asked.is_some() || self.lifecycle.may_tell(&method) => {
+            None if self.asked.is_some() || self.lifecycle.may_send(&method) => {
                 let version = self.lifecycle.version();
-                self.send(|out| handshake::write_told(out, version, &news));
+                self.send(|out| handshake::write_notification(out, version, &news));
             }
             None => {}
         }
@@ -299,13 +303,13 @@ fn server() -> Implementation {
     Implementation::new("talk", "1").with_title("Talk")
 }
 
-fn stamp() -> Stamp {
-    Stamp::new(&Implementation::new("talk", "1"))
+fn stamp() -> EncodedServerInfo {
+    EncodedServerInfo::new(&Implementation::new("talk", "1"))
 }
 
 fn capabilities() -> ServerCapabilities {
-    let completions = Settings::new();
-    ServerCapabilities::new().with_tools(Settings::new()).with_completions(completions)
+    let completions = JsonObject::new();
+    ServerCapabilities::new().with_tools(JsonObject::new()).with_completions(completions)
 }
 
 /// Parses a result in the form that is independent of the era, by the method of the request.
@@ -333,7 +337,7 @@ fn neutral(method: &Method, text: &str) -> Reply {
         Method::Other(_) => Reply::Custom(whole),
         _ => {
             assert_eq!(value, json!({}));
-            Reply::Done
+            Reply::Empty
         }
     }
 }

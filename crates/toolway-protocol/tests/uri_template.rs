@@ -280,7 +280,7 @@ fn colons_mark_variables_at_the_start_of_path_segments_only() {
         assert_eq!(parsed, template(rfc));
         assert_eq!(parsed.to_string().parse(), Ok(parsed));
     }
-    let matched = template("myapp:///studies/:study_id/cover").matches("myapp:///studies/7/cover");
+    let matched = template("myapp:///studies/:study_id/cover").match_uri("myapp:///studies/7/cover");
     assert_eq!(matched, Some(values(&[("study_id", "7")])));
     assert_eq!(format!("{:?}", template("/:a")), r#"UriTemplate("/{a}")"#);
 }
@@ -317,7 +317,7 @@ fn templates_that_nobody_can_take_apart_are_named_as_such() {
         assert_eq!(error.offset(), offset, "{text}: {error}");
         assert!(error.to_string().contains(words), "{text}: {error}");
         let uri = parsed.expand(&values(&[("a", "1"), ("b", "2")]));
-        assert_eq!(parsed.matches_counted(&uri), (None, 0));
+        assert_eq!(parsed.match_uri_counted(&uri), (None, 0));
     }
     for text in [
         "{a}-{b}",
@@ -413,7 +413,7 @@ fn a_uri_gives_the_values_that_made_it() {
         ("~user/{a}", "%7Euser/%31", &[("a", "1")]),
     ] {
         let expected = values(expected);
-        let matched = template(text).matches(uri);
+        let matched = template(text).match_uri(uri);
         assert_eq!(matched.as_ref(), Some(&expected), "{text} {uri}");
         let order = |values: &Values| values.iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
         assert_eq!(order(&matched.unwrap()), order(&expected), "{text} {uri}");
@@ -430,7 +430,7 @@ fn a_list_of_one_is_still_a_list() {
         ("{;a*}", ";a=1"),
         ("{?a*}", "?a=1"),
     ] {
-        assert_eq!(template(text).matches(uri), Some(Values::from([("a", ["1"])])), "{text}");
+        assert_eq!(template(text).match_uri(uri), Some(Values::from([("a", ["1"])])), "{text}");
     }
 }
 
@@ -465,7 +465,7 @@ fn what_a_template_does_not_say_does_not_match() {
         ("x{#a}", &["x%231"]),
     ] {
         for uri in uris {
-            assert_eq!(template(text).matches(uri), None, "{text} {uri}");
+            assert_eq!(template(text).match_uri(uri), None, "{text} {uri}");
         }
     }
 }
@@ -496,14 +496,14 @@ fn a_value_never_leaves_its_segment() {
     ] {
         let template = template(text);
         let uri = |value: &str| template.expand(&Values::from([("v", "VALUE")])).replace("VALUE", value);
-        assert!(template.matches(&uri("...")).is_some(), "{text}");
+        assert!(template.match_uri(&uri("...")).is_some(), "{text}");
         for value in hostile {
-            assert_eq!(template.matches(&uri(value)), None, "{text} {value}");
+            assert_eq!(template.match_uri(&uri(value)), None, "{text} {value}");
         }
     }
-    assert_eq!(template("x/{a*}").matches("x/1,%2e%2e,2"), None);
-    assert_eq!(template("x{/a*}").matches("x/1/../2"), None);
-    assert_eq!(template("{a}.{b}").matches("..b"), None);
+    assert_eq!(template("x/{a*}").match_uri("x/1,%2e%2e,2"), None);
+    assert_eq!(template("x{/a*}").match_uri("x/1/../2"), None);
+    assert_eq!(template("{a}.{b}").match_uri("..b"), None);
 }
 
 #[test]
@@ -535,13 +535,13 @@ fn a_wide_value_never_climbs() {
         let template = template(text);
         let uri = |value: &str| template.expand(&Values::from([("v", "VALUE")])).replace("VALUE", value);
         for harmless in ["...", "a/..b/c", "a/b../c", "a/./b", "a\\b", ".../x", "100%25"] {
-            assert!(template.matches(&uri(harmless)).is_some(), "{text} {harmless}");
+            assert!(template.match_uri(&uri(harmless)).is_some(), "{text} {harmless}");
         }
         for value in hostile {
-            assert_eq!(template.matches(&uri(value)), None, "{text} {value}");
+            assert_eq!(template.match_uri(&uri(value)), None, "{text} {value}");
         }
     }
-    assert_eq!(template("x/{+v}?y").matches("x/a%2F..?y"), None);
+    assert_eq!(template("x/{+v}?y").match_uri("x/a%2F..?y"), None);
 }
 
 #[test]
@@ -567,8 +567,8 @@ fn templates_that_differ_in_names_only_have_one_shape() {
         ("a{;b}", "a{;c}", false),
         ("a", "a{b}", false),
     ] {
-        assert_eq!(template(one).same_shape(&template(other)), same, "{one} {other}");
-        assert_eq!(template(other).same_shape(&template(one)), same, "{other} {one}");
+        assert_eq!(template(one).has_same_shape(&template(other)), same, "{one} {other}");
+        assert_eq!(template(other).has_same_shape(&template(one)), same, "{other} {one}");
     }
 }
 
@@ -653,7 +653,7 @@ fn step_bound(template: &UriTemplate, uri: &str) -> usize {
 }
 
 fn matches_within_bound(template: &UriTemplate, uri: &str) -> Option<Values> {
-    let (values, steps) = template.matches_counted(uri);
+    let (values, steps) = template.match_uri_counted(uri);
     assert!(steps <= step_bound(template, uri), "{template} took {steps} steps for {} bytes", uri.len());
     values
 }
@@ -813,7 +813,7 @@ fn expanding_gives_back_what_was_matched() {
     for_all(5_000, |random| {
         let (template, values) = unambiguous(random);
         let uri = template.expand(&values);
-        assert_eq!(template.expand(&template.matches(&uri).unwrap()), uri, "{template}");
+        assert_eq!(template.expand(&template.match_uri(&uri).unwrap()), uri, "{template}");
         let other = respell(random, &uri);
         let Some(values) = matches_within_bound(&template, &other) else { return };
         matched.set(matched.get() + 1);
@@ -910,7 +910,7 @@ fn no_uri_takes_more_steps_than_its_length_allows() {
 
     // Without names to look up, only the length counts.
     let uri = "a".repeat(LENGTH);
-    let (values, steps) = template("a{x}a{y}a{z}").matches_counted(&uri);
+    let (values, steps) = template("a{x}a{y}a{z}").match_uri_counted(&uri);
     assert_eq!(values.unwrap().text("z").map(str::len), Some(LENGTH - 5));
     assert!(steps <= 11 * LENGTH, "{steps}");
 }

@@ -23,19 +23,19 @@ mod model;
 mod terms;
 mod texts;
 
-pub use author::examine::{Examined, examine, merge};
-pub use author::names::Names;
+pub use author::examine::{Examination, examine, merge};
+pub use author::names::ArgumentNames;
 pub use author::portable::{Side, drop_null, make_portable};
-pub use check::{Checker, MOST_PROBLEMS};
+pub use check::{Checker, MAX_PROBLEMS};
 pub use model::Schema;
 pub use terms::format::Format;
-pub use terms::keyword::adds_remarks_only;
+pub use terms::keyword::adds_only_annotations;
 pub use terms::number::whole;
 pub use terms::types::Types;
 pub use texts::closest;
 #[doc(hidden)]
 pub use texts::legal_name;
-pub use texts::problem::{Problem, cut, not_among, output_text, shown_with_kind};
+pub use texts::problem::{Problem, describe_output_problems, not_one_of, preview_with_type, truncate};
 
 /// Runs the example of the README.
 #[cfg(doctest)]

@@ -7,16 +7,16 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
-use toolway_protocol::jsonrpc::{Skimmed, Skimmer};
+use toolway_protocol::jsonrpc::{OversizedMessage, OversizedMessageReader};
 use toolway_protocol::{Id, Message, ProtocolVersion, RpcError};
 
-use crate::client::wire::transport::too_long_a_reply;
-use crate::client::{Answering, Connector, Inbox, IntoTarget, Outgoing, Target, Transport};
+use crate::client::wire::transport::reply_too_long_error;
+use crate::client::{AnswerFrame, Connector, Inbox, IntoTarget, OutgoingMessage, Target, Transport};
 use crate::ground::extensions::Extensions;
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
 use crate::ground::outbound::Outbound;
-use crate::server::{Arrival, Connecting, Conversation, Refuse, Server};
+use crate::server::{Arrival, ConnectRequest, Conversation, Refuse, Server};
 use crate::transport::frame::MAX_MESSAGE;
 
 /// Connects to a server in this process, without a transport in between. The server admits the client as it would on a
@@ -43,8 +43,8 @@ impl IntoTarget for Server {
 }
 
 impl Connector for Server {
-    fn reach(&self) -> BoxFuture<'_, crate::Result<Box<dyn Transport>>> {
-        Box::pin(async { Ok(Box::new(Direct::new(self).await) as Box<dyn Transport>) })
+    fn connect(&self) -> BoxFuture<'_, crate::Result<Box<dyn Transport>>> {
+        Box::pin(async { Ok(Box::new(InProcessTransport::new(self).await) as Box<dyn Transport>) })
     }
 
     fn name(&self) -> String {
@@ -53,33 +53,33 @@ impl Connector for Server {
 }
 
 /// A transport that calls the server directly.
-struct Direct {
+struct InProcessTransport {
     /// The server's decision to admit the client, made as for a client on a pipe.
     admission: Result<Box<Arrival>, Refuse>,
     /// The maximum size of a reply in bytes.
     max_message: AtomicUsize,
-    hearing: Arc<Hearing>,
+    deliverer: Arc<Deliverer>,
 }
 
 /// Delivers the messages that the server sends besides replies.
-struct Hearing {
+struct Deliverer {
     conversation: Arc<Conversation>,
     inbox: OnceLock<Inbox>,
     /// One task that delivers notifications of changes, and one for each question being answered.
     tasks: Mutex<JoinSet<()>>,
 }
 
-impl Hearing {
+impl Deliverer {
     /// Delivers a message that the server sent during a request or, if `during` is `None`, outside of requests.
     fn deliver(&self, frame: Option<Vec<u8>>, during: Option<&Id>) {
         let Some(frame) = frame else { return };
         let (Some(inbox), Ok(message)) = (self.inbox.get(), self.conversation.read_one(&frame.into())) else {
             return;
         };
-        let inbox = during.map_or_else(|| inbox.clone(), |request| inbox.during(request));
-        inbox.take(&message);
+        let inbox = during.map_or_else(|| inbox.clone(), |request| inbox.for_request(request));
+        inbox.deliver(&message);
         if let Some(answering) = inbox.answer(&message) {
-            let answer = answer(self.conversation.clone(), answering);
+            let answer = forward_answer(self.conversation.clone(), answering);
             let mut all = self.tasks.lock();
             while all.try_join_next().is_some() {}
             all.spawn(answer);
@@ -88,7 +88,7 @@ impl Hearing {
 }
 
 /// Sends the client's answer to a question to the server.
-async fn answer(conversation: Arc<Conversation>, answering: Answering) {
+async fn forward_answer(conversation: Arc<Conversation>, answering: AnswerFrame) {
     if let Some(frame) = answering.frame().await
         && let Some(message) = read_answer(&conversation, &frame)
     {
@@ -102,23 +102,23 @@ fn read_answer(conversation: &Conversation, frame: &Bytes) -> Option<Message> {
     if frame.len() <= max {
         return conversation.read_one(frame).ok();
     }
-    let mut skimmer = Skimmer::default();
+    let mut skimmer = OversizedMessageReader::default();
     skimmer.push(frame);
     match skimmer.finish() {
-        Skimmed::Reply(id) => {
+        OversizedMessage::Reply(id) => {
             Some(Message::Response { id: Some(id), outcome: Err(RpcError::too_large(max)) })
         }
         _ => None,
     }
 }
 
-impl Direct {
+impl InProcessTransport {
     async fn new(server: &Server) -> Self {
-        let admission = server.admit(Connecting::over_pipe(), Extensions::new()).await;
+        let admission = server.admit(ConnectRequest::over_pipe(), Extensions::new()).await;
         let conversation = Arc::new(Conversation::new(server.clone()));
-        let hearing = Arc::new(Hearing { conversation, inbox: OnceLock::new(), tasks: Mutex::default() });
+        let hearing = Arc::new(Deliverer { conversation, inbox: OnceLock::new(), tasks: Mutex::default() });
         let heard = hearing.clone();
-        let allowed = admission.as_ref().ok().and_then(|admitted| admitted.allowed.clone());
+        let allowed = admission.as_ref().ok().and_then(|admitted| admitted.visibility.clone());
         hearing.tasks.lock().spawn(async move {
             loop {
                 for frame in heard.conversation.changes(allowed.as_ref()).await {
@@ -127,51 +127,51 @@ impl Direct {
             }
         });
         let max_message = AtomicUsize::new(MAX_MESSAGE);
-        Self { admission, max_message, hearing }
+        Self { admission, max_message, deliverer: hearing }
     }
 
-    async fn answer(&self, outgoing: Outgoing) -> crate::Result<Option<Message>> {
+    async fn serve_request(&self, outgoing: OutgoingMessage) -> crate::Result<Option<Message>> {
         let admitted = self.admission.as_ref().map_err(Refuse::error)?;
-        let conversation = &self.hearing.conversation;
+        let conversation = &self.deliverer.conversation;
         let during = outgoing.id.as_ref();
         let message =
             conversation.refuse_long(&outgoing.frame).and_then(|()| conversation.read_one(&outgoing.frame));
         let message = message.map_err(|rejected| rejected.error)?;
         let (sender, mut said) = mpsc::channel(16);
         let listens = Some(Arc::new(Semaphore::new(1)));
-        let outbound = Outbound::to(sender, conversation.server.max_message());
-        let arrival = Box::new(Arrival { outbound, listens, ..(**admitted).clone() });
+        let outbound = Outbound::new(sender, conversation.server.max_message());
+        let arrival = Box::new(Arrival { outbound, listen_permits: listens, ..(**admitted).clone() });
         let mut work = pin!(conversation.serve(message, arrival));
         let reply = loop {
             tokio::select! {
                 biased;
-                Some(said) = said.recv() => self.hearing.deliver(said.into_frame(), during),
+                Some(said) = said.recv() => self.deliverer.deliver(said.into_frame(), during),
                 reply = &mut work => break reply,
             }
         };
         // Messages that the server sent during the request are delivered before the reply.
         while let Ok(said) = said.try_recv() {
-            self.hearing.deliver(said.into_frame(), during);
+            self.deliverer.deliver(said.into_frame(), during);
         }
         let max = self.max_message.load(Ordering::Relaxed);
         match reply {
-            Some(frame) if frame.len() > max => Err(too_long_a_reply(max)),
+            Some(frame) if frame.len() > max => Err(reply_too_long_error(max)),
             Some(frame) => Ok(Some(conversation.read_one(&frame.into()).map_err(|rejected| rejected.error)?)),
             None => Ok(None),
         }
     }
 }
 
-impl Transport for Direct {
-    fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, crate::Result<Option<Message>>> {
-        Box::pin(self.answer(outgoing))
+impl Transport for InProcessTransport {
+    fn send(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, crate::Result<Option<Message>>> {
+        Box::pin(self.serve_request(outgoing))
     }
 
-    fn deliver_to(&self, inbox: Inbox) {
-        let _ = self.hearing.inbox.set(inbox);
+    fn set_inbox(&self, inbox: Inbox) {
+        let _ = self.deliverer.inbox.set(inbox);
     }
 
-    fn use_max_message(&self, bytes: usize) -> usize {
+    fn set_max_message(&self, bytes: usize) -> usize {
         self.max_message.store(bytes, Ordering::Relaxed);
         bytes
     }
@@ -182,9 +182,9 @@ impl Transport for Direct {
     }
 }
 
-impl Drop for Direct {
+impl Drop for InProcessTransport {
     fn drop(&mut self) {
-        self.hearing.tasks.lock().abort_all();
+        self.deliverer.tasks.lock().abort_all();
     }
 }
 
@@ -201,8 +201,8 @@ mod tests {
             let _ = sender.send(question.message().to_owned());
             async { Answer::decline() }
         });
-        let direct = Direct::new(&server).await;
-        let hearing = direct.hearing.clone();
+        let direct = InProcessTransport::new(&server).await;
+        let hearing = direct.deliverer.clone();
         let builder = builder.protocol(ProtocolVersion::LATEST_HANDSHAKE);
         let client = builder.connect(direct).await.expect("a client");
         let question = r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{}}}}"#;

@@ -32,15 +32,17 @@
 //! - [`tool`](macro@tool), [`resource`](macro@resource), [`prompt`](macro@prompt): make a tool, a resource or a prompt
 //!   of a function or a struct.
 //! - [`service`](macro@service): makes tools, resources and prompts of the methods of one shared value.
-//! - [`server::Parameter`]: the parameters that handlers may take; [`Ctx`] is the current call, [`State`] a value of
+//! - [`server::parameter::Parameter`]: the parameters that handlers may take; [`Ctx`] is the current call, [`State`] a value of
 //!   the application.
-//! - [`server::IntoToolResult`], [`server::IntoResource`], [`server::IntoPrompt`]: the types that handlers may return.
-//! - [`ToolError`], [`ResourceError`], [`PromptError`]: how handlers fail, and how much the client learns
-//!   ([`ErrorPolicy`]).
+//! - [`server::convert::IntoToolResult`], [`IntoResource`](server::convert::IntoResource),
+//!   [`IntoPrompt`](server::convert::IntoPrompt): the types that handlers may return.
+//! - [`ToolError`], [`server::ResourceError`], [`server::PromptError`]: how handlers fail, and how much the client learns
+//!   ([`server::ErrorPolicy`]).
 //! - [`Ctx::ask`]: asks the user a question; [`Ctx::once`]: work that is not repeated when the function runs again with
-//!   the answer; [`Form`]: a form that a user can fill in, made of [`FormField`]s.
-//! - [`Completer`], [`Completing`]: suggest values of arguments while the user types.
-//! - [`ToolEntry`], [`ResourceEntry`], [`PromptEntry`]: tools, resources and prompts without macros, for elements that
+//!   the answer; [`Form`]: a form that a user can fill in, made of
+//!   [fields](server::ask::FormField).
+//! - [`server::Completer`], [`server::CompletionRequest`]: suggest values of arguments while the user types.
+//! - [`server::ToolEntry`], [`server::ResourceEntry`], [`server::PromptEntry`]: tools, resources and prompts without macros, for elements that
 //!   are known only at run time.
 //!
 //! The server itself:
@@ -52,8 +54,9 @@
 //!   [`http`](Server::http), a `tower` service with [settings](server::http::HttpService) for names, limits and
 //!   sessions, [`serve_io`](Server::serve_io) for any pair of streams, [`handle_json`](Server::handle_json) for one
 //!   message at a time.
-//! - [`on_connect`](server::ServerBuilder::on_connect): decides which clients may connect, as which [`Principal`], and
-//!   what they can see ([`Admit::only_tools`]).
+//! - [`on_connect`](server::ServerBuilder::on_connect): decides which clients may connect, as which
+//!   [`Principal`](server::Principal), and
+//!   what they can see ([`Admit::only_tools`](server::Admit::only_tools)).
 //! - [`Server::add_tool`] and similar methods: change a running server; clients are notified.
 //!
 //! The rest:
@@ -106,7 +109,8 @@ pub mod server;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
-mod transport;
+#[doc(hidden)]
+pub mod transport;
 #[cfg(not(feature = "client"))]
 mod without_client;
 
@@ -132,11 +136,10 @@ pub use without_client::{Client, Hub};
 
 /// The names that most programs need: `use toolway::prelude::*`.
 ///
-/// Everything else is imported by its path, from [`server`](crate::server), [`client`](crate::client),
-/// [`types`](crate::types) and the other modules.
+/// Everything else is imported by its path, from [`server`], [`client`], [`types`] and the other modules.
 pub mod prelude {
     #[cfg(feature = "server")]
-    pub use crate::server::Offer as _;
+    pub use crate::server::MakeEntry as _;
     pub use crate::{Client, Hub, Result};
     #[cfg(feature = "server")]
     pub use crate::{Ctx, Json, Server, State, ToolError, prompts, resources, tools};
@@ -148,31 +151,34 @@ pub mod prelude {
 #[doc(hidden)]
 #[cfg(feature = "server")]
 pub mod __private {
-    pub use crate::schema::{Arg, Input, InputSchema, input_schema_of};
-    pub use crate::server::ask::form::outline as form;
+    pub use crate::schema::{Arg, FinishedSchema, InputSchemaBuilder, input_schema_of};
+    pub use crate::server::ask::form::schema_builder as form;
     pub use crate::server::ask::{Form, FormChoice, FormField};
     pub use crate::server::catalog::generated::{
-        bad_arguments, blocking, completers_of, expand, misfit, prompt_argument, prompt_arguments_of,
+        bad_arguments, blocking, completers_of, expand, prompt_argument, prompt_arguments_of,
+        wrong_default_message,
     };
     pub use crate::server::catalog::named::{NamedPrompt, NamedResource, NamedTool, unmarked};
     pub use crate::server::catalog::prompt::PromptFuture;
     pub use crate::server::catalog::resource::ReadFuture;
     pub use crate::server::catalog::tool::CallFuture;
-    pub use crate::server::convert::{About, IntoCompletion, IntoPrompt, IntoResource, IntoToolResult};
-    pub use crate::server::element::{
-        Completers, Element, Elements, Marked, PromptHandler, Provide, ResourceDefinition, ResourceHandler,
-        ToolHandler,
+    pub use crate::server::convert::{
+        IntoCompletion, IntoPrompt, IntoResource, IntoToolResult, ResourceInfo,
     };
-    pub use crate::server::handler::arguments::{Arguments, Lacking, Refusal, Slots};
+    pub use crate::server::element::{
+        AnyEntry, Completers, Elements, MarkedItem, PromptHandler, Provide, ResourceDefinition,
+        ResourceHandler, ToolHandler,
+    };
+    pub use crate::server::handler::arguments::{Arguments, MissingParameters, Slots, StartError};
+    pub use crate::server::handler::diagnose;
     pub use crate::server::handler::slots::fill;
-    pub use crate::server::handler::suspect;
     pub use crate::server::handler::texts::{read_described_struct, read_struct, read_texts};
     pub use crate::server::parameter::{Parameter, Scope, States};
-    pub use crate::server::respond::anything::{self, Probe};
+    pub use crate::server::respond::serialize_fallback::{self, Probe};
     pub use crate::server::{
-        BoxError, Completer, Completing, Ctx, Offer, PromptEntry, Reading, ResourceEntry, Run, ToolEntry,
+        BoxError, Completer, CompletionRequest, Ctx, MakeEntry, PromptEntry, ReadRequest, ResourceEntry, Run,
+        ToolEntry,
     };
-    pub use crate::transport::{frame, sse};
     pub use crate::types::{
         Annotations, Field, FormSchema, Icon, Prompt, PromptArgument, Resource, ResourceTemplate, Role,
         Theme, Tool, ToolAnnotations,
@@ -203,30 +209,54 @@ mod guide {
     struct ArgumentsAndSchemas;
     #[doc = include_str!("../../../docs/guide/results-and-errors.md")]
     struct ResultsAndErrors;
-    #[doc = include_str!("../../../docs/guide/observe.md")]
-    struct Observe;
+    #[doc = include_str!("../../../docs/guide/dates-and-ids.md")]
+    struct DatesAndIds;
     #[doc = include_str!("../../../docs/guide/resources-and-templates.md")]
     struct ResourcesAndTemplates;
     #[doc = include_str!("../../../docs/guide/prompts-and-completions.md")]
     struct PromptsAndCompletions;
+    #[doc = include_str!("../../../docs/guide/discovery-and-nesting.md")]
+    struct DiscoveryAndNesting;
     #[doc = include_str!("../../../docs/guide/ask-the-user.md")]
     struct AskTheUser;
+    #[doc = include_str!("../../../docs/guide/session-memory.md")]
+    struct Memory;
+    #[doc = include_str!("../../../docs/guide/long-jobs.md")]
+    struct LongJobs;
+    #[doc = include_str!("../../../docs/guide/big-files-and-uploads.md")]
+    struct BigFilesAndUploads;
+    #[doc = include_str!("../../../docs/guide/own-methods.md")]
+    struct OwnMethods;
     #[doc = include_str!("../../../docs/guide/serve-over-http.md")]
     struct ServeOverHttp;
     #[doc = include_str!("../../../docs/guide/mount-in-axum.md")]
     struct MountInAxum;
+    #[doc = include_str!("../../../docs/guide/cors.md")]
+    struct Cors;
     #[doc = include_str!("../../../docs/guide/who-is-calling.md")]
     struct WhoIsCalling;
     #[doc = include_str!("../../../docs/guide/behind-a-proxy.md")]
     struct BehindAProxy;
+    #[doc = include_str!("../../../docs/guide/deploy.md")]
+    struct Deploy;
+    #[doc = include_str!("../../../docs/guide/observe.md")]
+    struct Observe;
+    #[doc = include_str!("../../../docs/guide/testing.md")]
+    struct Testing;
     #[doc = include_str!("../../../docs/guide/first-client.md")]
     struct FirstClient;
     #[doc = include_str!("../../../docs/guide/many-servers.md")]
     struct ManyServers;
+    #[doc = include_str!("../../../docs/guide/gateways.md")]
+    struct Gateways;
     #[doc = include_str!("../../../docs/guide/tools-for-your-model.md")]
     struct ToolsForYourModel;
-    #[doc = include_str!("../../../docs/guide/testing.md")]
-    struct Testing;
+    #[doc = include_str!("../../../docs/guide/the-command.md")]
+    struct TheCommand;
+    #[doc = include_str!("../../../docs/guide/coming-from-rmcp.md")]
+    struct ComingFromRmcp;
+    #[doc = include_str!("../../../docs/guide/coming-from-fastmcp.md")]
+    struct ComingFromFastmcp;
     #[doc = include_str!("../../../docs/concepts/asking-and-replay.md")]
     struct AskingAndReplay;
     #[doc = include_str!("../../../docs/troubleshooting.md")]

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
-use toolway_protocol::capability::{ClientCapabilities, Settings};
+use toolway_protocol::capability::{ClientCapabilities, JsonObject};
 use toolway_protocol::{Era, ProtocolVersion};
 
 use crate::client::{Client, ClientBuilder};
-use crate::ground::panic::catch;
+use crate::ground::panic::catch_panic_async;
 use crate::ground::peer::Peer;
-use crate::server::call::question_log::{Asking, Way};
+use crate::server::call::question_log::{AskMode, QuestionContext};
 use crate::server::parameter::Scope;
-use crate::server::{Arrival, Ctx, Place, Server};
+use crate::server::{Arrival, Ctx, MemoryRecord, Server};
 
 /// Connects a client to a server in this process, with the newest protocol revision.
 ///
@@ -46,7 +46,7 @@ use crate::server::{Arrival, Ctx, Place, Server};
 /// ```
 pub async fn connect(server: &Server) -> Client {
     let wire = Wire { version: ProtocolVersion::LATEST, link: Link::Direct };
-    join(Client::builder(), server, wire).await.0
+    connect_over(Client::builder(), server, wire).await.0
 }
 
 /// Creates a [`Ctx`] without a client, for unit tests of a function that takes one. Progress and log messages are
@@ -77,7 +77,7 @@ pub async fn connect(server: &Server) -> Client {
 /// # Ok::<(), toolway::Error>(()) }).unwrap();
 /// ```
 pub fn ctx(server: &Server) -> Ctx {
-    in_call(server, Peer::unknown(ProtocolVersion::LATEST), Asking::default())
+    ctx_with(server, Peer::unknown(ProtocolVersion::LATEST), QuestionContext::default())
 }
 
 /// Creates a [`Ctx`] like [`ctx`] does, with answers to the questions that the function asks. Each answer has the key
@@ -122,7 +122,7 @@ pub fn ctx(server: &Server) -> Ctx {
 pub fn ctx_answering(server: &Server, answers: impl IntoIterator<Item = (impl Into<String>, Value)>) -> Ctx {
     let mut peer = Peer::unknown(ProtocolVersion::LATEST);
     let able =
-        |parts: &[&str]| -> Settings { parts.iter().map(|part| ((*part).to_owned(), json!({}))).collect() };
+        |parts: &[&str]| -> JsonObject { parts.iter().map(|part| ((*part).to_owned(), json!({}))).collect() };
     peer.capabilities = ClientCapabilities::new()
         .with_elicitation(able(&["form", "url"]))
         .with_sampling(able(&["tools"]))
@@ -136,12 +136,21 @@ pub fn ctx_answering(server: &Server, answers: impl IntoIterator<Item = (impl In
         };
         (key, Ok(answer.into()))
     });
-    in_call(server, peer, Asking { way: Way::Again, past: None, fresh: Some(Arc::new(fresh.collect())) })
+    ctx_with(
+        server,
+        peer,
+        QuestionContext {
+            mode: AskMode::NextCall,
+            replay: None,
+            new_answers: Some(Arc::new(fresh.collect())),
+        },
+    )
 }
 
-fn in_call(server: &Server, peer: Peer, asking: Asking) -> Ctx {
-    let memory = Some(Place::here());
-    let arrival = Arrival { peer: Arc::new(peer), asking, memory, ..Arrival::default() };
+fn ctx_with(server: &Server, peer: Peer, asking: QuestionContext) -> Ctx {
+    let memory = Some(MemoryRecord::in_process());
+    let arrival =
+        Arrival { peer: Arc::new(peer), questions: asking, memory_record: memory, ..Arrival::default() };
     let scope = Scope::begin(server.clone(), Box::new(arrival));
     let ctx = Ctx::of(&scope);
     // Dropping the scope would end the call while the context is still in use.
@@ -201,7 +210,7 @@ pub async fn each_wire(server: &Server, test: impl AsyncFn(Client)) {
 ///
 /// Panics as [`each_wire`] does.
 pub async fn each_wire_as(builder: ClientBuilder, server: &Server, test: impl AsyncFn(Client)) {
-    on(builder, server, Wire::all(), test).await;
+    run_on(builder, server, Wire::all(), test).await;
 }
 
 /// Runs a test as [`each_wire`] does, but only with the revisions that have sessions, up to 2025-11-25. With these
@@ -221,19 +230,19 @@ pub async fn each_session(server: &Server, test: impl AsyncFn(Client)) {
 /// Panics as [`each_wire`] does.
 pub async fn each_session_as(builder: ClientBuilder, server: &Server, test: impl AsyncFn(Client)) {
     let wires = Wire::all().filter(|wire| wire.version.era() == Era::Handshake);
-    on(builder, server, wires, test).await;
+    run_on(builder, server, wires, test).await;
 }
 
-async fn on(
+async fn run_on(
     builder: ClientBuilder,
     server: &Server,
     wires: impl Iterator<Item = Wire>,
     test: impl AsyncFn(Client),
 ) {
     for wire in wires {
-        let (client, _serving) = join(builder.clone(), server, wire).await;
+        let (client, _serving) = connect_over(builder.clone(), server, wire).await;
         assert_eq!(client.protocol_version(), wire.version, "on {wire}");
-        if let Err(panic) = catch(|| Box::pin(test(client))).await {
+        if let Err(panic) = catch_panic_async(|| Box::pin(test(client))).await {
             panic!("on {wire}: {panic}");
         }
     }
@@ -278,7 +287,7 @@ impl fmt::Display for Wire {
 
 /// Connects a client over a wire. Also returns the task that serves it, which is aborted when the returned set is
 /// dropped.
-async fn join(builder: ClientBuilder, server: &Server, wire: Wire) -> (Client, JoinSet<()>) {
+async fn connect_over(builder: ClientBuilder, server: &Server, wire: Wire) -> (Client, JoinSet<()>) {
     let builder = builder.protocol(wire.version);
     let mut serving = JoinSet::new();
     let client = match wire.link {

@@ -93,7 +93,7 @@ struct Colour {
 /// Ask one thing after the other, and make a draft in between.
 #[tool]
 async fn wizard(drafts: State<Drafts>, ctx: Ctx) -> Result<String, ToolError> {
-    ctx.log().named("wizard").info("begun", serde_json::json!({})).await;
+    ctx.log().with_name("wizard").info("begun", serde_json::json!({})).await;
     ctx.progress(1, 3, "a name").await;
     let Name { name } = ctx.ask("What is your name?").await?;
     ctx.progress(2, 3, "a colour").await;
@@ -102,7 +102,7 @@ async fn wizard(drafts: State<Drafts>, ctx: Ctx) -> Result<String, ToolError> {
         ctx.once("draft", || async { Ok::<_, ToolError>(drafts.0.fetch_add(1, Ordering::SeqCst)) }).await?;
     let Colour { colour } = ctx.ask(format!("Which colour do you like, {name}?")).await?;
     ctx.progress(3, 3, "done").await;
-    ctx.log().named("wizard").info("done", serde_json::json!({})).await;
+    ctx.log().with_name("wizard").info("done", serde_json::json!({})).await;
     let made = drafts.0.load(Ordering::SeqCst) - draft;
     Ok(format!("{name} likes {colour}; drafts: {made}"))
 }

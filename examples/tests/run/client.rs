@@ -20,7 +20,7 @@ async fn a_server_is_started_called_asked_and_closed() {
         "  weather: The weather in a city.",
         "  brew: Brew coffee, cup by cup.",
         "  order: Ask the user what to bring.",
-        "  wait: Never come to an end.",
+        "  wait: Never finish.",
         "  learn: Learn a new tool.",
         r#"weather: {"celsius":-3.5}; that is -3.5 degrees"#,
         "failed: the tool failed: there is no weather in Rome",

@@ -198,7 +198,7 @@ async fn the_server_says_who_it_is_and_has_a_method_of_its_own() {
 #[tokio::test]
 async fn progress_and_logs_reach_those_who_listen() {
     on_each_wire(async |client| {
-        let mut news = client.news();
+        let mut news = client.notifications();
         call(&client, "countdown", json!({"steps": 3})).await;
         for step in 1..=3 {
             let Notification::Progress(told) = next(&mut news).await else { panic!("no progress") };
@@ -222,7 +222,7 @@ async fn progress_and_logs_reach_those_who_listen() {
 #[tokio::test]
 async fn changes_are_told_in_a_conversation() {
     let (client, _child) = start_session("everything").await;
-    let mut news = client.news();
+    let mut news = client.notifications();
     assert_eq!(call(&client, "add_tool", json!({"name": "new"})).await, "added new");
     assert!(matches!(next(&mut news).await, Notification::ToolsChanged(_)));
     assert_eq!(call(&client, "new", json!({})).await, "I am new");

@@ -35,7 +35,7 @@ async fn a_client_sees_sensors_come_and_go() {
 #[tokio::test]
 async fn sensors_are_tools_and_resources_that_change() {
     let (client, _child) = start_session("live").await;
-    let mut news = client.news();
+    let mut news = client.notifications();
     assert_eq!(call(&client, "plug", json!({"sensor": "wind"})).await, "wind is plugged in");
     client.subscribe("station://wind").await.unwrap();
     while !matches!(next(&mut news).await, Notification::ResourceUpdated(told) if told.uri == "station://wind")

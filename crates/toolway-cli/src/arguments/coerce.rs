@@ -4,7 +4,7 @@ use serde_json::Value;
 use toolway::RawJson;
 use toolway_schema::{Schema, Types};
 
-use super::schema::{may_be, shown, words};
+use super::schema::{allows_type, describe_type, value_text};
 use crate::closest::did_you_mean;
 
 /// The maximum depth of nested lists.
@@ -23,9 +23,9 @@ fn coerce_within(text: &str, schema: &Schema, depth: usize) -> Result<RawJson, S
     let Some(types) = schema.types() else {
         return Ok(RawJson::parse(text).unwrap_or_else(|_| Value::from(text).into()));
     };
-    let is_text = types.has(Types::STRING);
-    if types.has(Types::OBJECT) && text.trim_start().starts_with('{')
-        || types.has(Types::ARRAY) && text.trim_start().starts_with('[')
+    let is_text = types.intersects(Types::STRING);
+    if types.intersects(Types::OBJECT) && text.trim_start().starts_with('{')
+        || types.intersects(Types::ARRAY) && text.trim_start().starts_with('[')
     {
         match RawJson::parse(text) {
             Ok(value) => return Ok(value),
@@ -37,20 +37,20 @@ fn coerce_within(text: &str, schema: &Schema, depth: usize) -> Result<RawJson, S
         return Ok(Value::from(text).into());
     }
     let word = text.trim();
-    if types.has(Types::NULL) && word == "null" {
+    if types.intersects(Types::NULL) && word == "null" {
         return Ok(literal("null"));
     }
-    if types.has(Types::BOOLEAN)
+    if types.intersects(Types::BOOLEAN)
         && let Some(value) = boolean(word)
     {
         return Ok(literal(value));
     }
-    if types.has(Types::NUMBER)
+    if types.intersects(Types::NUMBER)
         && let Some(value) = number(word, !types.contains(Types::NUMBER))
     {
         return Ok(value);
     }
-    if types.has(Types::ARRAY) && depth < MAX_DEPTH {
+    if types.intersects(Types::ARRAY) && depth < MAX_DEPTH {
         return list(text, &schema.items(), depth);
     }
     let example = match types.names().first() {
@@ -58,20 +58,20 @@ fn coerce_within(text: &str, schema: &Schema, depth: usize) -> Result<RawJson, S
         Some(&"object") => r#"; write JSON, such as {"a": 1}, or name a member: a.b=1"#,
         _ => "",
     };
-    Err(format!("expected {}, got `{text}`{example}", words(schema)))
+    Err(format!("expected {}, got `{text}`{example}", describe_type(schema)))
 }
 
 /// Returns the listed value that the text means.
 fn choose(text: &str, choices: &[Value], schema: &Schema) -> Result<RawJson, String> {
-    let same = |choice: &&Value| shown(choice) == text;
-    let loosely = |choice: &&Value| shown(choice).eq_ignore_ascii_case(text.trim());
+    let same = |choice: &&Value| value_text(choice) == text;
+    let loosely = |choice: &&Value| value_text(choice).eq_ignore_ascii_case(text.trim());
     if let Some(choice) = choices.iter().find(same).or_else(|| choices.iter().find(loosely)) {
         return Ok(choice.clone().into());
     }
-    if may_be(schema, Types::NULL) && text.trim() == "null" {
+    if allows_type(schema, Types::NULL) && text.trim() == "null" {
         return Ok(literal("null"));
     }
-    let words: Vec<_> = choices.iter().map(shown).collect();
+    let words: Vec<_> = choices.iter().map(value_text).collect();
     let meant = did_you_mean(text, words.iter().map(String::as_str));
     Err(format!("expected one of {}, got `{text}`{meant}", words.join(", ")))
 }

@@ -1,7 +1,7 @@
 //! How do words of the command line become the arguments of a tool?
 //!
 //! Arguments may come from files and from stdin, and reading them can block indefinitely. A command that can be
-//! interrupted therefore builds the arguments in a call of [`apart`](crate::apart).
+//! interrupted therefore builds the arguments in a call of [`run_on_thread`](crate::run_on_thread).
 //!
 //! | file | question |
 //! |---|---|
@@ -19,7 +19,7 @@ use std::io::Read;
 
 use serde::Serialize;
 use toolway::RawJson;
-use toolway::types::{Keyed, Prompt, Tool};
+use toolway::types::{OrderedMap, Prompt, Tool};
 use toolway_schema::{Schema, Types};
 
 use crate::closest::did_you_mean;
@@ -27,8 +27,8 @@ use crate::failure::{Failure, Result};
 use crate::json;
 
 use self::coerce::{coerce, join};
-pub(crate) use self::schema::{arguments, may_be, read, says_nothing};
-pub(crate) use self::signature::{of_prompt, of_tool, one_line, prompt_line};
+pub(crate) use self::schema::{allows_anything, allows_type, arguments, parse_schema};
+pub(crate) use self::signature::{prompt_line, prompt_usage, tool_line, tool_usage};
 
 /// The maximum size of a file that becomes an argument.
 const MAX_FILE: u64 = 64 << 20;
@@ -37,9 +37,9 @@ const MAX_FILE: u64 = 64 << 20;
 /// to see how the server responds to invalid arguments.
 pub(crate) fn for_tool(tool: &Tool, words: &[String], input_json: Option<&str>) -> Result<RawJson> {
     match (input_json, words) {
-        (None, [object]) if object.trim_start().starts_with('{') => whole(object, "the arguments"),
+        (None, [object]) if object.trim_start().starts_with('{') => parse_object(object, "the arguments"),
         (None, words) => from_pairs(tool, words),
-        (Some(text), []) => whole(&input(text)?, "--input-json"),
+        (Some(text), []) => parse_object(&read_input_json(text)?, "--input-json"),
         (Some(_), [word, ..]) => Err(Failure::usage(format!(
             "`{word}` and --input-json cannot be used together: give the arguments in one way only"
         ))),
@@ -49,9 +49,9 @@ pub(crate) fn for_tool(tool: &Tool, words: &[String], input_json: Option<&str>) 
 /// Builds the arguments of a prompt: names and texts.
 pub(crate) fn for_prompt(prompt: &Prompt, words: &[String]) -> Result<Vec<(String, String)>> {
     let known: Vec<_> = prompt.arguments.iter().flatten().map(|argument| argument.name.as_str()).collect();
-    let fail = |message: String| Failure::usage(message).hint(of_prompt(prompt));
+    let fail = |message: String| Failure::usage(message).hint(prompt_usage(prompt));
     let pairs = match words {
-        [object] if object.trim_start().starts_with('{') => texts(object)?,
+        [object] if object.trim_start().starts_with('{') => object_texts(object)?,
         words => words.iter().map(|word| text_pair(word).map_err(&fail)).collect::<Result<_>>()?,
     };
     let mut named: Vec<(String, String)> = Vec::new();
@@ -73,7 +73,7 @@ pub(crate) fn for_prompt(prompt: &Prompt, words: &[String]) -> Result<Vec<(Strin
     if missing.is_empty() {
         Ok(named)
     } else {
-        Err(fail(lacks(&format!("the prompt `{}`", prompt.name), &missing)))
+        Err(fail(missing_message(&format!("the prompt `{}`", prompt.name), &missing)))
     }
 }
 
@@ -83,17 +83,17 @@ pub(crate) fn known_texts(words: &[String]) -> Result<Vec<(String, String)>> {
 }
 
 fn text_pair(word: &str) -> Result<(String, String), String> {
-    let (name, text) = word.split_once('=').ok_or_else(|| no_pair(word))?;
-    Ok((name.to_owned(), of_file(text).map_err(|reason| format!("the argument `{name}`: {reason}"))?))
+    let (name, text) = word.split_once('=').ok_or_else(|| not_a_pair(word))?;
+    Ok((name.to_owned(), expand_at_file(text).map_err(|reason| format!("the argument `{name}`: {reason}"))?))
 }
 
 /// Returns the members of an object as texts. A value that is not a string is written as JSON.
-fn texts(object: &str) -> Result<Vec<(String, String)>> {
-    let members = whole(object, "the arguments")?.members().unwrap_or_default();
+fn object_texts(object: &str) -> Result<Vec<(String, String)>> {
+    let members = parse_object(object, "the arguments")?.members().unwrap_or_default();
     Ok(members.into_iter().map(|(name, value)| (name, json::text(&value))).collect())
 }
 
-fn whole(text: &str, what: &str) -> Result<RawJson> {
+fn parse_object(text: &str, what: &str) -> Result<RawJson> {
     let object =
         RawJson::parse(text).map_err(|error| Failure::usage(format!("{what}: not valid JSON: {error}")))?;
     if object.is_object() {
@@ -104,25 +104,25 @@ fn whole(text: &str, what: &str) -> Result<RawJson> {
 }
 
 /// Reads the value of `--input-json`: a text, `@FILE` or `-`.
-fn input(text: &str) -> Result<String> {
+fn read_input_json(text: &str) -> Result<String> {
     let fail = |reason| Failure::usage(format!("--input-json: {reason}"));
     match text {
-        "-" => file("-").map_err(fail),
-        _ => of_file(text).map_err(fail),
+        "-" => read_file_or_stdin("-").map_err(fail),
+        _ => expand_at_file(text).map_err(fail),
     }
 }
 
 /// Returns a text, or the content of `@FILE`. `@@` at the beginning is a literal `@`.
-fn of_file(text: &str) -> Result<String, String> {
+fn expand_at_file(text: &str) -> Result<String, String> {
     match text.strip_prefix('@') {
         Some(rest) if rest.starts_with('@') => Ok(rest.to_owned()),
-        Some(name) => file(name),
+        Some(name) => read_file_or_stdin(name),
         None => Ok(text.to_owned()),
     }
 }
 
 /// Returns the text of a file, or of stdin.
-fn file(name: &str) -> Result<String, String> {
+fn read_file_or_stdin(name: &str) -> Result<String, String> {
     let mut text = String::new();
     let read = match name {
         "-" => std::io::stdin().lock().take(MAX_FILE + 1).read_to_string(&mut text),
@@ -139,11 +139,11 @@ fn file(name: &str) -> Result<String, String> {
     }
 }
 
-fn no_pair(word: &str) -> String {
+fn not_a_pair(word: &str) -> String {
     format!("`{word}` is not an argument: write arguments as key=value")
 }
 
-fn lacks(what: &str, missing: &[impl Display]) -> String {
+fn missing_message(what: &str, missing: &[impl Display]) -> String {
     let names: Vec<_> = missing.iter().map(|name| format!("`{name}`")).collect();
     let (noun, names) = (if names.len() == 1 { "argument" } else { "arguments" }, names.join(", "));
     format!("{what} needs the {noun} {names}")
@@ -152,45 +152,50 @@ fn lacks(what: &str, missing: &[impl Display]) -> String {
 /// An object that is being built.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum Grown {
+enum ArgumentNode {
     Leaf(RawJson),
-    Object(Keyed<Grown>),
+    Object(OrderedMap<ArgumentNode>),
 }
 
 fn from_pairs(tool: &Tool, words: &[String]) -> Result<RawJson> {
-    let fail = |message: String| Failure::usage(message).hint(of_tool(tool));
-    let schema = read(&tool.input_schema);
-    let mut arguments = Keyed::default();
+    let fail = |message: String| Failure::usage(message).hint(tool_usage(tool));
+    let schema = parse_schema(&tool.input_schema);
+    let mut arguments = OrderedMap::default();
     for word in words {
-        put(&mut arguments, &schema, &tool.name, word).map_err(&fail)?;
+        add_argument(&mut arguments, &schema, &tool.name, word).map_err(&fail)?;
     }
     let missing: Vec<_> =
         schema.required().into_iter().filter(|name| arguments.get(name).is_none()).collect();
     if !missing.is_empty() {
-        return Err(fail(lacks(&format!("the tool `{}`", tool.name), &missing)));
+        return Err(fail(missing_message(&format!("the tool `{}`", tool.name), &missing)));
     }
     RawJson::from_value(&arguments)
         .map_err(|error| fail(format!("the arguments are not valid JSON: {error}")))
 }
 
 /// Adds one argument, `key=value` or `key:=JSON`.
-fn put(arguments: &mut Keyed<Grown>, schema: &Schema, tool: &str, word: &str) -> Result<(), String> {
-    let (key, text) = word.split_once('=').ok_or_else(|| no_pair(word))?;
+fn add_argument(
+    arguments: &mut OrderedMap<ArgumentNode>,
+    schema: &Schema,
+    tool: &str,
+    word: &str,
+) -> Result<(), String> {
+    let (key, text) = word.split_once('=').ok_or_else(|| not_a_pair(word))?;
     // A schema may have an argument whose name ends in a colon; that name takes precedence.
     let (key, is_raw) = match key.strip_suffix(':') {
         Some(name) if schema.property(key).is_none() => (name, true),
         _ => (key, false),
     };
     let wrong = |reason: String| format!("the argument `{key}`: {reason}");
-    let text = of_file(text).map_err(wrong)?;
+    let text = expand_at_file(text).map_err(wrong)?;
     let path = path(schema, key);
-    let at = find(schema, &path, tool)?;
+    let at = find_property(schema, &path, tool)?;
     let value = if is_raw {
         RawJson::parse(&text).map_err(|error| format!("`{text}` is not valid JSON: {error}"))
     } else {
         coerce(&text, &at)
     };
-    let is_list = may_be(&at, Types::ARRAY);
+    let is_list = allows_type(&at, Types::ARRAY);
     insert(arguments, &path, value.map_err(wrong)?, is_list).map_err(wrong)
 }
 
@@ -203,10 +208,10 @@ fn path<'k>(schema: &Schema, key: &'k str) -> Vec<&'k str> {
     }
 }
 
-fn find(schema: &Schema, path: &[&str], tool: &str) -> Result<Schema, String> {
+fn find_property(schema: &Schema, path: &[&str], tool: &str) -> Result<Schema, String> {
     let mut at = schema.clone();
     for (depth, name) in path.iter().enumerate() {
-        at = match at.property(name).or_else(|| at.unnamed()) {
+        at = match at.property(name).or_else(|| at.additional_properties()) {
             Some(member) => member,
             None => {
                 let names: Vec<_> = at.properties().into_iter().map(|(name, _)| name).collect();
@@ -222,18 +227,23 @@ fn find(schema: &Schema, path: &[&str], tool: &str) -> Result<Schema, String> {
     Ok(at)
 }
 
-fn insert(members: &mut Keyed<Grown>, path: &[&str], value: RawJson, is_list: bool) -> Result<(), String> {
+fn insert(
+    members: &mut OrderedMap<ArgumentNode>,
+    path: &[&str],
+    value: RawJson,
+    is_list: bool,
+) -> Result<(), String> {
     let (name, rest) = path.split_first().expect("a key has at least one name");
     let found = members.0.iter_mut().find(|(given, _)| given == name);
     match (found, rest) {
-        (None, []) => members.0.push(((*name).to_owned(), Grown::Leaf(value))),
+        (None, []) => members.0.push(((*name).to_owned(), ArgumentNode::Leaf(value))),
         (None, rest) => {
-            let mut inner = Keyed::default();
+            let mut inner = OrderedMap::default();
             insert(&mut inner, rest, value, is_list)?;
-            members.0.push(((*name).to_owned(), Grown::Object(inner)));
+            members.0.push(((*name).to_owned(), ArgumentNode::Object(inner)));
         }
-        (Some((_, Grown::Object(inner))), rest @ [_, ..]) => insert(inner, rest, value, is_list)?,
-        (Some((_, Grown::Leaf(before))), []) if is_list => match join(before, &value) {
+        (Some((_, ArgumentNode::Object(inner))), rest @ [_, ..]) => insert(inner, rest, value, is_list)?,
+        (Some((_, ArgumentNode::Leaf(before))), []) if is_list => match join(before, &value) {
             Some(both) => *before = both,
             None => return Err("it is given twice".to_owned()),
         },

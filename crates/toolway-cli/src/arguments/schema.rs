@@ -8,7 +8,7 @@ use toolway_schema::{Schema, Types};
 const MAX_DEPTH: usize = 2;
 
 /// Reads the schema of a tool's arguments. A schema that cannot be read allows any value.
-pub(crate) fn read(text: &RawJson) -> Schema {
+pub(crate) fn parse_schema(text: &RawJson) -> Schema {
     Schema::of(&text.decode().unwrap_or_default())
 }
 
@@ -26,35 +26,35 @@ pub(crate) fn arguments(schema: &Schema, text: &RawJson) -> Vec<(String, Schema)
 }
 
 /// Describes the allowed values in words: `string`, `integer or null`, `list of string`, `one of a, b`.
-pub(crate) fn words(schema: &Schema) -> String {
-    words_within(schema, 0)
+pub(crate) fn describe_type(schema: &Schema) -> String {
+    describe_within(schema, 0)
 }
 
-fn words_within(schema: &Schema, depth: usize) -> String {
+fn describe_within(schema: &Schema, depth: usize) -> String {
     if let Some(choices) = schema.choices() {
-        let choices: Vec<_> = choices.iter().map(shown).collect();
+        let choices: Vec<_> = choices.iter().map(value_text).collect();
         return format!("one of {}", choices.join(", "));
     }
     let Some(types) = schema.types() else { return "anything".to_owned() };
     let words = types.names().into_iter().map(|name| match name {
-        "array" if depth == MAX_DEPTH || says_nothing(&schema.items()) => "list".to_owned(),
-        "array" => format!("list of {}", words_within(&schema.items(), depth + 1)),
+        "array" if depth == MAX_DEPTH || allows_anything(&schema.items()) => "list".to_owned(),
+        "array" => format!("list of {}", describe_within(&schema.items(), depth + 1)),
         name => name.to_owned(),
     });
     words.collect::<Vec<_>>().join(" or ")
 }
 
 /// Returns whether any value is allowed.
-pub(crate) fn says_nothing(schema: &Schema) -> bool {
+pub(crate) fn allows_anything(schema: &Schema) -> bool {
     schema.types().is_none() && schema.choices().is_none()
 }
 
 /// Returns whether the schema explicitly allows one of the types.
-pub(crate) fn may_be(schema: &Schema, types: Types) -> bool {
-    schema.types().is_some_and(|said| said.has(types))
+pub(crate) fn allows_type(schema: &Schema, types: Types) -> bool {
+    schema.types().is_some_and(|said| said.intersects(types))
 }
 
 /// Returns a value as a person would write it: a string without quotes, any other value as JSON.
-pub(crate) fn shown(value: &Value) -> String {
+pub(crate) fn value_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toolway::RawJson;
 use toolway::types::{Prompt, PromptArgument, Tool};
 
-use super::{for_prompt, for_tool, of_prompt, of_tool, one_line};
+use super::{for_prompt, for_tool, prompt_usage, tool_line, tool_usage};
 
 fn tool() -> Tool {
     let schema = r##"{
@@ -42,7 +42,7 @@ fn words(words: &[&str]) -> Vec<String> {
 fn read(pairs: &[&str]) -> Result<String, String> {
     let words = words(&[&["text=t"], pairs].concat());
     let arguments = for_tool(&tool(), &words, None);
-    arguments.map(|arguments| arguments.as_str().to_owned()).map_err(|failure| failure.words("toolway"))
+    arguments.map(|arguments| arguments.as_str().to_owned()).map_err(|failure| failure.to_text("toolway"))
 }
 
 #[test]
@@ -122,16 +122,16 @@ fn a_mistake_is_named_with_what_was_expected() {
     for (pair, expected) in rows {
         let failure = read(&[pair]).unwrap_err();
         assert!(failure.starts_with(expected), "{pair}: {failure}");
-        assert!(failure.ends_with(&format!("\n\n{}\n", of_tool(&tool()))), "{pair}: {failure}");
+        assert!(failure.ends_with(&format!("\n\n{}\n", tool_usage(&tool()))), "{pair}: {failure}");
     }
 }
 
 #[test]
 fn what_is_missing_is_named_with_the_signature() {
     let failure = for_tool(&tool(), &words(&["count=1"]), None).unwrap_err();
-    let signature = of_tool(&tool());
+    let signature = tool_usage(&tool());
     assert_eq!(
-        failure.words("toolway"),
+        failure.to_text("toolway"),
         format!("toolway: the tool `measure` needs the argument `text`\n\n{signature}\n")
     );
     assert_eq!(failure.fault.exit_code(), 1);
@@ -142,23 +142,23 @@ fn whole_json_is_sent_as_it_stands() {
     let text = r#"{"z":1, "text":5}"#;
     assert_eq!(for_tool(&tool(), &words(&[text]), None).unwrap().as_str(), text);
     assert_eq!(for_tool(&tool(), &[], Some(text)).unwrap().as_str(), text);
-    let both = for_tool(&tool(), &words(&["text=a"]), Some("{}")).unwrap_err().words("toolway");
+    let both = for_tool(&tool(), &words(&["text=a"]), Some("{}")).unwrap_err().to_text("toolway");
     assert_eq!(
         both,
         "toolway: `text=a` and --input-json cannot be used together: give the arguments in one way only\n"
     );
-    let array = for_tool(&tool(), &[], Some("[1]")).unwrap_err().words("toolway");
+    let array = for_tool(&tool(), &[], Some("[1]")).unwrap_err().to_text("toolway");
     assert_eq!(array, "toolway: --input-json: it must be a JSON object, such as {\"a\": 1}\n");
 }
 
 #[test]
 fn signatures_say_what_to_write() {
     assert_eq!(
-        one_line(&tool()),
+        tool_line(&tool()),
         "measure text=STRING [count=INTEGER] [ratio=NUMBER] [loud=BOOLEAN] [tags=STRING,…] [sizes=INTEGER,…] \
          [maybe=STRING] [age=INTEGER] [unit=celsius|fahrenheit] [place=JSON] [free=JSON] [any=VALUE] [a.b=INTEGER] [mix=VALUE]"
     );
-    let table = of_tool(&tool());
+    let table = tool_usage(&tool());
     let lines: Vec<_> = table.lines().skip(1).collect();
     assert_eq!(
         lines,
@@ -201,8 +201,8 @@ fn schemas_of_strangers_are_read_in_bounded_time() {
     ];
     for schema in schemas {
         let tool = Tool::new("strange", RawJson::parse(schema).unwrap());
-        let _ = of_tool(&tool);
-        let _ = for_tool(&tool, &words(&["a=1"]), None).map_err(|failure| failure.words("toolway"));
+        let _ = tool_usage(&tool);
+        let _ = for_tool(&tool, &words(&["a=1"]), None).map_err(|failure| failure.to_text("toolway"));
     }
 }
 
@@ -213,7 +213,7 @@ fn prompts_take_texts() {
         PromptArgument::new("style"),
     ]);
     let read =
-        |given: &[&str]| for_prompt(&prompt, &words(given)).map_err(|failure| failure.words("toolway"));
+        |given: &[&str]| for_prompt(&prompt, &words(given)).map_err(|failure| failure.to_text("toolway"));
     assert_eq!(
         read(&["code=a=1", "style=5"]).unwrap(),
         [("code".to_owned(), "a=1".to_owned()), ("style".to_owned(), "5".to_owned())]
@@ -221,7 +221,7 @@ fn prompts_take_texts() {
     assert_eq!(read(&[r#"{"code":1}"#]).unwrap(), [("code".to_owned(), "1".to_owned())]);
     let signature =
         "review code=TEXT [style=TEXT]\n  Review code.\n\n  code   required  The code.\n  style  optional";
-    assert_eq!(of_prompt(&prompt), signature);
+    assert_eq!(prompt_usage(&prompt), signature);
     let rows = [
         (&["style=a"][..], "the prompt `review` needs the argument `code`"),
         (&["coed=1"], "the prompt `review` has no argument `coed`; did you mean `code`?"),

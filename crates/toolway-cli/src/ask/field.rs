@@ -53,7 +53,7 @@ fn range(field: &Field) -> String {
 }
 
 /// Returns a value as it is displayed to a person.
-pub(super) fn shown(field: &Field, value: &Value) -> String {
+pub(super) fn display_value(field: &Field, value: &Value) -> String {
     let title = |value: &str| {
         let chosen = choices(field).into_iter().find(|choice| choice.value == value);
         chosen.map_or_else(|| value.to_owned(), |choice| choice.title)
@@ -80,7 +80,7 @@ pub(super) fn read(field: &Field, line: &str) -> Result<Option<Value>, String> {
             yes_or_no(line).map(Value::Bool).ok_or_else(|| "Please answer y or n.".to_owned())
         }
         FieldKind::Integer | FieldKind::Number => number(field, line),
-        FieldKind::Array => several(field, line),
+        FieldKind::Array => parse_several(field, line),
         _ => text(field, line),
     };
     value.map(Some)
@@ -114,7 +114,7 @@ fn text(field: &Field, line: &str) -> Result<Value, String> {
     if let Some(most) = field.max_length.filter(|most| length > *most) {
         return Err(format!("It is too long: at most {most} characters."));
     }
-    let format = field.format.as_deref().and_then(Format::named);
+    let format = field.format.as_deref().and_then(Format::from_name);
     let fits = format.is_none_or(|format| format.fits(line));
     if fits { Ok(Value::String(line.to_owned())) } else { Err(format!("Please write: {}.", expected(field))) }
 }
@@ -139,7 +139,7 @@ fn choose(choices: &[Choice], word: &str) -> Result<String, String> {
     })
 }
 
-fn several(field: &Field, line: &str) -> Result<Value, String> {
+fn parse_several(field: &Field, line: &str) -> Result<Value, String> {
     let words: Vec<_> = line.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     let choices = choices(field);
     let mut chosen: Vec<String> = Vec::new();

@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 use toolway::client::Answer;
 use toolway::types::{Field, FormSchema};
 
-use super::field::{choices, expected, read, shown};
-use super::line::{Lines, confirm, hear};
-use crate::terminal::neutral_line;
+use super::field::{choices, display_value, expected, read};
+use super::line::{Lines, confirm, next_line};
+use crate::terminal::escape_to_line;
 
 /// Asks for each field, shows all values for confirmation, and returns the answer.
 pub(super) async fn fill(
@@ -21,14 +21,14 @@ pub(super) async fn fill(
         let agreed = confirm("Do you agree? (y/n) ", None, lines, say).await;
         agreed.map(|yes| if yes { Answer::accept(Map::new()) } else { Answer::decline() })
     } else {
-        fields(form, lines, say).await.map(Answer::accept)
+        ask_fields(form, lines, say).await.map(Answer::accept)
     };
     answer.unwrap_or_else(|answer| answer)
 }
 
 /// Asks for all fields until the user confirms them. If the user declines or cancels, returns that as the answer to the
 /// whole form.
-async fn fields(
+async fn ask_fields(
     form: &FormSchema,
     lines: &mut Lines,
     say: &mut (impl FnMut(&str) + Send),
@@ -58,19 +58,20 @@ async fn ask(
     lines: &mut Lines,
     say: &mut (impl FnMut(&str) + Send),
 ) -> Result<Option<Value>, Answer> {
-    let title = neutral_line(field.title.as_deref().unwrap_or(name));
+    let title = escape_to_line(field.title.as_deref().unwrap_or(name));
     let needed = if is_required { "" } else { ", optional" };
     say(&format!("\n{title} ({}{needed})\n", expected(field)));
     if let Some(description) = &field.description {
-        say(&format!("  {}\n", neutral_line(description)));
+        say(&format!("  {}\n", escape_to_line(description)));
     }
     for (number, choice) in choices(field).iter().enumerate() {
-        say(&format!("  {}. {}\n", number + 1, neutral_line(&choice.title)));
+        say(&format!("  {}. {}\n", number + 1, escape_to_line(&choice.title)));
     }
-    let default = field.default.as_ref().map(|value| format!("[{}] ", neutral_line(&shown(field, value))));
+    let default =
+        field.default.as_ref().map(|value| format!("[{}] ", escape_to_line(&display_value(field, value))));
     loop {
         say(&format!("> {}", default.as_deref().unwrap_or_default()));
-        let line = hear(lines).await?;
+        let line = next_line(lines).await?;
         match read(field, &line).map(|value| value.or_else(|| field.default.clone())) {
             Ok(None) if is_required => say("A value is required.\n"),
             Ok(value) => return Ok(value),
@@ -89,8 +90,8 @@ async fn review(
     say("\n");
     for (name, field) in fields {
         if let Some(value) = answers.get(name) {
-            let title = neutral_line(field.title.as_deref().unwrap_or(name));
-            say(&format!("  {title}: {}\n", neutral_line(&shown(field, value))));
+            let title = escape_to_line(field.title.as_deref().unwrap_or(name));
+            say(&format!("  {title}: {}\n", escape_to_line(&display_value(field, value))));
         }
     }
     confirm("Send it? (y, or n to begin again) [y] ", Some(true), lines, say).await

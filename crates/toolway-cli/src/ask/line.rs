@@ -10,7 +10,7 @@ pub(super) type Lines = mpsc::Receiver<String>;
 
 /// Reads stdin on a thread of its own: a read that waits for a person cannot be cancelled, and the program must be
 /// able to exit during such a read.
-pub(super) fn typed() -> Lines {
+pub(super) fn spawn_stdin_reader() -> Lines {
     let (sender, lines) = mpsc::channel(1);
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
@@ -23,7 +23,7 @@ pub(super) fn typed() -> Lines {
 }
 
 /// Waits for a line. If the user declines or cancels, returns that as the answer to the whole question.
-pub(super) async fn hear(lines: &mut Lines) -> Result<String, Answer> {
+pub(super) async fn next_line(lines: &mut Lines) -> Result<String, Answer> {
     let Some(line) = lines.recv().await else { return Err(Answer::cancel()) };
     match line.trim() {
         ":d" => Err(Answer::decline()),
@@ -43,7 +43,7 @@ pub(super) async fn confirm(
 ) -> Result<bool, Answer> {
     loop {
         say(question);
-        let word = hear(lines).await?;
+        let word = next_line(lines).await?;
         match (yes_or_no(&word), default) {
             (Some(answer), _) => return Ok(answer),
             (None, Some(default)) if word.is_empty() => return Ok(default),

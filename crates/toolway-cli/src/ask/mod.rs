@@ -18,11 +18,11 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 use toolway::client::{Answer, ClientBuilder, Elicitation};
 
-use self::line::{Lines, typed};
+use self::line::{Lines, spawn_stdin_reader};
 use crate::console::Console;
 
 /// Registers handlers that answer the server's questions.
-pub(crate) fn answer(builder: ClientBuilder, console: &Console) -> ClientBuilder {
+pub(crate) fn register_handlers(builder: ClientBuilder, console: &Console) -> ClientBuilder {
     let asker = Arc::new(Asker { console: console.clone(), lines: Mutex::new(None) });
     let other = asker.clone();
     builder
@@ -39,8 +39,8 @@ struct Asker {
 
 async fn ask(asker: Arc<Asker>, question: Elicitation) -> Answer {
     let Asker { console, lines } = &*asker;
-    if !console.may_ask {
-        console.note(&format!(
+    if !console.can_ask {
+        console.write_lines(&format!(
             "The server asks: {}\nThe question was declined, because no user can be asked here; run the command in a \
              terminal, without --no-input.",
             question.message()
@@ -48,12 +48,12 @@ async fn ask(asker: Arc<Asker>, question: Elicitation) -> Answer {
         return Answer::decline();
     }
     let mut lines = lines.lock().await;
-    let lines = lines.get_or_insert_with(typed);
-    console.clear();
-    let mut say = |text: &str| console.say(text);
+    let lines = lines.get_or_insert_with(spawn_stdin_reader);
+    console.clear_progress();
+    let mut say = |text: &str| console.write_message(text);
     match (question.form(), question.url()) {
         (Some(schema), _) => form::fill(question.message(), schema, lines, &mut say).await,
-        (None, Some(url)) => page::agree(question.message(), url, lines, &mut say).await,
+        (None, Some(url)) => page::confirm_page(question.message(), url, lines, &mut say).await,
         (None, None) => Answer::decline(),
     }
 }

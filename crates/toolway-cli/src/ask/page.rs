@@ -8,7 +8,7 @@ use toolway::client::Answer;
 use super::line::{Lines, confirm};
 
 /// Shows the page and waits for the user's consent.
-pub(super) async fn agree(
+pub(super) async fn confirm_page(
     message: &str,
     url: &str,
     lines: &mut Lines,

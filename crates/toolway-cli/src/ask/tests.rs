@@ -169,7 +169,8 @@ async fn a_page_is_shown_whole_with_its_real_host() {
         sender.send("perhaps".to_owned()).await.unwrap();
         sender.send(typed.to_owned()).await.unwrap();
         let mut said = String::new();
-        let answer = page::agree("Please pay.", url, &mut lines, &mut |text: &str| said.push_str(text)).await;
+        let answer =
+            page::confirm_page("Please pay.", url, &mut lines, &mut |text: &str| said.push_str(text)).await;
         assert_eq!(answer, expected);
         assert!(said.contains(&format!("\n  {url}\n")), "{said}");
         assert!(said.contains(words), "{said}");

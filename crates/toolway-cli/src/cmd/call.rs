@@ -3,33 +3,37 @@
 use toolway::types::Tool;
 use toolway::{Client, RawJson};
 
-use super::Here;
-use crate::apart::apart;
-use crate::args::{Call, Kind};
+use super::CommandContext;
+use crate::args::{Call, TargetKind};
 use crate::arguments;
-use crate::closest::unknown;
+use crate::closest::unknown_name;
 use crate::failure::{Failure, Fault, Result};
-use crate::place::Find;
+use crate::location::Find;
+use crate::run_on_thread::run_on_thread;
 use crate::show::{self, Saver};
 
-pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, call: Call<K>) -> Result<()> {
+pub(crate) async fn run<K: TargetKind<LocationArgs: Find>>(
+    here: &CommandContext,
+    call: Call<K>,
+) -> Result<()> {
     let Call { input_json, save, target } = call;
     here.with_server(target, async |session| {
-        let (name, words) = session.words.split_first().ok_or_else(|| here.not_given("TOOL"))?;
+        let (name, words) = session.words.split_first().ok_or_else(|| here.missing_word("TOOL"))?;
         let tool = find(&session.client, name).await?;
         let (of, words) = (tool.clone(), words.to_vec());
-        let arguments = apart(move || arguments::for_tool(&of, &words, input_json.as_deref())).await?;
+        let arguments =
+            run_on_thread(move || arguments::for_tool(&of, &words, input_json.as_deref())).await?;
         let result = session.client.call(&tool.name, arguments).on_progress(session.progress()).await?;
         let text = if session.wants_json {
-            session.json(|version| RawJson::encoded(&*result, version))
+            session.to_json_line(|version| RawJson::encoded(&*result, version))
         } else {
             show::tool_result(&result, &mut Saver::new(save))?
         };
         if !result.is_error() {
-            return session.console.result(&text);
+            return session.console.write_result(&text);
         }
         if session.wants_json {
-            session.console.result(&text)?;
+            session.console.write_result(&text)?;
         }
         let said = show::tool_result(&result, &mut Saver::new(None))?;
         Err(Failure::new(Fault::ToolError, format!("the tool `{name}` failed: {}", said.trim_end())))
@@ -44,6 +48,6 @@ async fn find(client: &Client, name: &str) -> Result<Tool> {
     let tools = client.tools().await?;
     tools.get(name).cloned().ok_or_else(|| {
         let known: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
-        unknown(&format!("the server has no tool `{name}`"), name, &known)
+        unknown_name(&format!("the server has no tool `{name}`"), name, &known)
     })
 }

@@ -3,16 +3,19 @@
 use toolway::types::{CompleteResult, ResourceTemplate};
 use toolway::{Client, RawJson};
 
-use super::{Here, prompt};
-use crate::apart::apart;
-use crate::args::{Kind, Target};
+use super::{CommandContext, prompt};
+use crate::args::{Target, TargetKind};
 use crate::arguments::{self, known_texts};
 use crate::closest::did_you_mean;
 use crate::failure::{Failure, Result};
-use crate::place::Find;
-use crate::place::listing;
+use crate::location::Find;
+use crate::location::listing;
+use crate::run_on_thread::run_on_thread;
 
-pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, target: Target<K>) -> Result<()> {
+pub(crate) async fn run<K: TargetKind<LocationArgs: Find>>(
+    here: &CommandContext,
+    target: Target<K>,
+) -> Result<()> {
     here.with_server(target, async |session| {
         let (client, console) = (&session.client, &session.console);
         let [what, of, argument, rest @ ..] = &*session.words else {
@@ -23,7 +26,7 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, target: Target<K>) ->
             [typed, known @ ..] => (typed.as_str(), known),
         };
         let known = known.to_vec();
-        let known = apart(move || known_texts(&known)).await?;
+        let known = run_on_thread(move || known_texts(&known)).await?;
         let completing = match what.as_str() {
             "prompt" => {
                 let prompt = prompt::find(client, of).await?;
@@ -34,7 +37,7 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, target: Target<K>) ->
                     return Err(Failure::not_found(format!(
                         "the prompt `{of}` has no argument `{argument}`{meant}"
                     ))
-                    .hint(arguments::of_prompt(&prompt)));
+                    .hint(arguments::prompt_usage(&prompt)));
                 }
                 check(client)?;
                 client.complete_prompt(of, argument, typed, known)
@@ -53,13 +56,13 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, target: Target<K>) ->
         let completion = completing.await?;
         if session.wants_json {
             let result = CompleteResult::new(completion);
-            return console.result(&session.json(|version| RawJson::encoded(&result, version)));
+            return console.write_result(&session.to_json_line(|version| RawJson::encoded(&result, version)));
         }
         let lines: Vec<_> = completion.values.iter().map(|value| format!("{value}\n")).collect();
-        console.result(&lines.concat())?;
+        console.write_result(&lines.concat())?;
         if completion.has_more == Some(true) {
             let of = completion.total.map(|total| format!(" of {total}")).unwrap_or_default();
-            console.note(&format!("Showing {}{of}; type more to see others.", lines.len()));
+            console.write_lines(&format!("Showing {}{of}; type more to see others.", lines.len()));
         }
         Ok(())
     })
@@ -81,7 +84,7 @@ async fn find(client: &Client, of: &str) -> Result<ResourceTemplate> {
     if client.server_capabilities().resources.is_none() {
         return Err(Failure::not_found("the server has no resources"));
     }
-    let templates = listing::all(client.list_resource_templates()).await?;
+    let templates = listing::read_all(client.list_resource_templates()).await?;
     let is_meant = |template: &&ResourceTemplate| template.uri_template == of || template.name == of;
     templates.iter().find(is_meant).cloned().ok_or_else(|| {
         let known = templates.iter().flat_map(|template| [&*template.uri_template, &*template.name]);

@@ -3,23 +3,26 @@
 use std::fmt::Write;
 
 use toolway::client::Pages;
-use toolway::types::{Keyed, Prompt, Resource, ResourceTemplate, Tool};
+use toolway::types::{OrderedMap, Prompt, Resource, ResourceTemplate, Tool};
 use toolway::{ProtocolVersion, RawJson};
 
-use super::{Here, nothing_more};
-use crate::args::{Kind, List};
-use crate::arguments::{one_line, prompt_line};
+use super::{CommandContext, expect_no_more_words};
+use crate::args::{List, TargetKind};
+use crate::arguments::{prompt_line, tool_line};
 use crate::failure::Result;
-use crate::place::Find;
-use crate::place::listing::{Lists, all};
-use crate::show::size;
-use crate::terminal::neutral_line;
+use crate::location::Find;
+use crate::location::listing::{Lists, read_all};
+use crate::show::format_size;
+use crate::terminal::escape_to_line;
 
-pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, list: List<K>) -> Result<()> {
+pub(crate) async fn run<K: TargetKind<LocationArgs: Find>>(
+    here: &CommandContext,
+    list: List<K>,
+) -> Result<()> {
     let List { tools, resources, templates, prompts, target } = list;
     let everything = !(tools || resources || templates || prompts);
     here.with_server(target, async |session| {
-        nothing_more(&session.words)?;
+        expect_no_more_words(&session.words)?;
         let (client, has) = (&session.client, session.client.server_capabilities());
         let has_resources = has.resources.is_some();
         let lists = Lists {
@@ -30,10 +33,10 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, list: List<K>) -> Res
                 .await?,
             prompts: read(prompts, everything, has.prompts.is_some().then(|| client.list_prompts())).await?,
         };
-        session.console.result(&if session.wants_json {
-            json(&lists, client.protocol_version())
+        session.console.write_result(&if session.wants_json {
+            lists_json(&lists, client.protocol_version())
         } else {
-            words(&lists, everything)
+            format_lists(&lists, everything)
         })
     })
     .await
@@ -43,12 +46,12 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, list: List<K>) -> Res
 /// server does not have is empty.
 async fn read<T>(is_asked: bool, everything: bool, pages: Option<Pages<T>>) -> Result<Option<Vec<T>>> {
     match pages {
-        Some(pages) if is_asked || everything => Ok(Some(all(pages).await?)),
+        Some(pages) if is_asked || everything => Ok(Some(read_all(pages).await?)),
         _ => Ok(is_asked.then(Vec::new)),
     }
 }
 
-fn json(lists: &Lists, version: ProtocolVersion) -> String {
+fn lists_json(lists: &Lists, version: ProtocolVersion) -> String {
     let lists = [
         ("tools", lists.tools.as_ref().map(|all| RawJson::encoded(all, version))),
         ("resources", lists.resources.as_ref().map(|all| RawJson::encoded(all, version))),
@@ -56,11 +59,11 @@ fn json(lists: &Lists, version: ProtocolVersion) -> String {
         ("prompts", lists.prompts.as_ref().map(|all| RawJson::encoded(all, version))),
     ];
     let lists = lists.into_iter().filter_map(|(name, items)| Some((name.to_owned(), items?)));
-    format!("{}\n", RawJson::encoded(&Keyed(lists.collect()), version).as_str())
+    format!("{}\n", RawJson::encoded(&OrderedMap(lists.collect()), version).as_str())
 }
 
 /// Formats the lists. Empty lists are left out, unless they were requested explicitly.
-fn words(lists: &Lists, everything: bool) -> String {
+fn format_lists(lists: &Lists, everything: bool) -> String {
     let mut words = String::new();
     let mut section = |name: &str, entries: Option<Vec<String>>| {
         let Some(entries) = entries.filter(|entries| !everything || !entries.is_empty()) else { return };
@@ -70,45 +73,48 @@ fn words(lists: &Lists, everything: bool) -> String {
             let _ = writeln!(words, "\n  {}", entry.replace('\n', "\n    "));
         }
     };
-    section("Tools", lists.tools.as_ref().map(|all| all.iter().map(of_tool).collect()));
-    section("Resources", lists.resources.as_ref().map(|all| all.iter().map(of_resource).collect()));
-    section("Resource templates", lists.templates.as_ref().map(|all| all.iter().map(of_template).collect()));
-    section("Prompts", lists.prompts.as_ref().map(|all| all.iter().map(of_prompt).collect()));
+    section("Tools", lists.tools.as_ref().map(|all| all.iter().map(tool_entry).collect()));
+    section("Resources", lists.resources.as_ref().map(|all| all.iter().map(resource_entry).collect()));
+    section(
+        "Resource templates",
+        lists.templates.as_ref().map(|all| all.iter().map(template_entry).collect()),
+    );
+    section("Prompts", lists.prompts.as_ref().map(|all| all.iter().map(prompt_entry).collect()));
     if words.is_empty() { "The server offers nothing.\n".to_owned() } else { words }
 }
 
-fn of_tool(tool: &Tool) -> String {
-    entry(one_line(tool), tool.description.as_deref())
+fn tool_entry(tool: &Tool) -> String {
+    entry(tool_line(tool), tool.description.as_deref())
 }
 
-fn of_prompt(prompt: &Prompt) -> String {
+fn prompt_entry(prompt: &Prompt) -> String {
     entry(prompt_line(prompt), prompt.description.as_deref())
 }
 
-fn of_resource(resource: &Resource) -> String {
+fn resource_entry(resource: &Resource) -> String {
     let mut facts = Vec::new();
-    facts.extend((resource.name != resource.uri).then(|| neutral_line(resource.display_name())));
-    facts.extend(resource.mime_type.as_deref().map(neutral_line));
-    facts.extend(resource.size.and_then(|bytes| u64::try_from(bytes).ok()).map(size));
+    facts.extend((resource.name != resource.uri).then(|| escape_to_line(resource.display_name())));
+    facts.extend(resource.mime_type.as_deref().map(escape_to_line));
+    facts.extend(resource.size.and_then(|bytes| u64::try_from(bytes).ok()).map(format_size));
     entry(with_facts(&resource.uri, &facts), resource.description.as_deref())
 }
 
-fn of_template(template: &ResourceTemplate) -> String {
-    let mut facts = vec![neutral_line(template.title.as_deref().unwrap_or(&template.name))];
-    facts.extend(template.mime_type.as_deref().map(neutral_line));
+fn template_entry(template: &ResourceTemplate) -> String {
+    let mut facts = vec![escape_to_line(template.title.as_deref().unwrap_or(&template.name))];
+    facts.extend(template.mime_type.as_deref().map(escape_to_line));
     entry(with_facts(&template.uri_template, &facts), template.description.as_deref())
 }
 
 fn with_facts(uri: &str, facts: &[String]) -> String {
     match facts {
-        [] => neutral_line(uri),
-        facts => format!("{} ({})", neutral_line(uri), facts.join(", ")),
+        [] => escape_to_line(uri),
+        facts => format!("{} ({})", escape_to_line(uri), facts.join(", ")),
     }
 }
 
 /// Formats one entry: its usage, and the first paragraph of its description.
 fn entry(line: String, description: Option<&str>) -> String {
     let paragraph = description.and_then(|text| text.trim().split("\n\n").next()).unwrap_or_default();
-    let lines = paragraph.lines().map(neutral_line).filter(|line| !line.is_empty());
+    let lines = paragraph.lines().map(escape_to_line).filter(|line| !line.is_empty());
     std::iter::once(line).chain(lines).collect::<Vec<_>>().join("\n")
 }

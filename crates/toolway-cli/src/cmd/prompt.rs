@@ -2,25 +2,28 @@
 
 use toolway::{Client, RawJson, types};
 
-use super::Here;
-use crate::apart::apart;
-use crate::args::{Kind, Prompt};
+use super::CommandContext;
+use crate::args::{Prompt, TargetKind};
 use crate::arguments;
-use crate::closest::unknown;
+use crate::closest::unknown_name;
 use crate::failure::{Failure, Result};
-use crate::place::Find;
+use crate::location::Find;
+use crate::run_on_thread::run_on_thread;
 use crate::show::{self, Saver};
 
-pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, prompt: Prompt<K>) -> Result<()> {
+pub(crate) async fn run<K: TargetKind<LocationArgs: Find>>(
+    here: &CommandContext,
+    prompt: Prompt<K>,
+) -> Result<()> {
     let Prompt { save, target } = prompt;
     here.with_server(target, async |session| {
-        let (name, words) = session.words.split_first().ok_or_else(|| here.not_given("NAME"))?;
+        let (name, words) = session.words.split_first().ok_or_else(|| here.missing_word("NAME"))?;
         let prompt = find(&session.client, name).await?;
         let words = words.to_vec();
-        let arguments = apart(move || arguments::for_prompt(&prompt, &words)).await?;
+        let arguments = run_on_thread(move || arguments::for_prompt(&prompt, &words)).await?;
         let result = session.client.get_prompt(name, arguments).on_progress(session.progress()).await?;
-        session.console.result(&if session.wants_json {
-            session.json(|version| RawJson::encoded(&result, version))
+        session.console.write_result(&if session.wants_json {
+            session.to_json_line(|version| RawJson::encoded(&result, version))
         } else {
             show::prompt(&result, &mut Saver::new(save))?
         })
@@ -35,6 +38,6 @@ pub(super) async fn find(client: &Client, name: &str) -> Result<types::Prompt> {
     let prompts = client.prompts().await?;
     prompts.iter().find(|prompt| prompt.name == name).cloned().ok_or_else(|| {
         let known: Vec<_> = prompts.iter().map(|prompt| &*prompt.name).collect();
-        unknown(&format!("the server has no prompt `{name}`"), name, &known)
+        unknown_name(&format!("the server has no prompt `{name}`"), name, &known)
     })
 }

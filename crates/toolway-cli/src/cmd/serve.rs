@@ -9,17 +9,17 @@ use std::task::Poll;
 use serde_json::json;
 use tokio::net::TcpListener;
 use toolway::Server;
-use toolway::server::http::{HttpService, told_to_stop};
+use toolway::server::http::{HttpService, shutdown_signal};
 
-use super::Here;
-use crate::args::{Door, ServeAny, ServeOwn};
-use crate::console::tell;
+use super::CommandContext;
+use crate::args::{ListenArgs, ServeAny, ServeOwn};
+use crate::console::write_stderr;
 use crate::demo;
 use crate::failure::{Failure, Result, chain};
 use crate::files::{self, Access};
 
 /// A server to run, with its options.
-pub(crate) struct Served {
+pub(crate) struct ServePlan {
     server: Server,
     /// The name of the server in a sentence.
     name: String,
@@ -29,32 +29,32 @@ pub(crate) struct Served {
     arguments: Vec<String>,
     /// A call that works, as an example: its tool and its arguments.
     example: Option<(&'static str, serde_json::Value)>,
-    door: Door,
+    listen: ListenArgs,
 }
 
 /// Options that say which server to run.
 pub(crate) trait Serve {
-    fn served(self, here: &Here) -> Result<Served>;
+    fn plan(self, here: &CommandContext) -> Result<ServePlan>;
 }
 
 impl Serve for ServeOwn {
-    fn served(self, here: &Here) -> Result<Served> {
+    fn plan(self, here: &CommandContext) -> Result<ServePlan> {
         let server =
-            here.own.clone().ok_or_else(|| Failure::usage("this program has no server of its own"))?;
+            here.own_server.clone().ok_or_else(|| Failure::usage("this program has no server of its own"))?;
         let name = server.info().name.clone();
-        Ok(Served {
+        Ok(ServePlan {
             server,
             entry: name.clone(),
             name,
             arguments: vec!["serve".to_owned()],
             example: None,
-            door: self.door,
+            listen: self.door,
         })
     }
 }
 
 impl Serve for ServeAny {
-    fn served(self, _here: &Here) -> Result<Served> {
+    fn plan(self, _here: &CommandContext) -> Result<ServePlan> {
         if let Some(directory) = self.directory {
             let access = if self.write { Access::Write } else { Access::Read };
             let shown = directory.display().to_string();
@@ -65,52 +65,52 @@ impl Serve for ServeAny {
             let mut arguments = vec!["serve".to_owned(), absolute.display().to_string()];
             arguments.extend(self.write.then(|| "--write".to_owned()));
             arguments.extend(self.all.then(|| "--all".to_owned()));
-            return Ok(Served {
+            return Ok(ServePlan {
                 server,
                 name: format!("the files of {shown}"),
                 entry: "files".to_owned(),
                 arguments,
                 example: Some(("list_directory", json!({}))),
-                door: self.door,
+                listen: self.door,
             });
         }
-        Ok(Served {
+        Ok(ServePlan {
             server: demo::server()?,
             name: "the demo".to_owned(),
             entry: "toolway-demo".to_owned(),
             arguments: vec!["serve".to_owned(), "--demo".to_owned()],
             example: Some(("add", json!({"a": 2, "b": 3}))),
-            door: self.door,
+            listen: self.door,
         })
     }
 }
 
-pub(crate) async fn run(here: &Here, serve: impl Serve) -> Result<()> {
-    let served = serve.served(here)?;
-    if let Some(bytes) = served.door.max_message {
+pub(crate) async fn run(here: &CommandContext, serve: impl Serve) -> Result<()> {
+    let served = serve.plan(here)?;
+    if let Some(bytes) = served.listen.max_message {
         served.server.set_max_message(bytes);
     }
-    match served.door.http {
-        Some(address) if !address.ip().is_loopback() && !served.door.public => Err(Failure::usage(format!(
-            "{address} can be reached from other machines, and the server has no authentication"
-        ))
+    match served.listen.http {
+        Some(address) if !address.ip().is_loopback() && !served.listen.public => Err(Failure::usage(
+            format!("{address} can be reached from other machines, and the server has no authentication"),
+        )
         .hint(
             "add --public if that is intended, or choose an address of this machine: --http 127.0.0.1:8000",
         )),
         Some(address) => {
             // With `--public`, the names that other machines use for this one are unknown, so the Host header cannot
             // be checked.
-            let service = served.server.http().validate_host(!served.door.public);
+            let service = served.server.http().validate_host(!served.listen.public);
             serve_http(&served, service, address).await
         }
         None => serve_stdio(&served).await,
     }
 }
 
-async fn serve_stdio(served: &Served) -> Result<()> {
+async fn serve_stdio(served: &ServePlan) -> Result<()> {
     // A host communicates through pipes; a person at a terminal needs instructions.
     if io::stdin().is_terminal() {
-        tell(&format!(
+        write_stderr(&format!(
             "Serving {} on stdin and stdout, one JSON message per line; end with Ctrl-D.\n\
              Try:  {{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}}\n\
              To let a host such as Claude Desktop start it, add to the host's configuration:\n{}\n",
@@ -121,7 +121,7 @@ async fn serve_stdio(served: &Served) -> Result<()> {
     Ok(served.server.serve_stdio().await?)
 }
 
-async fn serve_http(served: &Served, service: HttpService, address: SocketAddr) -> Result<()> {
+async fn serve_http(served: &ServePlan, service: HttpService, address: SocketAddr) -> Result<()> {
     let listener = TcpListener::bind(address).await.map_err(|error| {
         Failure::usage(format!(
             "cannot listen on {address}: {error}; choose another address with --http ADDRESS"
@@ -130,14 +130,17 @@ async fn serve_http(served: &Served, service: HttpService, address: SocketAddr) 
     let address = listener.local_addr().map_err(toolway::Error::from)?;
     // The first poll of a signal future installs the signal handler. Both futures are polled before the instructions
     // are printed, because the user may press Ctrl-C while reading the instructions.
-    let (mut told, mut twice) = (pin!(told_to_stop()), pin!(told_twice()));
+    let (mut told, mut twice) = (pin!(shutdown_signal()), pin!(second_signal()));
     let _pending = poll_fn(|cx| Poll::Ready(told.as_mut().poll(cx))).await;
     let _pending = poll_fn(|cx| Poll::Ready(twice.as_mut().poll(cx))).await;
-    tell(&format!("Serving {} at http://{address}/mcp; end with Ctrl-C.\n\n", served.name));
+    write_stderr(&format!("Serving {} at http://{address}/mcp; end with Ctrl-C.\n\n", served.name));
     if let Some((tool, arguments)) = &served.example {
-        tell(&format!("Call a tool from another terminal:\n\n{}\n\n", curl_line(address, tool, arguments)));
+        write_stderr(&format!(
+            "Call a tool from another terminal:\n\n{}\n\n",
+            curl_line(address, tool, arguments)
+        ));
     }
-    tell(&format!(
+    write_stderr(&format!(
         "To use it from Claude Desktop, which starts it over stdio, add to claude_desktop_config.json:\n\n{}\n",
         host_entry(served)?
     ));
@@ -148,9 +151,9 @@ async fn serve_http(served: &Served, service: HttpService, address: SocketAddr) 
 }
 
 /// Waits for a second shutdown signal, with which the user ends the program without waiting for running calls.
-async fn told_twice() {
-    told_to_stop().await;
-    told_to_stop().await;
+async fn second_signal() {
+    shutdown_signal().await;
+    shutdown_signal().await;
 }
 
 /// Returns a `curl` command that calls a tool with the newest protocol revision.
@@ -175,7 +178,7 @@ fn curl_line(address: SocketAddr, tool: &str, arguments: &serde_json::Value) -> 
 
 /// Returns the entry for a host's configuration file. Hosts start programs with a minimal PATH, so the path of the
 /// program is absolute.
-fn host_entry(served: &Served) -> Result<String> {
+fn host_entry(served: &ServePlan) -> Result<String> {
     let program = std::env::current_exe().map_err(toolway::Error::from)?;
     let entry = json!({"mcpServers": {&*served.entry: {"command": program, "args": served.arguments}}});
     Ok(entry.to_string())

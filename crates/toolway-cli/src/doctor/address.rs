@@ -11,16 +11,16 @@ use toolway::client::IntoTarget;
 
 use super::report::{Report, Step};
 use crate::failure::{Fault, Result, chain};
-use crate::place::Address;
+use crate::location::Address;
 
 /// Checks the URL, its host name and its port, up to a connection.
 pub(super) async fn examine(report: &mut Report<'_>, address: &Address, patience: Duration) -> Result<()> {
-    let (host, port) = url(report, address)?;
-    let places = names(report, &host, port, patience).await?;
+    let (host, port) = check_url(report, address)?;
+    let places = resolve_host(report, &host, port, patience).await?;
     connect(report, &places, patience).await
 }
 
-fn url(report: &mut Report<'_>, address: &Address) -> Result<(String, u16)> {
+fn check_url(report: &mut Report<'_>, address: &Address) -> Result<(String, u16)> {
     let step = Step::begin("url");
     if let Err(error) = address.http().into_target() {
         let fix = if address.url.contains('@') {
@@ -28,12 +28,12 @@ fn url(report: &mut Report<'_>, address: &Address) -> Result<(String, u16)> {
         } else {
             "write it as https://example.com/mcp"
         };
-        return Err(report.failed(step, Fault::Usage, &chain(&error), fix));
+        return Err(report.fail(step, Fault::Usage, &chain(&error), fix));
     }
     let uri = address.url.parse::<Uri>().ok();
     let parts = uri.and_then(|uri| Some((uri.scheme_str()?.to_owned(), uri.host()?.to_owned(), uri)));
     let Some((scheme, host, uri)) = parts else {
-        return Err(report.failed(
+        return Err(report.fail(
             step,
             Fault::Usage,
             "the URL has no host",
@@ -41,11 +41,11 @@ fn url(report: &mut Report<'_>, address: &Address) -> Result<(String, u16)> {
         ));
     };
     let port = uri.port_u16().unwrap_or(if scheme == "https" { 443 } else { 80 });
-    report.known("url", &format!("{scheme}, host {host}, port {port}, path {}", uri.path()))?;
+    report.pass_untimed("url", &format!("{scheme}, host {host}, port {port}, path {}", uri.path()))?;
     Ok((host, port))
 }
 
-async fn names(
+async fn resolve_host(
     report: &mut Report<'_>,
     host: &str,
     port: u16,
@@ -53,7 +53,7 @@ async fn names(
 ) -> Result<Vec<SocketAddr>> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     if let Ok(address) = bare.parse::<IpAddr>() {
-        report.skipped("dns", "the host is an IP address")?;
+        report.skip("dns", "the host is an IP address")?;
         return Ok(vec![SocketAddr::new(address, port)]);
     }
     let step = Step::begin("dns");
@@ -63,7 +63,7 @@ async fn names(
             places.dedup();
             if !places.is_empty() {
                 let shown: Vec<_> = places.iter().map(|place| place.ip().to_string()).collect();
-                report.well(step, &[shown.join(", ")])?;
+                report.pass(step, &[shown.join(", ")])?;
                 return Ok(places);
             }
             "no address was found".to_owned()
@@ -72,7 +72,7 @@ async fn names(
         Err(_) => format!("the name server did not answer within {patience:?}"),
     };
     let fix = "check the spelling, and that this machine is online or in the right VPN";
-    Err(report.failed(step, Fault::Unreachable, &format!("the host `{host}` is not known: {reason}"), fix))
+    Err(report.fail(step, Fault::Unreachable, &format!("the host `{host}` is not known: {reason}"), fix))
 }
 
 async fn connect(report: &mut Report<'_>, places: &[SocketAddr], patience: Duration) -> Result<()> {
@@ -84,7 +84,7 @@ async fn connect(report: &mut Report<'_>, places: &[SocketAddr], patience: Durat
             Ok(Ok(_)) => {
                 let mut lines = vec![format!("connected to {place}")];
                 lines.extend(refused);
-                return report.well(step, &lines);
+                return report.pass(step, &lines);
             }
             Ok(Err(error)) => error,
             Err(_) => io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {patience:?}")),
@@ -101,5 +101,5 @@ async fn connect(report: &mut Report<'_>, places: &[SocketAddr], patience: Durat
         }
         _ => "check the network of this machine",
     };
-    Err(report.failed(step, Fault::Unreachable, &refused.join("\n"), fix))
+    Err(report.fail(step, Fault::Unreachable, &refused.join("\n"), fix))
 }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::report::{Report, Step};
 use crate::failure::{Fault, Result};
-use crate::place::Start;
+use crate::location::CommandSpec;
 
-pub(super) fn examine(report: &mut Report<'_>, start: &Start) -> Result<()> {
+pub(super) fn examine(report: &mut Report<'_>, start: &CommandSpec) -> Result<()> {
     let step = Step::begin("program");
     let written = start.written.as_deref().and_then(<[String]>::first);
     let name = written.cloned().unwrap_or_else(|| start.program.to_string_lossy().into_owned());
@@ -15,7 +15,7 @@ pub(super) fn examine(report: &mut Report<'_>, start: &Start) -> Result<()> {
         && !cwd.is_dir()
     {
         let what = format!("the working directory {} does not exist", cwd.display());
-        return Err(report.failed(step, Fault::Usage, &what, "create it, or choose another one with --cwd"));
+        return Err(report.fail(step, Fault::Usage, &what, "create it, or choose another one with --cwd"));
     }
     let named = Path::new(&start.program);
     let candidates: Vec<PathBuf> = if named.components().count() > 1 {
@@ -26,15 +26,15 @@ pub(super) fn examine(report: &mut Report<'_>, start: &Start) -> Result<()> {
         env::split_paths(&path).flat_map(|folder| spellings(&folder.join(named))).collect()
     };
     match candidates.iter().find(|candidate| candidate.is_file()) {
-        Some(found) => report.known("program", &found.display().to_string()),
+        Some(found) => report.pass_untimed("program", &found.display().to_string()),
         None if named.components().count() > 1 => {
             let what = format!("there is no file {}", candidates[0].display());
-            Err(report.failed(step, Fault::NotFound, &what, "check the path; hosts need an absolute path"))
+            Err(report.fail(step, Fault::NotFound, &what, "check the path; hosts need an absolute path"))
         }
         None => {
             let what = format!("`{name}` was not found in the directories of PATH");
             let fix = "install it, or give its full path; hosts start programs with a shorter PATH than a shell has";
-            Err(report.failed(step, Fault::NotFound, &what, fix))
+            Err(report.fail(step, Fault::NotFound, &what, fix))
         }
     }
 }

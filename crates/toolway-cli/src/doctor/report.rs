@@ -50,44 +50,44 @@ impl<'c> Report<'c> {
             let _ = writeln!(words, "  {name}: {value}");
         }
         let report = Self { console, wants_json, target, settings, steps: Vec::new(), warnings: Vec::new() };
-        report.tell(&format!("{words}\n"))?;
+        report.print(&format!("{words}\n"))?;
         Ok(report)
     }
 
-    fn tell(&self, words: &str) -> Result<()> {
-        if self.wants_json { Ok(()) } else { self.console.result(words) }
+    fn print(&self, words: &str) -> Result<()> {
+        if self.wants_json { Ok(()) } else { self.console.write_result(words) }
     }
 
     /// Reports a step that succeeded.
-    pub(super) fn well(&mut self, step: Step, lines: &[String]) -> Result<()> {
+    pub(super) fn pass(&mut self, step: Step, lines: &[String]) -> Result<()> {
         let time = step.since.elapsed();
         self.steps.push(json!({"name": step.name, "status": "ok", "ms": millis(time), "detail": lines}));
-        let first = lines.first().map(|line| format!("{line} ({})", shown(time)));
+        let first = lines.first().map(|line| format!("{line} ({})", format_duration(time)));
         let rest = lines.iter().skip(1).cloned();
-        self.tell(&words('✓', step.name, first.into_iter().chain(rest)))
+        self.print(&format_step('✓', step.name, first.into_iter().chain(rest)))
     }
 
     /// Reports a step that succeeded without a time of its own.
-    pub(super) fn known(&mut self, name: &'static str, line: &str) -> Result<()> {
+    pub(super) fn pass_untimed(&mut self, name: &'static str, line: &str) -> Result<()> {
         self.steps.push(json!({"name": name, "status": "ok", "detail": [line]}));
-        self.tell(&words('✓', name, [line.to_owned()]))
+        self.print(&format_step('✓', name, [line.to_owned()]))
     }
 
     /// Reports a step that was not needed.
-    pub(super) fn skipped(&mut self, name: &'static str, why: &str) -> Result<()> {
+    pub(super) fn skip(&mut self, name: &'static str, why: &str) -> Result<()> {
         self.steps.push(json!({"name": name, "status": "skipped", "detail": [why]}));
-        self.tell(&words('–', name, [why.to_owned()]))
+        self.print(&format_step('–', name, [why.to_owned()]))
     }
 
     /// Reports a step that failed, and how it may be fixed. The caller returns the failure and skips the remaining
     /// steps.
-    pub(super) fn failed(&mut self, step: Step, fault: Fault, what: &str, fix: &str) -> Failure {
+    pub(super) fn fail(&mut self, step: Step, fault: Fault, what: &str, fix: &str) -> Failure {
         let ms = millis(step.since.elapsed());
         self.steps
             .push(json!({"name": step.name, "status": "failed", "ms": ms, "detail": [what], "fix": fix}));
         let told = what.lines().map(str::to_owned).chain(fix.lines().map(|line| format!("→ {line}")));
         let failure = Failure::new(fault, format!("{}: {what}", step.name)).hint(fix);
-        match self.tell(&words('✗', step.name, told)) {
+        match self.print(&format_step('✗', step.name, told)) {
             Ok(()) => Failure { is_shown: true, ..failure },
             Err(untold) => untold,
         }
@@ -107,7 +107,7 @@ impl<'c> Report<'c> {
                 "target": self.target, "ok": outcome.is_ok(), "settings": settings, "steps": self.steps,
                 "warnings": self.warnings,
             });
-            self.console.result(&format!("{report}\n"))?;
+            self.console.write_result(&format!("{report}\n"))?;
         } else {
             let mut words = String::new();
             for warning in &self.warnings {
@@ -124,13 +124,13 @@ impl<'c> Report<'c> {
                 }
                 (Err(_), _) => "",
             });
-            self.console.result(&format!("{}{words}", if words.is_empty() { "" } else { "\n" }))?;
+            self.console.write_result(&format!("{}{words}", if words.is_empty() { "" } else { "\n" }))?;
         }
         outcome
     }
 }
 
-fn words(mark: char, name: &str, lines: impl IntoIterator<Item = String>) -> String {
+fn format_step(mark: char, name: &str, lines: impl IntoIterator<Item = String>) -> String {
     let mut words = format!("{mark} {name:7}");
     for (index, line) in lines.into_iter().enumerate() {
         let _ = if index == 0 { writeln!(words, "  {line}") } else { writeln!(words, "           {line}") };
@@ -142,7 +142,7 @@ fn millis(time: Duration) -> f64 {
     (time.as_secs_f64() * 10_000.0).round() / 10.0
 }
 
-fn shown(time: Duration) -> String {
+fn format_duration(time: Duration) -> String {
     if time < Duration::from_secs(1) {
         format!("{} ms", time.as_millis())
     } else {

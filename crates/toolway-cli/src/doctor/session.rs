@@ -9,7 +9,7 @@ use toolway::{Client, Era, Error, ProtocolVersion};
 
 use super::report::{Report, Step};
 use crate::failure::{Fault, Result, chain};
-use crate::place::{Address, FAREWELL};
+use crate::location::{Address, CLOSE_TIMEOUT};
 
 /// The number of requests that are sent after the session was opened. If a balancer chooses randomly between two
 /// servers, all requests reach the server that opened the session about once in 500 times.
@@ -17,7 +17,7 @@ const REQUESTS: u32 = 8;
 
 /// The result of the check.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum SessionCheck {
     /// Every request found the session. The server uses this revision.
     Kept(ProtocolVersion),
     /// The server does not know a session that it has just opened.
@@ -25,39 +25,39 @@ pub(super) enum Found {
     /// The check failed for another reason.
     Failed(Error),
     /// The server supports no revision with sessions.
-    Without,
+    NoSessions,
 }
 
 /// Opens a session and sends several requests in it.
-pub(super) async fn examine(address: &Address, builder: ClientBuilder, client: &Client) -> Found {
-    let (pin, otherwise): (_, fn(Error) -> Found) = match client.protocol_version() {
-        version if version.era() == Era::Handshake => (version, Found::Failed),
-        _ => (ProtocolVersion::LATEST_HANDSHAKE, |_| Found::Without),
+pub(super) async fn examine(address: &Address, builder: ClientBuilder, client: &Client) -> SessionCheck {
+    let (pin, otherwise): (_, fn(Error) -> SessionCheck) = match client.protocol_version() {
+        version if version.era() == Era::Handshake => (version, SessionCheck::Failed),
+        _ => (ProtocolVersion::LATEST_HANDSHAKE, |_| SessionCheck::NoSessions),
     };
     let http = address.http().reuse_connections(false);
     let probe = match builder.protocol(pin).retries(0).connect(http).await {
         Ok(probe) => probe,
-        Err(error) if is_lost(&error) => return Found::Lost(error),
+        Err(error) if is_lost(&error) => return SessionCheck::Lost(error),
         Err(error) => return otherwise(error),
     };
-    let found = ask(&probe).await;
-    let _ = tokio::time::timeout(FAREWELL, probe.close()).await;
+    let found = send_pings(&probe).await;
+    let _ = tokio::time::timeout(CLOSE_TIMEOUT, probe.close()).await;
     found
 }
 
-async fn ask(probe: &Client) -> Found {
+async fn send_pings(probe: &Client) -> SessionCheck {
     for _ in 0..REQUESTS {
         match probe.ping().await {
             Ok(()) => {}
             Err(error) if is_lost(&error) || matches!(error.http_status(), Some(400 | 404)) => {
-                return Found::Lost(error);
+                return SessionCheck::Lost(error);
             }
             // Even if the server answers with an error, it has found the session.
             Err(error) if error.rpc().is_some() => {}
-            Err(error) => return Found::Failed(error),
+            Err(error) => return SessionCheck::Failed(error),
         }
     }
-    Found::Kept(probe.protocol_version())
+    SessionCheck::Kept(probe.protocol_version())
 }
 
 /// Returns whether the server does not know the session. Some servers say so in a message instead of the status 404.
@@ -67,7 +67,7 @@ fn is_lost(error: &Error) -> bool {
 }
 
 /// Describes a lost session.
-pub(super) fn what(error: &Error) -> String {
+pub(super) fn describe_loss(error: &Error) -> String {
     let answer = match error.http_status() {
         Some(status) => format!("the answer is HTTP {status}"),
         None => format!("the answer is: {}", chain(error)),
@@ -78,7 +78,7 @@ pub(super) fn what(error: &Error) -> String {
 pub(super) const FIX: &str = "several servers seem to share this address, and each knows only the sessions that it has opened: give them a \
     common store, or let the load balancer send all requests of a session to the same server";
 
-impl Found {
+impl SessionCheck {
     /// Returns the revision of the session, if the client itself uses a revision without sessions.
     pub(super) fn other_era(&self, client: &Client) -> Option<ProtocolVersion> {
         match self {
@@ -87,22 +87,22 @@ impl Found {
         }
     }
 
-    pub(super) fn tell(&self, report: &mut Report<'_>, step: Step) -> Result<()> {
+    pub(super) fn write_to(&self, report: &mut Report<'_>, step: Step) -> Result<()> {
         match self {
             Self::Kept(_) => {
                 // Opening the session took two more requests.
                 let number = REQUESTS + 2;
-                report.well(
+                report.pass(
                     step,
                     &[format!("{number} requests over {number} connections belong to one session")],
                 )
             }
-            Self::Lost(error) => Err(report.failed(step, Fault::Unreachable, &what(error), FIX)),
+            Self::Lost(error) => Err(report.fail(step, Fault::Unreachable, &describe_loss(error), FIX)),
             Self::Failed(error) => {
                 let fix = "look at the server's log, and at the log of the proxy in front of it";
-                Err(report.failed(step, Fault::of(error), &chain(error), fix))
+                Err(report.fail(step, Fault::of(error), &chain(error), fix))
             }
-            Self::Without => report.skipped("session", "the server supports no revision with sessions"),
+            Self::NoSessions => report.skip("session", "the server supports no revision with sessions"),
         }
     }
 }

@@ -2,29 +2,29 @@
 
 use std::env;
 
-use crate::args::Talk;
-use crate::place::{BEARER, Place, Way};
+use crate::args::ConnectionArgs;
+use crate::location::{BEARER_VARIABLE, Endpoint, ServerLocation};
 
 /// Environment variables that other clients use and this client ignores. They are reported, because a user may rely on
 /// them.
-const UNUSED: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
+const IGNORED_VARIABLES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
 
 /// Returns the names and values of the settings.
-pub(super) fn of(talk: &Talk, place: &Place) -> Vec<(String, String)> {
+pub(super) fn collect(talk: &ConnectionArgs, place: &ServerLocation) -> Vec<(String, String)> {
     let mut settings = Vec::new();
     let mut add = |name: &str, value: String| settings.push((name.to_owned(), value));
     if let Some(file) = &place.file {
         add("described in", file.display().to_string());
     }
-    match &place.way {
-        Way::Url(address) => {
+    match &place.endpoint {
+        Endpoint::Url(address) => {
             let names: Vec<_> = address.headers.iter().map(|(name, _)| &**name).collect();
             if !names.is_empty() {
                 add("headers", names.join(", "));
             }
             if address.bearer.is_some() {
                 let from = if address.is_from_environment {
-                    format!("set, from {BEARER}")
+                    format!("set, from {BEARER_VARIABLE}")
                 } else {
                     "set".to_owned()
                 };
@@ -35,11 +35,11 @@ pub(super) fn of(talk: &Talk, place: &Place) -> Vec<(String, String)> {
                     add(name, value.to_string_lossy().into_owned());
                 }
             }
-            for name in UNUSED.into_iter().filter(|name| env::var_os(name).is_some()) {
+            for name in IGNORED_VARIABLES.into_iter().filter(|name| env::var_os(name).is_some()) {
                 add(name, "set, but not used: the client connects directly".to_owned());
             }
         }
-        Way::Command(start) => {
+        Endpoint::Command(start) => {
             let names: Vec<_> =
                 start.env.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
             if !names.is_empty() {
@@ -49,7 +49,7 @@ pub(super) fn of(talk: &Talk, place: &Place) -> Vec<(String, String)> {
                 add("directory", cwd.display().to_string());
             }
         }
-        Way::Own(_) => {}
+        Endpoint::Own(_) => {}
     }
     if let Some(limit) = talk.timeout.or(place.timeout) {
         add("timeout", format!("{limit:?}"));

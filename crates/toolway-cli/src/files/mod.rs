@@ -3,12 +3,12 @@
 //! | file | question |
 //! |---|---|
 //! | `mod.rs` | Which resources and tools does the file server have? |
-//! | `shelf.rs` | What is in the directory, and which parts of it are visible to clients? |
+//! | `sandboxed_dir.rs` | What is in the directory, and which parts of it are visible to clients? |
 //! | `walk.rs` | Which files are below a directory, in which order? |
 //! | `pattern.rs` | Which names does a pattern match? |
 
 mod pattern;
-mod shelf;
+mod sandboxed_dir;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -18,16 +18,16 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 use toolway::prelude::*;
-use toolway::server::{Completing, Cursor, File, ResourceError, ResourcePage};
+use toolway::server::{CompletionRequest, Cursor, File, ResourceError, ResourcePage};
 use toolway::types::Resource;
 
 use self::pattern::Pattern;
 
-use self::shelf::{Entry, Shelf};
-use self::walk::Hidden;
+use self::sandboxed_dir::{Entry, SandboxedDir};
+use self::walk::HiddenFiles;
 
 /// The maximum number of files on one page of the list of resources.
-const PAGE: usize = 100;
+const PAGE_SIZE: usize = 100;
 /// The maximum number of files in the result of one search.
 const MAX_FOUND: usize = 500;
 
@@ -40,8 +40,8 @@ pub(crate) enum Access {
 
 /// Builds a server of the files below a directory.
 pub(crate) fn server(directory: &Path, all: bool, access: Access) -> toolway::Result<Server> {
-    let hidden = if all { Hidden::Shown } else { Hidden::Left };
-    let shelf = Shelf::open(directory, hidden)
+    let hidden = if all { HiddenFiles::Shown } else { HiddenFiles::Skipped };
+    let shelf = SandboxedDir::open(directory, hidden)
         .map_err(|error| toolway::Error::new(toolway::ErrorKind::Misuse, error.to_string()))?;
     Server::new("toolway-files", env!("CARGO_PKG_VERSION"))
         .title("Files")
@@ -65,32 +65,36 @@ pub(crate) fn server(directory: &Path, all: bool, access: Access) -> toolway::Re
 
 /// A file below the directory.
 #[resource(uri = "files:///{+path}", blocking)]
-fn file(#[arg(complete = paths)] path: PathBuf, shelf: State<Shelf>) -> Result<File, ResourceError> {
+fn file(#[arg(complete = paths)] path: PathBuf, shelf: State<SandboxedDir>) -> Result<File, ResourceError> {
     match shelf.read(&path) {
-        Ok(bytes) => Ok(File::named(path, bytes)),
+        Ok(bytes) => Ok(File::from_bytes(path, bytes)),
         Err(reason) if reason.is_not_found() => Err(ResourceError::not_found()),
         Err(reason) => Err(ResourceError::new(reason.to_string())),
     }
 }
 
 /// Completes a path: returns the paths that begin with the typed text.
-async fn paths(typed: Completing, shelf: State<Shelf>) -> Vec<String> {
+async fn paths(typed: CompletionRequest, shelf: State<SandboxedDir>) -> Vec<String> {
     let begun = typed.value.clone();
-    let found =
-        tokio::task::spawn_blocking(move || shelf.files(None, PAGE + 1, |path| path.starts_with(&*begun)));
+    let found = tokio::task::spawn_blocking(move || {
+        shelf.files(None, PAGE_SIZE + 1, |path| path.starts_with(&*begun))
+    });
     found.await.map(|(found, _)| found.into_iter().map(|(path, _)| path).collect()).unwrap_or_default()
 }
 
 /// Lists every file, page by page. The cursor is the last path that was listed. So a file that is created or deleted
 /// in the meantime does not move other files to another page.
-async fn list(Cursor(after): Cursor, shelf: State<Shelf>) -> Result<ResourcePage, ResourceError> {
+async fn list(Cursor(after): Cursor, shelf: State<SandboxedDir>) -> Result<ResourcePage, ResourceError> {
     let (files, is_whole) =
-        tokio::task::spawn_blocking(move || shelf.files(after.as_deref(), PAGE, |_| true)).await?;
+        tokio::task::spawn_blocking(move || shelf.files(after.as_deref(), PAGE_SIZE, |_| true)).await?;
     let next = files.last().filter(|_| !is_whole).map(|(path, _)| path.clone());
-    Ok(ResourcePage { resources: files.into_iter().map(|(path, size)| listed(path, size)).collect(), next })
+    Ok(ResourcePage {
+        resources: files.into_iter().map(|(path, size)| to_resource(path, size)).collect(),
+        next,
+    })
 }
 
-fn listed(path: String, size: u64) -> Resource {
+fn to_resource(path: String, size: u64) -> Resource {
     // The expansion of `{+path}` keeps `%41` in a value as an encoded letter, so a literal `%` must be encoded first.
     let uri = file::uri(path.replace('%', "%25"));
     let resource = Resource::new(uri, path);
@@ -111,7 +115,7 @@ struct Listing {
 fn list_directory(
     /// The directory; by default the one that is served.
     path: Option<String>,
-    shelf: State<Shelf>,
+    shelf: State<SandboxedDir>,
 ) -> Result<Json<Listing>, ToolError> {
     let path = path.unwrap_or_default();
     let entries =
@@ -124,7 +128,7 @@ fn list_directory(
 fn read_file(
     /// The file.
     path: String,
-    shelf: State<Shelf>,
+    shelf: State<SandboxedDir>,
 ) -> Result<String, ToolError> {
     let fail = |reason: String| ToolError::new(format!("`{path}`: {reason}"));
     let bytes = shelf.read(Path::new(&path)).map_err(|reason| fail(reason.to_string()))?;
@@ -149,7 +153,7 @@ struct Found {
 fn search_files(
     /// A part of the path, such as `report`, or a pattern, such as `**/*.md`. Upper and lower case are the same.
     pattern: String,
-    shelf: State<Shelf>,
+    shelf: State<SandboxedDir>,
 ) -> Result<Json<Found>, ToolError> {
     let pattern = Pattern::new(&pattern).map_err(ToolError::new)?;
     let (files, is_whole) = shelf.files(None, MAX_FOUND, |path| pattern.matches(path));
@@ -166,7 +170,7 @@ fn write_file(
     /// `true` to replace an existing file; by default, an existing file is kept.
     #[arg(default = false)]
     overwrite: bool,
-    shelf: State<Shelf>,
+    shelf: State<SandboxedDir>,
 ) -> Result<String, ToolError> {
     let written = shelf.write(Path::new(&path), content.as_bytes(), overwrite);
     written.map_err(|reason| ToolError::new(format!("`{path}`: {reason}")))?;

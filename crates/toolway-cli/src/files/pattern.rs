@@ -23,7 +23,7 @@ impl Pattern {
         if !text.contains(['*', '?']) {
             return Ok(Self::Part(text));
         }
-        let parts: Vec<String> = text.split('/').map(plain).collect();
+        let parts: Vec<String> = text.split('/').map(escape_part).collect();
         let pattern = glob::Pattern::new(&parts.join("/")).map_err(|error| error.to_string())?;
         Ok(Self::Whole { pattern, is_of_path: parts.len() > 1 })
     }
@@ -49,7 +49,7 @@ const OPTIONS: MatchOptions = MatchOptions {
 };
 
 /// Prepares the part between two `/`: brackets are literal, and `**` means directories only if it is the whole part.
-fn plain(part: &str) -> String {
+fn escape_part(part: &str) -> String {
     let mut part = part.replace('[', "[[]");
     while part != "**" && part.contains("**") {
         part = part.replace("**", "*");

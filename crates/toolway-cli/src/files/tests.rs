@@ -167,7 +167,7 @@ fn links(root: &Path) {
 fn links(_root: &Path) {}
 
 #[tokio::test]
-async fn row_146_a_directory_is_served_and_nothing_outside_of_it() {
+async fn a_directory_is_served_and_nothing_outside_of_it() {
     let ground = Ground::new();
     links(&ground.0);
     let client = ground.client(Access::Write).await;

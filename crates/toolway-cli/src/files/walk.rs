@@ -11,18 +11,18 @@ use cap_std::fs::Dir;
 const MAX_DEPTH: usize = 100;
 
 /// The maximum number of entries that one walk visits.
-const MAX_SEEN: usize = 200_000;
+const MAX_VISITED: usize = 200_000;
 
 /// The treatment of files whose names begin with a dot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hidden {
+pub(super) enum HiddenFiles {
     Shown,
-    Left,
+    Skipped,
 }
 
-impl Hidden {
+impl HiddenFiles {
     /// Returns whether a name may be seen.
-    pub(super) fn shows(self, name: &str) -> bool {
+    pub(super) fn allows(self, name: &str) -> bool {
         self == Self::Shown || !name.starts_with('.')
     }
 }
@@ -30,39 +30,39 @@ impl Hidden {
 /// Returns files with their sizes, and `true` if no limit stopped the walk.
 pub(super) fn files(
     directory: &Dir,
-    hidden: Hidden,
+    hidden: HiddenFiles,
     after: Option<&Path>,
     most: usize,
     wanted: &dyn Fn(&str) -> bool,
 ) -> (Vec<(String, u64)>, bool) {
-    let mut walk = Walk { hidden, after, most, wanted, found: Vec::new(), seen: 0 };
-    let is_whole = walk.go(directory, "", 0);
+    let mut walk = Walk { hidden, after, most, wanted, found: Vec::new(), visited: 0 };
+    let is_whole = walk.visit(directory, "", 0);
     (walk.found, is_whole)
 }
 
 struct Walk<'w> {
-    hidden: Hidden,
+    hidden: HiddenFiles,
     after: Option<&'w Path>,
     most: usize,
     wanted: &'w dyn Fn(&str) -> bool,
     found: Vec<(String, u64)>,
-    seen: usize,
+    visited: usize,
 }
 
 impl Walk<'_> {
     /// Visits a directory. Returns `false` if the walk stopped at a limit. Directories that cannot be opened are left
     /// out: one unreadable directory must not make the whole list fail.
-    fn go(&mut self, directory: &Dir, below: &str, depth: usize) -> bool {
+    fn visit(&mut self, directory: &Dir, below: &str, depth: usize) -> bool {
         let Ok(entries) = directory.entries() else { return true };
         let mut names = Vec::new();
         for entry in entries.flatten() {
-            self.seen += 1;
-            if self.seen > MAX_SEEN {
+            self.visited += 1;
+            if self.visited > MAX_VISITED {
                 return false;
             }
             // Links, and names that are not UTF-8, are left out: they have no URI.
             if let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type())
-                && self.hidden.shows(&name)
+                && self.hidden.allows(&name)
                 && (kind.is_dir() || kind.is_file())
             {
                 names.push((name, kind.is_dir(), entry));
@@ -77,7 +77,7 @@ impl Walk<'_> {
                 if may_hold_more
                     && depth < MAX_DEPTH
                     && let Ok(inner) = entry.open_dir()
-                    && !self.go(&inner, &path, depth + 1)
+                    && !self.visit(&inner, &path, depth + 1)
                 {
                     return false;
                 }

@@ -78,7 +78,7 @@ fn files_of_the_user_are_found() {
     }
     let nowhere = call(&project, &["list", "ther"]);
     assert_eq!((nowhere.code, &*nowhere.stdout), (Some(2), ""));
-    assert!(nowhere.stderr.contains("is `there` meant?"), "{}", nowhere.stderr);
+    assert!(nowhere.stderr.contains("did you mean `there`?"), "{}", nowhere.stderr);
 }
 
 #[test]

@@ -10,7 +10,7 @@ pub(crate) struct Mistakes(Option<syn::Error>);
 
 impl Mistakes {
     /// Adds a mistake, with its message and its position.
-    pub(crate) fn tell(&mut self, span: Span, message: impl Display) {
+    pub(crate) fn report(&mut self, span: Span, message: impl Display) {
         self.add(syn::Error::new(span, message));
     }
 
@@ -22,7 +22,7 @@ impl Mistakes {
     }
 
     /// Returns the value, or adds the error to the mistakes and returns `None`.
-    pub(crate) fn keep<T>(&mut self, read: syn::Result<T>) -> Option<T> {
+    pub(crate) fn ok_or_report<T>(&mut self, read: syn::Result<T>) -> Option<T> {
         read.map_err(|mistake| self.add(mistake)).ok()
     }
 

@@ -12,13 +12,13 @@ use super::closest::closest;
 /// One key and its value.
 pub(crate) struct Setting {
     pub(crate) key: Ident,
-    pub(crate) given: Given,
+    pub(crate) raw_value: SettingValue,
 }
 
 /// The value of a key.
-pub(crate) enum Given {
+pub(crate) enum SettingValue {
     /// `key`
-    Nothing,
+    None,
     /// `key = {…}`
     Braces(TokenStream),
     /// `key = value`
@@ -28,80 +28,84 @@ pub(crate) enum Given {
 }
 
 /// The keys of an attribute.
-pub(crate) struct Keys<'k> {
+pub(crate) struct AttributeKeys<'k> {
     /// The attribute's name, and a noun for its keys, for error messages.
     pub(crate) owner: &'static str,
     pub(crate) noun: &'static str,
     pub(crate) known: &'k [&'static str],
     /// Returns a message for keys that deserve a better answer than "unknown".
-    pub(crate) refused: fn(&str) -> Option<String>,
+    pub(crate) hint: fn(&str) -> Option<String>,
     /// The key of a text that may be written first and without a key.
-    pub(crate) first: Option<&'static str>,
+    pub(crate) positional: Option<&'static str>,
 }
 
 /// Reads settings. A mistake in one setting does not hide mistakes in other settings.
-pub(crate) fn settings(tokens: TokenStream, keys: &Keys<'_>, mistakes: &mut Mistakes) -> Vec<Setting> {
+pub(crate) fn parse_settings(
+    tokens: TokenStream,
+    keys: &AttributeKeys<'_>,
+    mistakes: &mut Mistakes,
+) -> Vec<Setting> {
     let mut found = Vec::new();
     read(tokens, keys, &mut found, mistakes);
     found
 }
 
 /// Reads the settings of all attributes with one name, as if they were one attribute.
-pub(crate) fn settings_of(
+pub(crate) fn parse_attributes(
     name: &str,
     attributes: &[Attribute],
-    keys: &Keys<'_>,
+    keys: &AttributeKeys<'_>,
     mistakes: &mut Mistakes,
 ) -> Vec<Setting> {
     let mut found = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident(name)) {
         match &attribute.meta {
             Meta::List(list) => read(list.tokens.clone(), keys, &mut found, mistakes),
-            other => mistakes.tell(other.span(), format!("write `#[{name}(…)]`")),
+            other => mistakes.report(other.span(), format!("write `#[{name}(…)]`")),
         }
     }
     found
 }
 
-fn read(tokens: TokenStream, keys: &Keys<'_>, found: &mut Vec<Setting>, mistakes: &mut Mistakes) {
+fn read(tokens: TokenStream, keys: &AttributeKeys<'_>, found: &mut Vec<Setting>, mistakes: &mut Mistakes) {
     let read_all = |input: ParseStream<'_>| {
         while !input.is_empty() {
-            let setting = match keys.first {
+            let setting = match keys.positional {
                 Some(first) if found.is_empty() && input.peek(LitStr) => first_text(input, first),
-                _ => setting(input),
+                _ => parse_setting(input),
             };
             let setting = setting.and_then(|setting| {
                 let is_at_end = input.is_empty() || input.peek(Token![,]);
                 if is_at_end { keys.check(setting, found) } else { Err(input.error("expected `,`")) }
             });
-            found.extend(mistakes.keep(setting));
+            found.extend(mistakes.ok_or_report(setting));
             skip_to_next(input)?;
         }
         Ok(())
     };
     let outcome = read_all.parse2(tokens);
-    mistakes.keep(outcome);
+    mistakes.ok_or_report(outcome);
 }
 
 fn first_text(input: ParseStream<'_>, key: &str) -> syn::Result<Setting> {
     let value: Expr = input.parse()?;
-    Ok(Setting { key: Ident::new(key, value.span()), given: Given::Value(value) })
+    Ok(Setting { key: Ident::new(key, value.span()), raw_value: SettingValue::Value(value) })
 }
 
-fn setting(input: ParseStream<'_>) -> syn::Result<Setting> {
+fn parse_setting(input: ParseStream<'_>) -> syn::Result<Setting> {
     let key = input.call(Ident::parse_any)?;
     let given = if input.peek(token::Paren) {
         let list;
         parenthesized!(list in input);
-        Given::List(list.parse()?)
+        SettingValue::List(list.parse()?)
     } else if input.parse::<Option<Token![=]>>()?.is_none() {
-        Given::Nothing
+        SettingValue::None
     } else if input.peek(token::Brace) {
-        Given::Braces(input.parse::<TokenTree>()?.into())
+        SettingValue::Braces(input.parse::<TokenTree>()?.into())
     } else {
-        Given::Value(input.parse()?)
+        SettingValue::Value(input.parse()?)
     };
-    Ok(Setting { key, given })
+    Ok(Setting { key, raw_value: given })
 }
 
 fn skip_to_next(input: ParseStream<'_>) -> syn::Result<()> {
@@ -115,15 +119,15 @@ fn skip_to_next(input: ParseStream<'_>) -> syn::Result<()> {
     Ok(())
 }
 
-impl<'k> Keys<'k> {
+impl<'k> AttributeKeys<'k> {
     /// Creates a set of keys without special cases.
     pub(crate) const fn new(owner: &'static str, noun: &'static str, known: &'k [&'static str]) -> Self {
-        Self { owner, noun, known, refused: |_| None, first: None }
+        Self { owner, noun, known, hint: |_| None, positional: None }
     }
 
     fn check(&self, setting: Setting, found: &[Setting]) -> syn::Result<Setting> {
         let name = setting.key.to_string();
-        if let Some(message) = (self.refused)(&name) {
+        if let Some(message) = (self.hint)(&name) {
             return Err(setting.error(message));
         }
         if !self.known.contains(&name.as_str()) {
@@ -142,10 +146,10 @@ impl<'k> Keys<'k> {
 
 impl Setting {
     pub(crate) fn span(&self) -> Span {
-        match &self.given {
-            Given::Nothing => self.key.span(),
-            Given::Braces(tokens) | Given::List(tokens) => tokens.span(),
-            Given::Value(value) => value.span(),
+        match &self.raw_value {
+            SettingValue::None => self.key.span(),
+            SettingValue::Braces(tokens) | SettingValue::List(tokens) => tokens.span(),
+            SettingValue::Value(value) => value.span(),
         }
     }
 
@@ -159,8 +163,8 @@ impl Setting {
 
     /// Returns the value of `key` or `key = true`.
     pub(crate) fn flag(&self) -> syn::Result<bool> {
-        match (&self.given, self.literal()) {
-            (Given::Nothing, _) => Ok(true),
+        match (&self.raw_value, self.literal()) {
+            (SettingValue::None, _) => Ok(true),
             (_, Some(Lit::Bool(LitBool { value, .. }))) => Ok(*value),
             _ => Err(syn::Error::new(self.span(), format!("`{}` must be `true` or `false`", self.key))),
         }
@@ -168,16 +172,16 @@ impl Setting {
 
     /// Returns the value of `key = value`, of any kind.
     pub(crate) fn value(&self) -> syn::Result<&Expr> {
-        match &self.given {
-            Given::Value(value) => Ok(value),
+        match &self.raw_value {
+            SettingValue::Value(value) => Ok(value),
             _ => Err(self.error(format!("write `{} = …`", self.key))),
         }
     }
 
     /// Returns the value, if it is a literal.
     pub(crate) fn literal(&self) -> Option<&Lit> {
-        match &self.given {
-            Given::Value(value) => literal(value),
+        match &self.raw_value {
+            SettingValue::Value(value) => literal(value),
             _ => None,
         }
     }

@@ -6,22 +6,24 @@ use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, ExprCall, ExprMacro, Lit, Macro};
 
-use super::{Given, Keys, Mistakes, Setting, literal, settings, without_groups};
+use super::{AttributeKeys, Mistakes, Setting, SettingValue, literal, parse_settings, without_groups};
 
 /// Turns `key = {…}`, `key = json!{…}` or `key = any_expression` into an expression that creates JSON.
 pub(crate) fn json(setting: &Setting) -> syn::Result<TokenStream> {
-    match &setting.given {
-        Given::Braces(object) => Ok(quote! { ::toolway::__private::json!(#object) }),
-        Given::Value(value) => {
+    match &setting.raw_value {
+        SettingValue::Braces(object) => Ok(quote! { ::toolway::__private::json!(#object) }),
+        SettingValue::Value(value) => {
             let mut value = value.clone();
-            OurJson.visit_expr_mut(&mut value);
+            JsonMacroReplacer.visit_expr_mut(&mut value);
             Ok(match without_groups(&value) {
                 Expr::Macro(made) if is_json(made) => made.to_token_stream(),
                 // A value of any type is converted to JSON; a JSON value stays unchanged.
                 _ => quote! { ::toolway::__private::json!(#value) },
             })
         }
-        Given::Nothing | Given::List(_) => Err(setting.error(format!("write `{} = {{…}}`", setting.key))),
+        SettingValue::None | SettingValue::List(_) => {
+            Err(setting.error(format!("write `{} = {{…}}`", setting.key)))
+        }
     }
 }
 
@@ -30,9 +32,9 @@ fn is_json(made: &ExprMacro) -> bool {
 }
 
 /// Replaces `json!` without a path by our own macro, so that an attribute needs no import.
-struct OurJson;
+struct JsonMacroReplacer;
 
-impl VisitMut for OurJson {
+impl VisitMut for JsonMacroReplacer {
     fn visit_macro_mut(&mut self, call: &mut Macro) {
         if call.path.is_ident("json") {
             call.path = syn::parse_quote_spanned! { call.path.span()=> ::toolway::__private::json };
@@ -53,7 +55,7 @@ pub(crate) fn icons(setting: &Setting, mistakes: &mut Mistakes) -> syn::Result<V
 /// icon.
 pub(crate) fn icon(value: &Expr, mistakes: &mut Mistakes) -> Option<TokenStream> {
     let icon = match without_groups(value) {
-        Expr::Call(call) if is_icon(call) => described(call, mistakes),
+        Expr::Call(call) if is_icon(call) => icon_from_call(call, mistakes),
         Expr::Lit(literal) if matches!(literal.lit, Lit::Str(_)) => {
             Ok(quote! { ::toolway::__private::Icon::new(#literal) })
         }
@@ -62,28 +64,28 @@ pub(crate) fn icon(value: &Expr, mistakes: &mut Mistakes) -> Option<TokenStream>
             "write an icon as its URL, or as `icon(src = \"…\", mime = \"…\", sizes = [\"48x48\"], theme = \"dark\")`",
         )),
     };
-    mistakes.keep(icon)
+    mistakes.ok_or_report(icon)
 }
 
 fn is_icon(call: &ExprCall) -> bool {
     matches!(&*call.func, Expr::Path(path) if path.path.is_ident("icon"))
 }
 
-fn described(call: &ExprCall, mistakes: &mut Mistakes) -> syn::Result<TokenStream> {
+fn icon_from_call(call: &ExprCall, mistakes: &mut Mistakes) -> syn::Result<TokenStream> {
     let mut source = None;
     let mut rest = TokenStream::new();
-    for setting in settings(call.args.to_token_stream(), &ICON, mistakes) {
+    for setting in parse_settings(call.args.to_token_stream(), &ICON, mistakes) {
         if setting.key == "src" {
             source = Some(setting.text()?);
             continue;
         }
-        rest.extend(mistakes.keep(described_by(&setting)));
+        rest.extend(mistakes.ok_or_report(icon_setter(&setting)));
     }
     let source = source.ok_or_else(|| syn::Error::new(call.func.span(), "an icon needs `src = \"…\"`"))?;
     Ok(quote! { ::toolway::__private::Icon::new(#source) #rest })
 }
 
-fn described_by(setting: &Setting) -> syn::Result<TokenStream> {
+fn icon_setter(setting: &Setting) -> syn::Result<TokenStream> {
     Ok(match setting.key.to_string().as_str() {
         "mime" => {
             let mime = setting.text()?;
@@ -116,12 +118,12 @@ fn texts(setting: &Setting) -> syn::Result<Vec<Expr>> {
 /// Turns `annotations(audience = [user], priority = 0.9, last_modified = "…")` into an expression that creates
 /// annotations.
 pub(crate) fn annotations(setting: &Setting, mistakes: &mut Mistakes) -> syn::Result<TokenStream> {
-    let Given::List(list) = &setting.given else {
+    let SettingValue::List(list) = &setting.raw_value else {
         return Err(setting.error("write `annotations(audience = [user, assistant], priority = 0.9)`"));
     };
     let mut annotations = quote! { ::toolway::__private::Annotations::new() };
-    for setting in settings(list.clone(), &ANNOTATIONS, mistakes) {
-        annotations.extend(mistakes.keep(annotation(&setting)));
+    for setting in parse_settings(list.clone(), &ANNOTATIONS, mistakes) {
+        annotations.extend(mistakes.ok_or_report(annotation(&setting)));
     }
     Ok(annotations)
 }
@@ -176,15 +178,17 @@ fn priority(setting: &Setting) -> syn::Result<f64> {
 }
 
 /// Returns an expression that creates an `Option`.
-pub(crate) fn option(value: Option<impl ToTokens>) -> TokenStream {
+pub(crate) fn option_expr(value: Option<impl ToTokens>) -> TokenStream {
     match value {
         Some(value) => quote! { ::core::option::Option::Some(#value) },
         None => quote! { ::core::option::Option::None },
     }
 }
 
-const ICON: Keys<'static> =
-    Keys { first: Some("src"), ..Keys::new("`icon`", "key", &["src", "mime", "sizes", "theme"]) };
+const ICON: AttributeKeys<'static> = AttributeKeys {
+    positional: Some("src"),
+    ..AttributeKeys::new("`icon`", "key", &["src", "mime", "sizes", "theme"])
+};
 
-const ANNOTATIONS: Keys<'static> =
-    Keys::new("`annotations`", "key", &["audience", "priority", "last_modified"]);
+const ANNOTATIONS: AttributeKeys<'static> =
+    AttributeKeys::new("`annotations`", "key", &["audience", "priority", "last_modified"]);

@@ -3,22 +3,27 @@
 use proc_macro2::Span;
 use syn::{Field, ItemStruct, Type, TypeGroup, TypeReference};
 
-use super::uri::{Place, Uri, Variable};
+use super::uri::{ExpressionKind, Uri, Variable};
 use crate::attribute::Mistakes;
 use crate::attribute::closest::closest;
 use crate::check::Assertions;
 use crate::input::{Element, Options, Parameter};
 
 /// Checks the variables against the parameters of a function.
-pub(crate) fn bind(element: &Element, uri: &Uri, assertions: &mut Assertions, mistakes: &mut Mistakes) {
+pub(crate) fn check_parameters(
+    element: &Element,
+    uri: &Uri,
+    assertions: &mut Assertions,
+    mistakes: &mut Mistakes,
+) {
     let parameters = &element.function.parameters;
-    let place = place(&element.definition.options);
+    let place = uri_span(&element.definition.options);
     for variable in &uri.variables {
         match parameters.iter().find(|parameter| parameter.name == variable.name) {
-            Some(parameter) => bound(variable, parameter, place, assertions, mistakes),
+            Some(parameter) => check_variable(variable, parameter, place, assertions, mistakes),
             None => {
                 let names = parameters.iter().map(|parameter| parameter.name.as_str());
-                mistakes.tell(place, missing(variable, "parameter", names));
+                mistakes.report(place, missing(variable, "parameter", names));
             }
         }
     }
@@ -30,18 +35,18 @@ pub(crate) fn bind(element: &Element, uri: &Uri, assertions: &mut Assertions, mi
         if let Some(arg) = &parameter.arg {
             let message =
                 format!("`{name}` is not a variable of the URI, so `#[arg(…)]` does not apply to it");
-            mistakes.tell(arg.span, message);
+            mistakes.report(arg.span, message);
             continue;
         }
         let message =
             format!("`{name}` is an argument, but the URI has no variable `{{{name}}}` to read it from");
-        assertions.argument(parameter.span, parameter, false, &message);
+        assertions.assert_argument(parameter.span, parameter, false, &message);
     }
 }
 
 /// Checks the variables against the fields of a struct. With `serde` attributes, only `serde` knows the names, so
 /// nothing is checked.
-pub(crate) fn fields(item: &ItemStruct, uri: &Uri, options: &Options, mistakes: &mut Mistakes) {
+pub(crate) fn check_fields(item: &ItemStruct, uri: &Uri, options: &Options, mistakes: &mut Mistakes) {
     let has_serde =
         |attributes: &[syn::Attribute]| attributes.iter().any(|attribute| attribute.path().is_ident("serde"));
     let is_plain = |field: &Field| !has_serde(&field.attrs);
@@ -53,7 +58,7 @@ pub(crate) fn fields(item: &ItemStruct, uri: &Uri, options: &Options, mistakes: 
     let names: Vec<String> = item.fields.iter().filter_map(name).collect();
     for variable in uri.variables.iter().filter(|variable| !names.contains(&variable.name)) {
         let message = missing(variable, "field", names.iter().map(String::as_str));
-        mistakes.tell(place(options), message);
+        mistakes.report(uri_span(options), message);
     }
     for field in &item.fields {
         let Some(name) = name(field) else { continue };
@@ -64,7 +69,7 @@ pub(crate) fn fields(item: &ItemStruct, uri: &Uri, options: &Options, mistakes: 
     }
 }
 
-fn place(options: &Options) -> Span {
+fn uri_span(options: &Options) -> Span {
     options.uri.as_ref().map_or_else(Span::call_site, syn::LitStr::span)
 }
 
@@ -76,42 +81,43 @@ fn missing<'n>(variable: &Variable, what: &str, names: impl Iterator<Item = &'n 
     }
 }
 
-fn bound(
+fn check_variable(
     variable: &Variable,
     parameter: &Parameter,
     place: Span,
     assertions: &mut Assertions,
     mistakes: &mut Mistakes,
 ) {
-    let Variable { name, place: stands, is_list } = variable;
-    let (span, ty) = (parameter.span, &parameter.kept);
-    if *stands == Place::Simple && !is_list && (name == "path" || is_path(&parameter.written)) {
+    let Variable { name, kind: stands, is_list } = variable;
+    let (span, ty) = (parameter.span, &parameter.stored_type);
+    if *stands == ExpressionKind::Simple && !is_list && (name == "path" || is_path(&parameter.declared_type))
+    {
         let message = format!("`{{{name}}}` matches one segment; write `{{+{name}}}` to match slashes");
-        mistakes.tell(place, message);
+        mistakes.report(place, message);
     }
-    assertions.argument(
+    assertions.assert_argument(
         span,
         parameter,
         true,
         &format!("`{name}` is a variable of the URI, but its type cannot be read from one"),
     );
     match (stands, parameter.default()) {
-        (Place::Query, Some(_)) => {}
-        (Place::Query, None) => {
+        (ExpressionKind::Query, Some(_)) => {}
+        (ExpressionKind::Query, None) => {
             let message = format!(
                 "`{name}` may be missing in the URI: take an `Option`, or write `#[arg(default = …)]`"
             );
-            assertions.option(span, ty, true, &message);
+            assertions.assert_option(span, ty, true, &message);
         }
-        (Place::Simple | Place::Other, Some(_)) => {
+        (ExpressionKind::Simple | ExpressionKind::Other, Some(_)) => {
             let message =
                 format!("`{name}` is in every URI of this template; its default would never be used");
-            mistakes.tell(parameter.arg.as_ref().map_or(span, |arg| arg.span), message);
+            mistakes.report(parameter.arg.as_ref().map_or(span, |arg| arg.span), message);
         }
-        (Place::Simple | Place::Other, None) => {
+        (ExpressionKind::Simple | ExpressionKind::Other, None) => {
             let message =
                 format!("`{name}` is in every URI of this template; take the value without `Option`");
-            assertions.option(span, ty, false, &message);
+            assertions.assert_option(span, ty, false, &message);
         }
     }
 }

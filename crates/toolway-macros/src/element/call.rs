@@ -3,20 +3,20 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
-use super::host::Host;
-use crate::attribute::values::option;
+use super::handler_type::HandlerType;
+use crate::attribute::values::option_expr;
+use crate::diagnose::{as_parameter, assert_parameters};
 use crate::input::{Element, Function, Parameter, Receiver};
-use crate::suspect::{as_parameter, known};
 
 /// The form in which the arguments are sent.
-pub(crate) enum Sent {
+pub(crate) enum ArgumentSource {
     /// As JSON, in `__arguments`.
     Json,
     /// As texts by name: the expression that holds them, and the function that reads them into a struct.
     Texts { values: TokenStream, into_struct: TokenStream },
 }
 
-impl Sent {
+impl ArgumentSource {
     /// Returns the expression that holds the arguments, its type, and the type of the error.
     fn types(&self) -> [TokenStream; 3] {
         match self {
@@ -28,14 +28,14 @@ impl Sent {
             Self::Texts { values, .. } => [
                 quote! { &#values },
                 quote! { &::toolway::__private::values::Values },
-                quote! { ::toolway::__private::Refusal },
+                quote! { ::toolway::__private::StartError },
             ],
         }
     }
 
     /// Returns three expressions: one that reads the arguments into slots, one that creates the `Arguments` that
     /// collect the mistakes, and one that turns the mistakes into an error.
-    fn places(&self, places: &TokenStream) -> [TokenStream; 3] {
+    fn slot_expressions(&self, places: &TokenStream) -> [TokenStream; 3] {
         match self {
             Self::Json => {
                 [quote! { __sent.read::<#places>() }, quote! { __sent }, quote! { __arguments.error() }]
@@ -43,13 +43,13 @@ impl Sent {
             Self::Texts { .. } => [
                 quote! { ::toolway::__private::read_texts::<#places>(__sent.iter()) },
                 quote! { <::toolway::__private::Arguments as ::core::default::Default>::default() },
-                quote! { __arguments.refusal() },
+                quote! { __arguments.start_error() },
             ],
         }
     }
 
     /// Returns the expression that reads the arguments into a struct.
-    fn fields(&self, ty: &Ident) -> TokenStream {
+    fn struct_expression(&self, ty: &Ident) -> TokenStream {
         match self {
             Self::Json => quote! { __arguments.decode::<#ty>() },
             Self::Texts { values, into_struct } => {
@@ -59,7 +59,7 @@ impl Sent {
     }
 
     /// Returns the function that turns an error of reading into an error of the handler.
-    fn failure(&self) -> TokenStream {
+    fn error_conversion(&self) -> TokenStream {
         match self {
             Self::Json => quote! { ::core::convert::identity },
             Self::Texts { .. } => quote! { ::toolway::__private::bad_arguments },
@@ -68,11 +68,16 @@ impl Sent {
 }
 
 /// Returns the future of a call of a function. `respond` turns the returned `__value` into the result.
-pub(crate) fn of_function(element: &Element, host: &Host, sent: &Sent, respond: &TokenStream) -> TokenStream {
+pub(crate) fn of_function(
+    element: &Element,
+    host: &HandlerType,
+    sent: &ArgumentSource,
+    respond: &TokenStream,
+) -> TokenStream {
     let function = &element.function;
     let slots = function.slots();
     let collect = collect(function, &slots, sent);
-    let known = known(&function.parameters);
+    let known = assert_parameters(&function.parameters);
     let is_method = matches!(function.receiver, Receiver::Shared(_));
     let service = is_method.then(|| quote! { let __service = ::std::sync::Arc::clone(&self.service); });
     let value = invoke(function, host, &slots);
@@ -80,11 +85,11 @@ pub(crate) fn of_function(element: &Element, host: &Host, sent: &Sent, respond: 
         Some(_) => quote! { ::toolway::__private::blocking(move || #value).await },
         None => value,
     };
-    let failure = sent.failure();
+    let failure = sent.error_conversion();
     let [all, ..] = sent.types();
-    let types = function.parameters.iter().map(|parameter| &parameter.kept);
+    let types = function.parameters.iter().map(|parameter| &parameter.stored_type);
     let defaults = function.parameters.iter().map(Parameter::default);
-    let defaults = defaults.map(|default| option(default.map(|default| quote! { || #default })));
+    let defaults = defaults.map(|default| option_expr(default.map(|default| quote! { || #default })));
     quote! {
         #known
         #collect
@@ -102,14 +107,14 @@ pub(crate) fn of_function(element: &Element, host: &Host, sent: &Sent, respond: 
 }
 
 /// Returns the future of a call of a struct that implements `Run`.
-pub(crate) fn of_struct(ident: &Ident, sent: &Sent, respond: &TokenStream) -> TokenStream {
-    let read = sent.fields(ident);
+pub(crate) fn of_struct(ident: &Ident, sent: &ArgumentSource, respond: &TokenStream) -> TokenStream {
+    let read = sent.struct_expression(ident);
     let [(run, lend_run), (context, lend_context)] =
-        ["__run", "__context"].map(|name| lend(name, ident.span()));
+        ["__run", "__context"].map(|name| hygienic_variable(name, ident.span()));
     let run = quote_spanned! { ident.span()=>
         <#ident as ::toolway::__private::Run>::run(#run, #context).await
     };
-    let failure = sent.failure();
+    let failure = sent.error_conversion();
     quote! {
         ::std::boxed::Box::pin(async move {
             let __run = match #read {
@@ -117,10 +122,10 @@ pub(crate) fn of_struct(ident: &Ident, sent: &Sent, respond: &TokenStream) -> To
                 ::core::result::Result::Err(error) => return ::core::result::Result::Err(#failure(error)),
             };
             let __context =
-                match <::toolway::__private::Ctx as ::toolway::__private::Parameter>::absent(&__scope) {
+                match <::toolway::__private::Ctx as ::toolway::__private::Parameter>::from_scope(&__scope) {
                     ::core::result::Result::Ok(context) => context,
                     ::core::result::Result::Err(_) => {
-                        let lacking = ::toolway::__private::Lacking::new("the context of a call");
+                        let lacking = ::toolway::__private::MissingParameters::new("the context of a call");
                         return ::core::result::Result::Err(::core::convert::From::from(lacking));
                     }
                 };
@@ -135,7 +140,7 @@ pub(crate) fn of_struct(ident: &Ident, sent: &Sent, respond: &TokenStream) -> To
 
 /// Returns a variable of the generated code that can be used at the author's span, and the statement that defines it.
 /// Code from `macro_rules!` cannot see generated variables by name, and rustc reports errors at the span of use.
-pub(crate) fn lend(name: &str, span: Span) -> (Ident, TokenStream) {
+pub(crate) fn hygienic_variable(name: &str, span: Span) -> (Ident, TokenStream) {
     let ours = Ident::new(name, Span::call_site());
     let lent = format_ident!("{name}_lent", span = span);
     let statement = quote! { let #lent = #ours; };
@@ -149,12 +154,12 @@ pub(crate) fn output_of(ident: &Ident) -> TokenStream {
 
 /// Returns a function that reads the arguments into one value for each parameter. It is generic over their types,
 /// because these may contain type parameters of an `impl` block, which an item inside a function cannot use.
-fn collect(function: &Function, slots: &[Ident], sent: &Sent) -> TokenStream {
+fn collect(function: &Function, slots: &[Ident], sent: &ArgumentSource) -> TokenStream {
     let types: Vec<_> = (0..slots.len()).map(|index| format_ident!("__T{index}")).collect();
     let names: Vec<_> = function.parameters.iter().map(|parameter| &parameter.name).collect();
     let count = slots.len();
     let [_, sent_type, error] = sent.types();
-    let [read, arguments, wrong] = sent.places(&quote! { __Arguments<#(#types),*> });
+    let [read, arguments, wrong] = sent.slot_expressions(&quote! { __Arguments<#(#types),*> });
     let indices = 0..count;
     quote! {
         struct __Arguments<#(#types),*> {
@@ -203,7 +208,7 @@ fn collect(function: &Function, slots: &[Ident], sent: &Sent) -> TokenStream {
                 let #slots = __arguments.take::<#types>(#names, __slots.#slots, __defaults[#indices], __scope);
             )*
             match (#(#slots,)*) {
-                (#(::core::option::Option::Some(#slots),)*) if !__arguments.is_wrong() => {
+                (#(::core::option::Option::Some(#slots),)*) if !__arguments.has_problems() => {
                     ::core::result::Result::Ok((#(#slots,)*))
                 }
                 _ => ::core::result::Result::Err(#wrong),
@@ -213,18 +218,18 @@ fn collect(function: &Function, slots: &[Ident], sent: &Sent) -> TokenStream {
 }
 
 /// Returns the call itself.
-pub(crate) fn invoke(function: &Function, host: &Host, slots: &[Ident]) -> TokenStream {
+pub(crate) fn invoke(function: &Function, host: &HandlerType, slots: &[Ident]) -> TokenStream {
     let ident = &function.ident;
     let path = match &host.service {
         Some(service) => quote! { <#service>::#ident },
         None => quote! { #ident },
     };
     let receiver = match function.receiver {
-        Receiver::Nobody => None,
+        Receiver::None => None,
         Receiver::Shared(_) | Receiver::Owned(_) => Some(quote! { &*__service, }),
     };
     let lent = function.parameters.iter().zip(slots).map(|(parameter, slot)| {
-        if parameter.is_lent() {
+        if parameter.is_reference() {
             quote! { ::core::borrow::Borrow::borrow(&#slot) }
         } else {
             quote! { #slot }
@@ -245,7 +250,7 @@ pub(crate) fn checks(function: &Function) -> TokenStream {
             let read = quote_spanned! { span=> #ty::of_default };
             quote! {
                 if #read(&#default).is_none() {
-                    __mistakes.push(::toolway::__private::misfit(#name));
+                    __mistakes.push(::toolway::__private::wrong_default_message(#name));
                 }
             }
         });

@@ -6,41 +6,41 @@ use syn::spanned::Spanned;
 use syn::{Expr, ExprPath};
 
 use super::call;
-use super::host::Host;
-use crate::attribute::{Mistakes, Outside, without_groups};
+use super::handler_type::HandlerType;
+use crate::attribute::{Mistakes, ScopeRewriter, without_groups};
+use crate::diagnose::assert_parameters;
 use crate::input::{Function, Parameter, Receiver};
-use crate::suspect::known;
 
 /// The methods of a service that may complete arguments, and the rules for rewriting their code outside the `impl`
 /// block.
 #[derive(Default)]
-pub(crate) struct Methods {
+pub(crate) struct CompletionMethods {
     pub(crate) functions: Vec<Function>,
-    pub(crate) outside: Outside,
+    pub(crate) rewriter: ScopeRewriter,
 }
 
 /// Returns the function `completers` of a handler.
 pub(crate) fn completers(
     function: &Function,
     is_completed: impl Fn(&str) -> bool,
-    host: &Host,
-    methods: &Methods,
+    host: &HandlerType,
+    methods: &CompletionMethods,
     mistakes: &mut Mistakes,
 ) -> TokenStream {
     let mut calls = TokenStream::new();
     let is_completed = |parameter: &&Parameter| parameter.has_name() && is_completed(&parameter.name);
     for parameter in function.parameters.iter().filter(is_completed) {
-        let Parameter { name, kept: ty, arg, .. } = parameter;
+        let Parameter { name, stored_type: ty, arg, .. } = parameter;
         let Some(complete) = arg.as_ref().and_then(|arg| arg.complete.as_ref()) else {
-            let of_type = quote_spanned! { parameter.type_span()=> .of_type::<#ty> };
+            let of_type = quote_spanned! { parameter.type_span()=> .with_variants_of::<#ty> };
             calls.extend(quote! { #of_type(#name) });
             continue;
         };
-        if let Some(completer) = mistakes.keep(completer(complete, host, methods)) {
+        if let Some(completer) = mistakes.ok_or_report(completer(complete, host, methods)) {
             calls.extend(quote! { .with(#name, #completer) });
         }
     }
-    let known = known(&function.parameters);
+    let known = assert_parameters(&function.parameters);
     quote! {
         fn completers(&self) -> ::toolway::__private::Completers {
             #known
@@ -49,12 +49,12 @@ pub(crate) fn completers(
     }
 }
 
-fn completer(complete: &Expr, host: &Host, methods: &Methods) -> syn::Result<TokenStream> {
+fn completer(complete: &Expr, host: &HandlerType, methods: &CompletionMethods) -> syn::Result<TokenStream> {
     let span = complete.span();
-    let outside = methods.outside.write(complete);
+    let outside = methods.rewriter.rewrite(complete);
     Ok(match without_groups(complete) {
         Expr::Array(_) => quote_spanned! { span=> ::toolway::__private::Completer::list(#outside) },
-        Expr::Path(path) if is_of_self(path) => of_method(path, host, methods)?,
+        Expr::Path(path) if is_of_self(path) => method_completer(path, host, methods)?,
         Expr::Path(path) if is_function(path) => {
             quote_spanned! { span=> ::toolway::__private::Completer::function(#outside) }
         }
@@ -77,7 +77,11 @@ fn is_function(path: &ExprPath) -> bool {
 }
 
 /// Turns a method of the same block into a closure that takes the method's parameters and captures the service.
-fn of_method(path: &ExprPath, host: &Host, methods: &Methods) -> syn::Result<TokenStream> {
+fn method_completer(
+    path: &ExprPath,
+    host: &HandlerType,
+    methods: &CompletionMethods,
+) -> syn::Result<TokenStream> {
     let last = path.path.segments.last().map(|last| &last.ident);
     let method = methods.functions.iter().find(|method| Some(&method.ident) == last);
     let method = match (method, &host.service) {
@@ -96,10 +100,10 @@ fn of_method(path: &ExprPath, host: &Host, methods: &Methods) -> syn::Result<Tok
         return Err(syn::Error::new(span, "a service is shared by all calls; take `&self`"));
     }
     let slots = method.slots();
-    let types = method.parameters.iter().map(|parameter| &parameter.kept);
+    let types = method.parameters.iter().map(|parameter| &parameter.stored_type);
     let value = call::invoke(method, host, &slots);
     let (held, cloned) = match method.receiver {
-        Receiver::Nobody => (None, None),
+        Receiver::None => (None, None),
         Receiver::Shared(_) | Receiver::Owned(_) => (
             Some(quote! { let __service = ::std::sync::Arc::clone(&self.service); }),
             Some(quote! { let __service = ::std::sync::Arc::clone(&__service); }),

@@ -8,12 +8,12 @@ use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{Item, ItemFn, ItemStruct};
 
-use super::complete::Methods;
-use super::host::Host;
+use super::complete::CompletionMethods;
+use super::handler_type::HandlerType;
 use super::{prompt, resource, tool};
 use crate::attribute::Mistakes;
-use crate::attribute::Outside;
-use crate::check::{self, Place};
+use crate::attribute::ScopeRewriter;
+use crate::check::{self, FunctionLocation};
 use crate::input::{Definition, Element, Kind, Options, Receiver, conditional};
 use crate::package::package;
 
@@ -22,7 +22,7 @@ pub(crate) fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> Tok
     let error = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Fn(function)) => {
             return match conditional::split(&function.sig) {
-                Some(parts) => conditional::each(parts, |signature| {
+                Some(parts) => conditional::generate_each(parts, |signature| {
                     let mark = format_ident!("{name}");
                     let function = ItemFn { sig: signature.clone(), ..function.clone() };
                     quote! { #[::toolway::#mark(#options)] #function }
@@ -49,14 +49,14 @@ fn misplaced(message: &str) -> syn::Error {
 
 fn function_item(kind: Kind, options: TokenStream, mut function: ItemFn) -> TokenStream {
     let mut mistakes = Mistakes::default();
-    let outside = Outside::default();
+    let outside = ScopeRewriter::default();
     let element = Element::read(kind, options, &function.attrs, &mut function.sig, &outside, &mut mistakes);
-    check::signature(&element, &function.sig, Place::Module, &mut mistakes);
-    function.block.stmts.splice(0..0, element.function.unpacked.iter().cloned());
+    check::signature(&element, &function.sig, FunctionLocation::Module, &mut mistakes);
+    function.block.stmts.splice(0..0, element.function.unpack_statements.iter().cloned());
     let ident = &function.sig.ident;
     let visibility = &function.vis;
-    let host = Host::plain(ident);
-    let methods = Methods::default();
+    let host = HandlerType::plain(ident);
+    let methods = CompletionMethods::default();
     let handler = match kind {
         Kind::Tool => tool::of_function(&element, &host),
         Kind::Prompt => prompt::of_function(&element, &host, &methods, &mut mistakes),
@@ -80,25 +80,25 @@ fn function_item(kind: Kind, options: TokenStream, mut function: ItemFn) -> Toke
     };
     if let Some(errors) = mistakes.into_errors() {
         // A function with a receiver is in an `impl` block, where a type cannot be generated.
-        if !matches!(element.function.receiver, Receiver::Nobody) {
+        if !matches!(element.function.receiver, Receiver::None) {
             return quote! { #function #errors };
         }
-        let offer = offer(kind, ident, &quote! { ::core::unreachable!("it does not compile") });
+        let offer = entry_impl(kind, ident, &quote! { ::core::unreachable!("it does not compile") });
         return quote! { #function #errors #ty #offer };
     }
     let entry = kind.entry();
-    let offer = offer(kind, ident, &quote! { ::toolway::__private::#entry::new(#ident {}) });
-    let marked = marked(kind, ident);
+    let offer = entry_impl(kind, ident, &quote! { ::toolway::__private::#entry::new(#ident {}) });
+    let marked = registration(kind, ident);
     quote! { #function #ty #handler #offer #marked }
 }
 
 fn struct_item(kind: Kind, options: TokenStream, item: &ItemStruct) -> TokenStream {
     let mut mistakes = Mistakes::default();
-    let options = Options::read(kind, options, &Outside::default(), &mut mistakes);
+    let options = Options::read(kind, options, &ScopeRewriter::default(), &mut mistakes);
     let ident = &item.ident;
     if let Some(span) = options.blocking {
         let message = "`blocking` is for functions; `run` is `async` and must not block";
-        mistakes.tell(span, message);
+        mistakes.report(span, message);
     }
     if !item.generics.params.is_empty() {
         let message =
@@ -106,7 +106,7 @@ fn struct_item(kind: Kind, options: TokenStream, item: &ItemStruct) -> TokenStre
         mistakes.add(syn::Error::new_spanned(&item.generics.params, message));
     }
     let definition = Definition::of_struct(options, &item.attrs, snake_case(&ident.unraw().to_string()));
-    let host = Host::plain(&format_ident!("__Handler"));
+    let host = HandlerType::plain(&format_ident!("__Handler"));
     let handler = match kind {
         Kind::Tool => tool::of_struct(ident, &host, &definition),
         Kind::Prompt => prompt::of_struct(ident, &host, &definition),
@@ -117,12 +117,12 @@ fn struct_item(kind: Kind, options: TokenStream, item: &ItemStruct) -> TokenStre
     };
     if let Some(errors) = mistakes.into_errors() {
         let never = quote! { ::core::unreachable!("it does not compile") };
-        let offer = item.generics.params.is_empty().then(|| offer(kind, ident, &never));
+        let offer = item.generics.params.is_empty().then(|| entry_impl(kind, ident, &never));
         return quote! { #item #errors #offer };
     }
     let entry = kind.entry();
-    let offer = offer(kind, ident, &quote! { ::toolway::__private::#entry::new(__Handler) });
-    let marked = marked(kind, ident);
+    let offer = entry_impl(kind, ident, &quote! { ::toolway::__private::#entry::new(__Handler) });
+    let marked = registration(kind, ident);
     quote! {
         #item
         const _: () = {
@@ -134,10 +134,10 @@ fn struct_item(kind: Kind, options: TokenStream, item: &ItemStruct) -> TokenStre
     }
 }
 
-fn offer(kind: Kind, ident: &Ident, entry: &TokenStream) -> TokenStream {
+fn entry_impl(kind: Kind, ident: &Ident, entry: &TokenStream) -> TokenStream {
     let ty = kind.entry();
     quote! {
-        impl ::toolway::__private::Offer for #ident {
+        impl ::toolway::__private::MakeEntry for #ident {
             type Entry = ::toolway::__private::#ty;
 
             fn entry() -> ::toolway::__private::#ty {
@@ -148,17 +148,17 @@ fn offer(kind: Kind, ident: &Ident, entry: &TokenStream) -> TokenStream {
 }
 
 /// Registers the element for `Server::discover`.
-fn marked(kind: Kind, ident: &Ident) -> TokenStream {
+fn registration(kind: Kind, ident: &Ident) -> TokenStream {
     let (package, name) = (package(), ident.unraw().to_string());
     let variant = kind.variant();
     quote! {
         ::toolway::__private::inventory::submit! {
-            ::toolway::__private::Marked {
+            ::toolway::__private::MarkedItem {
                 module: ::core::module_path!(),
                 package: #package,
                 name: #name,
-                element: || ::toolway::__private::Element::#variant(
-                    <#ident as ::toolway::__private::Offer>::entry()
+                element: || ::toolway::__private::AnyEntry::#variant(
+                    <#ident as ::toolway::__private::MakeEntry>::entry()
                 ),
             }
         }

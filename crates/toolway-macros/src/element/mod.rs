@@ -7,14 +7,14 @@
 //! | `call.rs` | How is the function called? |
 //! | `complete.rs` | How are the arguments completed? |
 //! | `uri.rs`, `bind.rs` | What is in a URI template, and do its variables match the parameters? |
-//! | `host.rs`, `listed.rs` | Which type implements the handler, and which properties does it list? |
+//! | `handler_type.rs`, `metadata.rs` | Which type implements the handler, and which properties does it list? |
 
 mod bind;
 mod call;
 mod complete;
-mod host;
+mod handler_type;
 pub(crate) mod item;
-mod listed;
+mod metadata;
 mod prompt;
 mod resource;
 pub(crate) mod service;

@@ -3,25 +3,25 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
-use super::call::{self, Sent};
-use super::complete::{Methods, completers};
-use super::host::Host;
-use super::listed::listed;
+use super::call::{self, ArgumentSource};
+use super::complete::{CompletionMethods, completers};
+use super::handler_type::HandlerType;
+use super::metadata::metadata_calls;
 use crate::attribute::Mistakes;
+use crate::diagnose::assert_parameters;
 use crate::input::{Definition, Element, Parameter};
-use crate::suspect::known;
 
 /// Returns the code that makes a function a prompt.
 pub(crate) fn of_function(
     element: &Element,
-    host: &Host,
-    methods: &Methods,
+    host: &HandlerType,
+    methods: &CompletionMethods,
     mistakes: &mut Mistakes,
 ) -> TokenStream {
     let function = &element.function;
     let assertions = host.assertions(element).tokens;
     let arguments = function.parameters.iter().map(argument);
-    let known = known(&function.parameters);
+    let known = assert_parameters(&function.parameters);
     let arguments = quote! {
         #known
         #assertions
@@ -31,27 +31,27 @@ pub(crate) fn of_function(
     };
     let completers = completers(function, |_| true, host, methods, mistakes);
     let respond = respond(&function.output, function.output_span);
-    let call = call::of_function(element, host, &sent(), &respond);
+    let call = call::of_function(element, host, &argument_source(), &respond);
     let check = call::check(&call::checks(function));
     let rest = quote! { #check #completers };
     implement(host, &element.definition, &arguments, &call, &rest)
 }
 
 /// Returns the code that makes a struct a prompt.
-pub(crate) fn of_struct(ident: &Ident, host: &Host, definition: &Definition) -> TokenStream {
+pub(crate) fn of_struct(ident: &Ident, host: &HandlerType, definition: &Definition) -> TokenStream {
     let arguments = quote_spanned! { ident.span()=> ::toolway::__private::prompt_arguments_of::<#ident>() };
     let arguments = quote! { let __arguments = #arguments; };
     let respond = respond(&call::output_of(ident), ident.span());
-    let call = call::of_struct(ident, &sent(), &respond);
+    let call = call::of_struct(ident, &argument_source(), &respond);
     implement(host, definition, &arguments, &call, &call::completers_of(ident))
 }
 
-fn sent() -> Sent {
-    Sent::Texts { values: quote! { __values }, into_struct: quote! { read_described_struct } }
+fn argument_source() -> ArgumentSource {
+    ArgumentSource::Texts { values: quote! { __values }, into_struct: quote! { read_described_struct } }
 }
 
 fn respond(output: &TokenStream, span: Span) -> TokenStream {
-    let (value, lend) = call::lend("__value", span);
+    let (value, lend) = call::hygienic_variable("__value", span);
     let respond =
         quote_spanned! { span=> <#output as ::toolway::__private::IntoPrompt>::into_prompt(#value) };
     quote! {{
@@ -61,21 +61,21 @@ fn respond(output: &TokenStream, span: Span) -> TokenStream {
 }
 
 fn argument(parameter: &Parameter) -> TokenStream {
-    let Parameter { name, kept: ty, .. } = parameter;
-    let (title, description) = (parameter.titled(), parameter.described());
+    let Parameter { name, stored_type: ty, .. } = parameter;
+    let (title, description) = (parameter.title_expr(), parameter.description_expr());
     let has_default = parameter.default().is_some();
     let make = quote_spanned! { parameter.type_span()=> ::toolway::__private::prompt_argument::<#ty> };
     quote! { #make(#name, #title, #description, #has_default) }
 }
 
 fn implement(
-    host: &Host,
+    host: &HandlerType,
     definition: &Definition,
     arguments: &TokenStream,
     call: &TokenStream,
     rest: &TokenStream,
 ) -> TokenStream {
-    let (name, listed) = (&definition.name, listed(definition));
+    let (name, listed) = (&definition.name, metadata_calls(definition));
     host.implement(
         Some("PromptHandler"),
         &quote! {

@@ -5,26 +5,26 @@ use quote::{quote, quote_spanned};
 use syn::ItemStruct;
 
 use super::bind;
-use super::call::{self, Sent};
-use super::complete::{Methods, completers};
-use super::host::Host;
-use super::listed::listed;
-use super::uri::{Place, Uri};
+use super::call::{self, ArgumentSource};
+use super::complete::{CompletionMethods, completers};
+use super::handler_type::HandlerType;
+use super::metadata::metadata_calls;
+use super::uri::{ExpressionKind, Uri};
 use crate::attribute::Mistakes;
+use crate::diagnose::assert_parameters;
 use crate::input::{Definition, Element, Options};
-use crate::suspect::known;
 
 /// Reads the URI in the options.
 pub(crate) fn uri(options: &Options, mistakes: &mut Mistakes) -> Option<Uri> {
     let Some(text) = &options.uri else {
         let message = "a resource needs a URI: `#[resource(uri = \"notes://index\")]`";
-        mistakes.tell(Span::call_site(), message);
+        mistakes.report(Span::call_site(), message);
         return None;
     };
-    let uri =
-        mistakes.keep(Uri::parse(&text.value()).map_err(|message| syn::Error::new(text.span(), message)))?;
+    let uri = mistakes
+        .ok_or_report(Uri::parse(&text.value()).map_err(|message| syn::Error::new(text.span(), message)))?;
     if let (Some(size), true) = (&options.size, uri.is_template()) {
-        mistakes.tell(size.span(), "a template describes many resources of different sizes: remove `size`");
+        mistakes.report(size.span(), "a template describes many resources of different sizes: remove `size`");
     }
     Some(uri)
 }
@@ -33,22 +33,22 @@ pub(crate) fn uri(options: &Options, mistakes: &mut Mistakes) -> Option<Uri> {
 pub(crate) fn of_function(
     element: &Element,
     uri: &Uri,
-    host: &Host,
-    methods: &Methods,
+    host: &HandlerType,
+    methods: &CompletionMethods,
     mistakes: &mut Mistakes,
 ) -> TokenStream {
     let function = &element.function;
     let mut assertions = host.assertions(element);
-    bind::bind(element, uri, &mut assertions, mistakes);
+    bind::check_parameters(element, uri, &mut assertions, mistakes);
     let assertions = assertions.tokens;
     let is_variable = |name: &str| uri.variables.iter().any(|variable| variable.name == name);
     let completers = completers(function, is_variable, host, methods, mistakes);
     let respond = respond(&function.output, function.output_span);
-    let call = call::of_function(element, host, &sent(), &respond);
+    let call = call::of_function(element, host, &argument_source(), &respond);
     let check = call::check(&call::checks(function));
     let rest = quote! { #check #completers };
     let definition = definition(&element.definition, uri);
-    let known = known(&function.parameters);
+    let known = assert_parameters(&function.parameters);
     implement(host, &quote! { #known #assertions #definition }, &call, &rest)
 }
 
@@ -56,24 +56,24 @@ pub(crate) fn of_function(
 pub(crate) fn of_struct(
     item: &ItemStruct,
     uri: &Uri,
-    host: &Host,
+    host: &HandlerType,
     written: &Definition,
     mistakes: &mut Mistakes,
 ) -> TokenStream {
     let ident = &item.ident;
-    bind::fields(item, uri, &written.options, mistakes);
+    bind::check_fields(item, uri, &written.options, mistakes);
     let respond = respond(&call::output_of(ident), ident.span());
-    let call = call::of_struct(ident, &sent(), &respond);
+    let call = call::of_struct(ident, &argument_source(), &respond);
     implement(host, &definition(written, uri), &call, &TokenStream::new())
 }
 
-fn sent() -> Sent {
-    Sent::Texts { values: quote! { __reading.variables }, into_struct: quote! { read_struct } }
+fn argument_source() -> ArgumentSource {
+    ArgumentSource::Texts { values: quote! { __reading.variables }, into_struct: quote! { read_struct } }
 }
 
 fn respond(output: &TokenStream, span: Span) -> TokenStream {
     let [(value, lend_value), (about, lend_about)] =
-        ["__value", "__about"].map(|name| call::lend(name, span));
+        ["__value", "__about"].map(|name| call::hygienic_variable(name, span));
     let respond = quote_spanned! { span=>
         <#output as ::toolway::__private::IntoResource>::into_resource(#value, #about).await
     };
@@ -86,7 +86,7 @@ fn respond(output: &TokenStream, span: Span) -> TokenStream {
 
 fn definition(written: &Definition, uri: &Uri) -> TokenStream {
     let Definition { options, name, .. } = written;
-    let mut listed = listed(written);
+    let mut listed = metadata_calls(written);
     if let Some(mime) = &options.mime {
         listed.extend(quote! { .with_mime_type(#mime) });
     }
@@ -100,20 +100,25 @@ fn definition(written: &Definition, uri: &Uri) -> TokenStream {
     let text = &uri.text;
     if uri.is_template() {
         quote! {
-            ::toolway::__private::ResourceDefinition::Family(
+            ::toolway::__private::ResourceDefinition::Template(
                 ::toolway::__private::ResourceTemplate::new(#text, #name) #listed
             )
         }
     } else {
         quote! {
-            ::toolway::__private::ResourceDefinition::One(
+            ::toolway::__private::ResourceDefinition::Resource(
                 ::toolway::__private::Resource::new(#text, #name) #listed
             )
         }
     }
 }
 
-fn implement(host: &Host, definition: &TokenStream, call: &TokenStream, rest: &TokenStream) -> TokenStream {
+fn implement(
+    host: &HandlerType,
+    definition: &TokenStream,
+    call: &TokenStream,
+    rest: &TokenStream,
+) -> TokenStream {
     host.implement(
         Some("ResourceHandler"),
         &quote! {
@@ -123,10 +128,10 @@ fn implement(host: &Host, definition: &TokenStream, call: &TokenStream, rest: &T
 
             fn read(
                 &self,
-                __reading: ::toolway::__private::Reading,
+                __reading: ::toolway::__private::ReadRequest,
                 __scope: ::toolway::__private::Scope,
             ) -> ::toolway::__private::ReadFuture {
-                let __about = __reading.about();
+                let __about = __reading.resource_info();
                 #call
             }
 
@@ -150,14 +155,14 @@ pub(crate) fn uri_function(
         let key = &variable.name;
         // A parameter with this name exists, so the name is a valid identifier, perhaps a raw one.
         let ident = syn::parse_str(key).unwrap_or_else(|_| Ident::new_raw(key, Span::call_site()));
-        match (variable.is_list, variable.place) {
+        match (variable.is_list, variable.kind) {
             (true, _) => {
                 parameters.extend(
                     quote! { #ident: impl ::core::convert::Into<::toolway::__private::values::Value>, },
                 );
                 inserts.extend(quote! { __values.insert(#key, #ident); });
             }
-            (false, Place::Query) => {
+            (false, ExpressionKind::Query) => {
                 parameters.extend(quote! { #ident: ::core::option::Option<&str>, });
                 inserts.extend(quote! {
                     if let ::core::option::Option::Some(value) = #ident {
@@ -165,7 +170,7 @@ pub(crate) fn uri_function(
                     }
                 });
             }
-            (false, Place::Simple | Place::Other) => {
+            (false, ExpressionKind::Simple | ExpressionKind::Other) => {
                 parameters.extend(quote! { #ident: impl ::core::fmt::Display, });
                 inserts
                     .extend(quote! { __values.insert(#key, ::std::string::ToString::to_string(&#ident)); });

@@ -9,12 +9,12 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Attribute, Generics, ImplItem, ImplItemFn, ItemImpl, Meta};
 
-use super::complete::Methods;
-use super::host::Host;
+use super::complete::CompletionMethods;
+use super::handler_type::HandlerType;
 use super::{prompt, resource, tool};
 use crate::attribute::Mistakes;
-use crate::attribute::Outside;
-use crate::check::{self, Place};
+use crate::attribute::ScopeRewriter;
+use crate::check::{self, FunctionLocation};
 use crate::input::{self, Definition, Element, Function, Kind, conditional};
 
 pub(crate) fn expand(options: &TokenStream, item: TokenStream) -> TokenStream {
@@ -28,7 +28,7 @@ pub(crate) fn expand(options: &TokenStream, item: TokenStream) -> TokenStream {
     };
     let mut mistakes = Mistakes::default();
     if !options.is_empty() {
-        mistakes.tell(options.span(), "`#[service]` has no options");
+        mistakes.report(options.span(), "`#[service]` has no options");
     }
     block.items = std::mem::take(&mut block.items).into_iter().flat_map(without_conditions).collect();
     let methods = methods(&block);
@@ -40,7 +40,7 @@ pub(crate) fn expand(options: &TokenStream, item: TokenStream) -> TokenStream {
     }
     if service.count == 0 && mistakes.is_empty() {
         let message = "no method of this block is marked `#[tool]`, `#[resource]` or `#[prompt]`";
-        mistakes.tell(block.self_ty.span(), message);
+        mistakes.report(block.self_ty.span(), message);
     }
     if let Some((path, _)) = &block.trait_ {
         let message = "`#[service]` applies to an `impl` block of a type, not of a trait";
@@ -66,7 +66,7 @@ pub(crate) fn expand(options: &TokenStream, item: TokenStream) -> TokenStream {
 /// its own `#[cfg(…)]`.
 fn without_conditions(item: ImplItem) -> Vec<ImplItem> {
     if let ImplItem::Fn(method) = &item
-        && method.attrs.iter().any(|attribute| mark(attribute).is_some())
+        && method.attrs.iter().any(|attribute| marked_kind(attribute).is_some())
         && let Some(parts) = conditional::split(&method.sig)
     {
         let part = |(condition, sig)| {
@@ -80,16 +80,16 @@ fn without_conditions(item: ImplItem) -> Vec<ImplItem> {
 }
 
 /// Returns the methods that may complete arguments: all methods without a mark.
-fn methods(block: &ItemImpl) -> Methods {
-    let outside = Outside::of(&block.self_ty);
+fn methods(block: &ItemImpl) -> CompletionMethods {
+    let outside = ScopeRewriter::of(&block.self_ty);
     let functions = block.items.iter().filter_map(|item| match item {
         // Mistakes in an unmarked method are reported where the method is used.
-        ImplItem::Fn(method) if !method.attrs.iter().any(|attribute| mark(attribute).is_some()) => {
+        ImplItem::Fn(method) if !method.attrs.iter().any(|attribute| marked_kind(attribute).is_some()) => {
             Some(Function::read(Kind::Prompt, &mut method.sig.clone(), &outside, &mut Mistakes::default()))
         }
         _ => None,
     });
-    Methods { functions: functions.collect(), outside: outside.clone() }
+    CompletionMethods { functions: functions.collect(), rewriter: outside.clone() }
 }
 
 /// The state while the methods of an `impl` block are read.
@@ -129,23 +129,26 @@ impl Service {
     }
 
     /// Reads one method, if it is marked.
-    fn method(&mut self, method: &mut ImplItemFn, methods: &Methods, mistakes: &mut Mistakes) {
-        let marks: Vec<_> = method.attrs.extract_if(.., |attribute| mark(attribute).is_some()).collect();
-        let Some(kind) = marks.first().and_then(mark) else { return };
+    fn method(&mut self, method: &mut ImplItemFn, methods: &CompletionMethods, mistakes: &mut Mistakes) {
+        let marks: Vec<_> =
+            method.attrs.extract_if(.., |attribute| marked_kind(attribute).is_some()).collect();
+        let Some(kind) = marks.first().and_then(marked_kind) else { return };
         for other in &marks[1..] {
-            mistakes
-                .tell(other.span(), "a method can have only one of `#[tool]`, `#[resource]` and `#[prompt]`");
+            mistakes.report(
+                other.span(),
+                "a method can have only one of `#[tool]`, `#[resource]` and `#[prompt]`",
+            );
         }
         let options = match &marks[0].meta {
             Meta::List(list) => list.tokens.clone(),
             _ => TokenStream::new(),
         };
         let conditions = input::conditions(&method.attrs);
-        let outside = &methods.outside;
+        let outside = &methods.rewriter;
         let element = Element::read(kind, options, &method.attrs, &mut method.sig, outside, mistakes);
-        check::signature(&element, &method.sig, Place::Service, mistakes);
-        method.block.stmts.splice(0..0, element.function.unpacked.iter().cloned());
-        let host = Host {
+        check::signature(&element, &method.sig, FunctionLocation::Service, mistakes);
+        method.block.stmts.splice(0..0, element.function.unpack_statements.iter().cloned());
+        let host = HandlerType {
             ident: format_ident!("__Element{}", self.count),
             generics: self.generics.clone(),
             service: Some(self.self_type.clone()),
@@ -157,7 +160,7 @@ impl Service {
             Kind::Resource => self.resource(&element, &host, method, methods, mistakes),
         };
         if host.conditions.is_empty() {
-            self.see(&element, mistakes);
+            self.check_unique(&element, mistakes);
         }
         self.add(kind, &host, &handler);
     }
@@ -165,9 +168,9 @@ impl Service {
     fn resource(
         &mut self,
         element: &Element,
-        host: &Host,
+        host: &HandlerType,
         method: &ImplItemFn,
-        methods: &Methods,
+        methods: &CompletionMethods,
         mistakes: &mut Mistakes,
     ) -> TokenStream {
         let Some(uri) = resource::uri(&element.definition.options, mistakes) else {
@@ -187,7 +190,7 @@ impl Service {
 
     /// Checks that two elements of one kind have different names and URIs. A conditional element may replace another,
     /// so it is not compared.
-    fn see(&mut self, element: &Element, mistakes: &mut Mistakes) {
+    fn check_unique(&mut self, element: &Element, mistakes: &mut Mistakes) {
         let Element { kind, definition: Definition { options, name, .. }, function } = element;
         let named = options.name.as_ref().map_or_else(|| function.ident.span(), syn::LitStr::span);
         let name = (name.clone(), named);
@@ -195,16 +198,16 @@ impl Service {
         for (text, span) in [Some(name), uri].into_iter().flatten() {
             if self.seen.contains(&(*kind, text.clone())) {
                 let message = format!("there is another {} `{text}` in this block", kind.name());
-                mistakes.tell(span, message);
+                mistakes.report(span, message);
             }
             self.seen.push((*kind, text));
         }
     }
 
     /// Adds the hidden type and its handler.
-    fn add(&mut self, kind: Kind, host: &Host, handler: &TokenStream) {
+    fn add(&mut self, kind: Kind, host: &HandlerType, handler: &TokenStream) {
         self.count += 1;
-        let Host { ident, generics, conditions, .. } = host;
+        let HandlerType { ident, generics, conditions, .. } = host;
         let (impl_generics, _, bounds) = generics.split_for_impl();
         let self_type = &self.self_type;
         self.handlers.extend(quote! {
@@ -241,7 +244,7 @@ impl Service {
 }
 
 /// Returns the kind of element that an attribute marks: `#[tool]`, `#[toolway::tool]` and so on.
-fn mark(attribute: &Attribute) -> Option<Kind> {
+fn marked_kind(attribute: &Attribute) -> Option<Kind> {
     let path = attribute.path();
     let mut names = path.segments.iter().map(|segment| segment.ident.to_string());
     let name = match (names.next(), names.next(), names.next()) {

@@ -3,31 +3,32 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
-use super::call::{self, Sent};
-use super::host::Host;
-use super::listed::listed;
-use crate::attribute::values::option;
-use crate::input::{Definition, Element, Options, Parameter, Said};
-use crate::suspect::known;
+use super::call::{self, ArgumentSource};
+use super::handler_type::HandlerType;
+use super::metadata::metadata_calls;
+use crate::attribute::values::option_expr;
+use crate::diagnose::assert_parameters;
+use crate::input::{Definition, Element, KeywordSetting, Options, Parameter};
 
 /// Returns the code that makes a function a tool.
-pub(crate) fn of_function(element: &Element, host: &Host) -> TokenStream {
+pub(crate) fn of_function(element: &Element, host: &HandlerType) -> TokenStream {
     let assertions = host.assertions(element).tokens;
     let described = element.function.parameters.iter().map(parameter);
-    let known = known(&element.function.parameters);
-    let schema = quote! { #known #assertions ::toolway::__private::InputSchema::default() #(#described)* };
+    let known = assert_parameters(&element.function.parameters);
+    let schema =
+        quote! { #known #assertions ::toolway::__private::InputSchemaBuilder::default() #(#described)* };
     let output = Output { ty: &element.function.output, span: element.function.output_span };
-    let call = call::of_function(element, host, &Sent::Json, &output.respond());
+    let call = call::of_function(element, host, &ArgumentSource::Json, &output.respond());
     let checks = call::checks(&element.function);
     implement(host, &element.definition, &schema, &output, &call, &checks)
 }
 
 /// Returns the code that makes a struct a tool.
-pub(crate) fn of_struct(ident: &Ident, host: &Host, definition: &Definition) -> TokenStream {
+pub(crate) fn of_struct(ident: &Ident, host: &HandlerType, definition: &Definition) -> TokenStream {
     let schema = quote_spanned! { ident.span()=> ::toolway::__private::input_schema_of::<#ident>() };
     let output = call::output_of(ident);
     let output = Output { ty: &output, span: ident.span() };
-    let call = call::of_struct(ident, &Sent::Json, &output.respond());
+    let call = call::of_struct(ident, &ArgumentSource::Json, &output.respond());
     implement(host, definition, &schema, &output, &call, &TokenStream::new())
 }
 
@@ -46,8 +47,8 @@ impl Output<'_> {
     }
 
     fn respond(&self) -> TokenStream {
-        let (probe, ranks) = (self.probe(), ranks());
-        let (value, lend) = call::lend("__value", self.span);
+        let (probe, ranks) = (self.probe(), rank_imports());
+        let (value, lend) = call::hygienic_variable("__value", self.span);
         let respond = quote_spanned! { self.span=> #probe.respond(#value) };
         quote! {{
             #ranks
@@ -57,7 +58,7 @@ impl Output<'_> {
     }
 
     fn schema(&self) -> TokenStream {
-        let (probe, ranks) = (self.probe(), ranks());
+        let (probe, ranks) = (self.probe(), rank_imports());
         let schema = quote_spanned! { self.span=> #probe.output_schema() };
         quote! {{
             #ranks
@@ -68,10 +69,10 @@ impl Output<'_> {
 
 /// Returns the import of the traits of the probe's methods. They are imported without names, because the author may
 /// use the same names.
-fn ranks() -> TokenStream {
+fn rank_imports() -> TokenStream {
     quote! {
         #[allow(unused_imports)]
-        use ::toolway::__private::anything::{
+        use ::toolway::__private::serialize_fallback::{
             Checked as _, DescribedOrOther as _, Fallible as _, Optional as _, Own as _, OwnOrOther as _, Plain as _,
             Undescribed as _, UndescribedOrOther as _, Unfit as _,
         };
@@ -79,16 +80,16 @@ fn ranks() -> TokenStream {
 }
 
 fn parameter(parameter: &Parameter) -> TokenStream {
-    let Parameter { name, kept: ty, arg, .. } = parameter;
-    let (title, description) = (parameter.titled(), parameter.described());
-    let default = option(parameter.default());
-    let rules = arg.iter().flat_map(|arg| &arg.rules).map(|Said { rule, value, .. }| {
+    let Parameter { name, stored_type: ty, arg, .. } = parameter;
+    let (title, description) = (parameter.title_expr(), parameter.description_expr());
+    let default = option_expr(parameter.default());
+    let rules = arg.iter().flat_map(|arg| &arg.rules).map(|KeywordSetting { rule, value, .. }| {
         let keyword = rule.keyword;
         quote! { #keyword: #value }
     });
     let rules: Vec<_> = rules.collect();
     let rules = (!rules.is_empty()).then(|| quote! { ::toolway::__private::json!({ #(#rules),* }) });
-    let rules = option(rules);
+    let rules = option_expr(rules);
     // Every use of a type has the span of the author's type, so that errors are reported there.
     let add = quote_spanned! { parameter.type_span()=> .parameter::<#ty> };
     quote! {
@@ -102,7 +103,7 @@ fn parameter(parameter: &Parameter) -> TokenStream {
 }
 
 fn implement(
-    host: &Host,
+    host: &HandlerType,
     definition: &Definition,
     schema: &TokenStream,
     output: &Output<'_>,
@@ -115,15 +116,15 @@ fn implement(
     let input = host.implement(
         None,
         &quote! {
-            fn __input() -> ::toolway::__private::Input {
+            fn __input() -> ::toolway::__private::FinishedSchema {
                 let schema = { #schema };
-                #(let schema = schema.merged(#merged);)*
-                #(let schema = schema.replaced(#replaced);)*
+                #(let schema = schema.merge_patch(#merged);)*
+                #(let schema = schema.replace_with(#replaced);)*
                 schema.finish()
             }
         },
     );
-    let listed = listed(definition);
+    let listed = metadata_calls(definition);
     let hints = hints(options);
     let output_schema = match &options.output_schema {
         Some(schema) => quote! { tool.with_output_schema(#schema) },

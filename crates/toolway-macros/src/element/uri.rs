@@ -15,14 +15,14 @@ pub(crate) struct Uri {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Variable {
     pub(crate) name: String,
-    pub(crate) place: Place,
+    pub(crate) kind: ExpressionKind,
     /// `true` for `{name*}`.
     pub(crate) is_list: bool,
 }
 
 /// The kind of expression that a variable is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ExpressionKind {
     /// `{name}`
     Simple,
     /// `{?name}` or `{&name}`; these variables are optional.
@@ -71,7 +71,7 @@ impl Uri {
 
     /// Parses alternating literals and `:name` at the start of path segments.
     fn colons(&mut self, text: &str) -> Result<(), String> {
-        let (start, end) = path(text);
+        let (start, end) = path_range(text);
         self.literal(&text[..start])?;
         for (index, segment) in text[start..end].split('/').enumerate() {
             let name = match segment.strip_prefix(':') {
@@ -119,14 +119,14 @@ impl Uri {
     fn expression(&mut self, expression: &str) -> Result<(), String> {
         let first = expression.chars().next();
         let (place, variables) = match first {
-            Some('?' | '&') => (Place::Query, &expression[1..]),
-            Some('+' | '#' | '.' | '/' | ';') => (Place::Other, &expression[1..]),
+            Some('?' | '&') => (ExpressionKind::Query, &expression[1..]),
+            Some('+' | '#' | '.' | '/' | ';') => (ExpressionKind::Other, &expression[1..]),
             Some(sign @ ('=' | ',' | '!' | '@' | '|')) => {
                 return Err(format!(
                     "`{{{expression}}}`: `{sign}` is reserved by RFC 6570, use one of `+ # . / ; ? &` or none"
                 ));
             }
-            _ => (Place::Simple, expression),
+            _ => (ExpressionKind::Simple, expression),
         };
         for variable in variables.split(',') {
             let (name, is_list) = without_modifier(variable)?;
@@ -138,7 +138,7 @@ impl Uri {
             if self.variables.iter().any(|known| known.name == name) {
                 return Err(format!("the variable `{name}` comes twice, give each one its own name"));
             }
-            self.variables.push(Variable { name: name.to_owned(), place, is_list });
+            self.variables.push(Variable { name: name.to_owned(), kind: place, is_list });
         }
         self.text.push('{');
         self.text.push_str(expression);
@@ -193,7 +193,7 @@ fn is_scheme(scheme: &str) -> bool {
 
 /// Returns the start and the end of the path of a URI (RFC 3986, section 3): after the scheme and the authority,
 /// which may contain other colons, and before the query.
-fn path(text: &str) -> (usize, usize) {
+fn path_range(text: &str) -> (usize, usize) {
     let end = text.find(['?', '#']).unwrap_or(text.len());
     let start = match text[..end].split_once(':') {
         Some((scheme, _)) if is_scheme(scheme) => scheme.len() + 1,
@@ -268,8 +268,10 @@ mod tests {
     #[test]
     fn where_a_variable_stands_is_known() {
         let uri = Uri::parse("a://{b}{/c*}{?d}").unwrap();
-        let places: Vec<_> =
-            uri.variables.iter().map(|variable| (variable.place, variable.is_list)).collect();
-        assert_eq!(places, [(Place::Simple, false), (Place::Other, true), (Place::Query, false)]);
+        let places: Vec<_> = uri.variables.iter().map(|variable| (variable.kind, variable.is_list)).collect();
+        assert_eq!(
+            places,
+            [(ExpressionKind::Simple, false), (ExpressionKind::Other, true), (ExpressionKind::Query, false)]
+        );
     }
 }

@@ -5,20 +5,20 @@ use quote::quote;
 use syn::spanned::Spanned;
 use syn::{DataEnum, DeriveInput, LitStr, Variant};
 
-use super::name::{Name, tell_twice};
-use crate::attribute::values::option;
-use crate::attribute::{Keys, Mistakes, settings_of};
+use super::name::{Name, report_duplicates};
+use crate::attribute::values::option_expr;
+use crate::attribute::{AttributeKeys, Mistakes, parse_attributes};
 
 pub(super) fn choice(item: &DeriveInput, data: &DataEnum, mistakes: &mut Mistakes) -> TokenStream {
-    settings_of("form", &item.attrs, &ENUM, mistakes);
+    parse_attributes("form", &item.attrs, &ENUM, mistakes);
     if data.variants.is_empty() {
-        mistakes.tell(item.ident.span(), "an enum needs at least one variant to choose from");
+        mistakes.report(item.ident.span(), "an enum needs at least one variant to choose from");
     }
-    let options: Vec<Offered<'_>> =
-        data.variants.iter().map(|variant| Offered::read(variant, mistakes)).collect();
-    tell_twice(options.iter().map(|option| &option.name), "choice", mistakes);
+    let options: Vec<VariantChoice<'_>> =
+        data.variants.iter().map(|variant| VariantChoice::read(variant, mistakes)).collect();
+    report_duplicates(options.iter().map(|option| &option.name), "choice", mistakes);
     let values: Vec<_> = options.iter().map(|option| &option.name.text).collect();
-    let titles = options.iter().map(|choice| option(choice.title.as_ref()));
+    let titles = options.iter().map(|choice| option_expr(choice.title.as_ref()));
     let variants: Vec<_> = options.iter().map(|option| option.ident).collect();
     implement(
         &item.ident,
@@ -63,7 +63,7 @@ fn implement(ident: &Ident, choices: &TokenStream, from: &TokenStream, value: &T
         #[automatically_derived]
         impl ::toolway::__private::FormField for #ident {
             fn field() -> ::toolway::__private::Field {
-                ::toolway::__private::form::one::<Self>()
+                ::toolway::__private::form::single_choice_field::<Self>()
             }
 
             fn read(
@@ -84,35 +84,36 @@ fn implement(ident: &Ident, choices: &TokenStream, from: &TokenStream, value: &T
 }
 
 /// A variant.
-struct Offered<'v> {
+struct VariantChoice<'v> {
     ident: &'v Ident,
     name: Name,
     title: Option<LitStr>,
 }
 
-impl<'v> Offered<'v> {
+impl<'v> VariantChoice<'v> {
     fn read(variant: &'v Variant, mistakes: &mut Mistakes) -> Self {
         if !variant.fields.is_empty() {
             let message = "a variant cannot have fields: forms have no nested values";
-            mistakes.tell(variant.fields.span(), message);
+            mistakes.report(variant.fields.span(), message);
         }
         let (mut rename, mut title) = (None, None);
-        for setting in settings_of("form", &variant.attrs, &VARIANT, mistakes) {
+        for setting in parse_attributes("form", &variant.attrs, &VARIANT, mistakes) {
             let slot = if setting.key == "title" { &mut title } else { &mut rename };
-            *slot = mistakes.keep(setting.text());
+            *slot = mistakes.ok_or_report(setting.text());
         }
         Self { ident: &variant.ident, name: Name::new(&variant.ident, rename.as_ref()), title }
     }
 }
 
-const ENUM: Keys<'static> = Keys {
-    refused: |key| {
+const ENUM: AttributeKeys<'static> = AttributeKeys {
+    hint: |key| {
         Some(match key {
             "rename_all" => "variants are renamed one by one, with `#[form(rename = \"…\")]`".to_owned(),
             key => format!("`{key}` does not apply to an enum, only to a struct, a field or a variant"),
         })
     },
-    ..Keys::new("`#[form]` on an enum", "key", &[])
+    ..AttributeKeys::new("`#[form]` on an enum", "key", &[])
 };
 
-const VARIANT: Keys<'static> = Keys::new("`#[form]` on a variant", "key", &["title", "rename"]);
+const VARIANT: AttributeKeys<'static> =
+    AttributeKeys::new("`#[form]` on a variant", "key", &["title", "rename"]);

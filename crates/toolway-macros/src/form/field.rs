@@ -7,9 +7,9 @@ use syn::{Expr, LitStr, Type};
 
 use super::name::Name;
 use super::shape::Group;
-use super::value::{Choice, Written, choices, json};
-use crate::attribute::values::option;
-use crate::attribute::{Keys, Mistakes, Setting, doc_text, settings_of};
+use super::value::{AttributeValue, Choice, choices, json};
+use crate::attribute::values::option_expr;
+use crate::attribute::{AttributeKeys, Mistakes, Setting, doc_text, parse_attributes};
 use crate::input::ungrouped;
 
 /// A field of a form.
@@ -17,12 +17,12 @@ pub(super) struct Field<'f> {
     pub(super) ident: &'f Ident,
     pub(super) ty: &'f Type,
     pub(super) name: Name,
-    pub(super) said: Said,
+    pub(super) settings: FieldSettings,
 }
 
 /// The properties of a field besides its type.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct FieldSettings {
     rename: Option<LitStr>,
     title: Option<LitStr>,
     description: Option<TokenStream>,
@@ -47,47 +47,48 @@ impl<'f> Field<'f> {
         let ident = field.ident.as_ref()?;
         if let Type::Reference(reference) = ungrouped(&field.ty) {
             let message = "a form must own its values: write an owned type, such as `String` for `&str`";
-            mistakes.tell(reference.span(), message);
+            mistakes.report(reference.span(), message);
         }
-        let mut all = Said { description: doc_text(&field.attrs), ..Said::default() };
+        let mut all = FieldSettings { description: doc_text(&field.attrs), ..FieldSettings::default() };
         let rules = RULES.iter().map(|(key, ..)| *key);
         let known: Vec<_> = ["title", "description", "default"]
             .into_iter()
             .chain(rules)
             .chain(["choices", "rename"])
             .collect();
-        let keys = Keys { refused, ..Keys::new("`#[form]` on a field", "key", &known) };
-        for setting in settings_of("form", &field.attrs, &keys, mistakes) {
-            mistakes.keep(all.set(&setting));
+        let keys =
+            AttributeKeys { hint: key_hint, ..AttributeKeys::new("`#[form]` on a field", "key", &known) };
+        for setting in parse_attributes("form", &field.attrs, &keys, mistakes) {
+            mistakes.ok_or_report(all.set(&setting));
         }
         let name = Name::new(ident, all.rename.as_ref());
-        Some(Self { ident, ty: &field.ty, name, said: all })
+        Some(Self { ident, ty: &field.ty, name, settings: all })
     }
 
     /// Returns the code that adds the field to the outline of the form.
-    pub(super) fn added(&self) -> TokenStream {
-        let Self { ty, name, said, .. } = self;
+    pub(super) fn add_statement(&self) -> TokenStream {
+        let Self { ty, name, settings: said, .. } = self;
         let name = &name.text;
-        let described = said.described();
+        let described = said.setter_statements();
         let describe = if described.is_empty() {
             quote! { |_| {} }
         } else {
             quote! { |__field: &mut ::toolway::__private::Field| { #described } }
         };
         // The code has the span of the type, so that rustc reports there that the type cannot be a field.
-        let add = quote_spanned! { ty.span()=> ::toolway::__private::form::Outline::add::<#ty> };
+        let add = quote_spanned! { ty.span()=> ::toolway::__private::form::FormSchemaBuilder::add::<#ty> };
         quote! { #add(&mut __outline, #name, #describe); }
     }
 
     /// Returns the code that reads the field from the submitted values.
-    pub(super) fn read_back(&self) -> TokenStream {
+    pub(super) fn read_expression(&self) -> TokenStream {
         let Self { ident, ty, name, .. } = self;
         let name = &name.text;
         quote! { #ident: ::toolway::__private::form::read::<#ty>(&mut __content, #name)?, }
     }
 }
 
-impl Said {
+impl FieldSettings {
     fn set(&mut self, setting: &Setting) -> syn::Result<()> {
         match setting.key.to_string().as_str() {
             "rename" => self.rename = Some(setting.text()?),
@@ -114,7 +115,7 @@ impl Said {
     }
 
     /// Returns the statements that set the properties of `__field`.
-    fn described(&self) -> TokenStream {
+    fn setter_statements(&self) -> TokenStream {
         let some_text = |value: &dyn ToTokens| {
             quote! { ::core::option::Option::Some(::std::string::String::from(#value)) }
         };
@@ -129,10 +130,10 @@ impl Said {
         }
         if let Some((_, choices)) = &self.choices {
             let choices = choices.iter().map(|(value, title)| {
-                let title = option(title.as_ref());
+                let title = option_expr(title.as_ref());
                 quote! { (#value, #title) }
             });
-            described.extend(quote! { ::toolway::__private::form::offer(__field, &[#(#choices),*]); });
+            described.extend(quote! { ::toolway::__private::form::set_choices(__field, &[#(#choices),*]); });
         }
         for rule in &self.rules {
             let (member, value) = (format_ident!("{}", rule.member), json(&rule.value));
@@ -152,8 +153,8 @@ impl Said {
 }
 
 impl Rule {
-    pub(super) fn written(&self) -> Written {
-        Written::of(&self.value)
+    pub(super) fn attribute_value(&self) -> AttributeValue {
+        AttributeValue::of(&self.value)
     }
 }
 
@@ -170,7 +171,7 @@ const RULES: [(&str, &str, Group); 9] = [
     ("max_items", "max_items", Group::Lists),
 ];
 
-fn refused(key: &str) -> Option<String> {
+fn key_hint(key: &str) -> Option<String> {
     match key {
         "pattern" => Some(
             "forms do not support patterns: explain it in the description, and check it in the handler"

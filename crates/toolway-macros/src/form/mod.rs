@@ -22,9 +22,9 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Data, DataStruct, DeriveInput, Fields};
 
-use crate::attribute::{Keys, Mistakes, settings_of};
+use crate::attribute::{AttributeKeys, Mistakes, parse_attributes};
 use field::Field;
-use name::tell_twice;
+use name::report_duplicates;
 use shape::Shape;
 
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
@@ -42,7 +42,7 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
         Data::Enum(data) => (choice::choice(&item, data, &mut mistakes), choice::stub(&item.ident)),
         Data::Union(data) => {
             let message = "a form must be a struct with named fields, or an enum to choose from";
-            mistakes.tell(data.union_token.span(), message);
+            mistakes.report(data.union_token.span(), message);
             (TokenStream::new(), form_stub(&item.ident))
         }
     };
@@ -58,7 +58,7 @@ fn form(item: &DeriveInput, data: &DataStruct, mistakes: &mut Mistakes) -> Token
     let name = form_name(item, mistakes);
     let Fields::Named(written) = &data.fields else {
         let message = "the fields of a form need names: write `struct Name { field: Type }`";
-        mistakes.tell(item.ident.span(), message);
+        mistakes.report(item.ident.span(), message);
         return TokenStream::new();
     };
     let read = |field| {
@@ -67,16 +67,16 @@ fn form(item: &DeriveInput, data: &DataStruct, mistakes: &mut Mistakes) -> Token
         Some(field)
     };
     let fields: Vec<Field<'_>> = written.named.iter().filter_map(read).collect();
-    tell_twice(fields.iter().map(|field| &field.name), "field", mistakes);
-    let added = fields.iter().map(Field::added);
-    let read = fields.iter().map(Field::read_back);
+    report_duplicates(fields.iter().map(|field| &field.name), "field", mistakes);
+    let added = fields.iter().map(Field::add_statement);
+    let read = fields.iter().map(Field::read_expression);
     implement(
         &item.ident,
         &quote! { #name },
         &quote! {
-            let mut __outline = <::toolway::__private::form::Outline as ::core::default::Default>::default();
+            let mut __outline = <::toolway::__private::form::FormSchemaBuilder as ::core::default::Default>::default();
             #(#added)*
-            ::toolway::__private::form::Outline::finish(__outline)
+            ::toolway::__private::form::FormSchemaBuilder::finish(__outline)
         },
         &quote! { ::core::result::Result::Ok(Self { #(#read)* }) },
     )
@@ -114,18 +114,18 @@ fn implement(ident: &Ident, name: &TokenStream, schema: &TokenStream, read: &Tok
 
 fn form_name(item: &DeriveInput, mistakes: &mut Mistakes) -> String {
     let mut name = item.ident.unraw().to_string();
-    for setting in settings_of("form", &item.attrs, &FORM, mistakes) {
-        if let Some(text) = mistakes.keep(setting.text()) {
+    for setting in parse_attributes("form", &item.attrs, &FORM, mistakes) {
+        if let Some(text) = mistakes.ok_or_report(setting.text()) {
             name = text.value();
         }
     }
     name
 }
 
-const FORM: Keys<'static> = Keys {
-    refused: |key| {
+const FORM: AttributeKeys<'static> = AttributeKeys {
+    hint: |key| {
         (key == "rename_all")
             .then(|| "fields are renamed one by one, with `#[form(rename = \"…\")]`".to_owned())
     },
-    ..Keys::new("`#[form]` on a struct", "key", &["name"])
+    ..AttributeKeys::new("`#[form]` on a struct", "key", &["name"])
 };

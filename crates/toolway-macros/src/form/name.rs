@@ -21,12 +21,16 @@ impl Name {
     }
 }
 
-pub(super) fn tell_twice<'n>(names: impl Iterator<Item = &'n Name>, noun: &str, mistakes: &mut Mistakes) {
+pub(super) fn report_duplicates<'n>(
+    names: impl Iterator<Item = &'n Name>,
+    noun: &str,
+    mistakes: &mut Mistakes,
+) {
     let mut seen: Vec<&str> = Vec::new();
     for name in names {
         if seen.contains(&name.text.as_str()) {
             let message = format!("there is another {noun} with the name `{}`", name.text);
-            mistakes.tell(name.span, message);
+            mistakes.report(name.span, message);
         }
         seen.push(&name.text);
     }

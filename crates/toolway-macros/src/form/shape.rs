@@ -12,18 +12,18 @@ pub(super) enum Shape {
     Text,
     Flag,
     /// An integer, with the name of its type and the range of its values.
-    Whole(&'static str, RangeInclusive<i128>),
-    Fraction,
+    Integer(&'static str, RangeInclusive<i128>),
+    Float,
     /// A list of values.
-    Several(Box<Shape>),
+    List(Box<Shape>),
     /// An enum, an alias or a type of the author: only rustc knows.
-    Other,
+    Unknown,
 }
 
 impl Shape {
     pub(super) fn of(ty: &Type) -> Self {
-        let Type::Path(path) = ungrouped(ty) else { return Self::Other };
-        let Some(last) = path.path.segments.last() else { return Self::Other };
+        let Type::Path(path) = ungrouped(ty) else { return Self::Unknown };
+        let Some(last) = path.path.segments.last() else { return Self::Unknown };
         let inner = match &last.arguments {
             PathArguments::AngleBracketed(given) => given.args.iter().find_map(|argument| match argument {
                 GenericArgument::Type(ty) => Some(ty),
@@ -35,14 +35,14 @@ impl Shape {
         match (name.as_str(), inner) {
             ("String", None) => Self::Text,
             ("bool", None) => Self::Flag,
-            ("f32" | "f64", None) => Self::Fraction,
+            ("f32" | "f64", None) => Self::Float,
             ("Option", Some(inner)) => Self::of(inner),
-            ("Vec" | "HashSet" | "BTreeSet", Some(inner)) => Self::Several(Box::new(Self::of(inner))),
-            (name, None) => WHOLE
+            ("Vec" | "HashSet" | "BTreeSet", Some(inner)) => Self::List(Box::new(Self::of(inner))),
+            (name, None) => INTEGER_TYPES
                 .iter()
                 .find(|(known, ..)| *known == name)
-                .map_or(Self::Other, |(name, least, most)| Self::Whole(name, *least..=*most)),
-            _ => Self::Other,
+                .map_or(Self::Unknown, |(name, least, most)| Self::Integer(name, *least..=*most)),
+            _ => Self::Unknown,
         }
     }
 
@@ -50,10 +50,10 @@ impl Shape {
         match self {
             Self::Text => "a string",
             Self::Flag => "a boolean",
-            Self::Whole(..) => "a whole number",
-            Self::Fraction => "a number",
-            Self::Several(_) => "a list",
-            Self::Other => "something else",
+            Self::Integer(..) => "a whole number",
+            Self::Float => "a number",
+            Self::List(_) => "a list",
+            Self::Unknown => "something else",
         }
     }
 }
@@ -68,13 +68,13 @@ pub(super) enum Group {
 
 impl Group {
     /// Returns whether the rule may apply to a field of this shape.
-    pub(super) fn has(self, shape: &Shape) -> bool {
+    pub(super) fn includes(self, shape: &Shape) -> bool {
         matches!(
             (self, shape),
-            (_, Shape::Other)
+            (_, Shape::Unknown)
                 | (Self::Texts, Shape::Text)
-                | (Self::Numbers, Shape::Whole(..) | Shape::Fraction)
-                | (Self::Lists, Shape::Several(_))
+                | (Self::Numbers, Shape::Integer(..) | Shape::Float)
+                | (Self::Lists, Shape::List(_))
         )
     }
 
@@ -88,7 +88,7 @@ impl Group {
 }
 
 /// The integer types, and the range of each that can be read from JSON.
-const WHOLE: [(&str, i128, i128); 12] = [
+const INTEGER_TYPES: [(&str, i128, i128); 12] = [
     ("i8", i8::MIN as i128, i8::MAX as i128),
     ("u8", 0, u8::MAX as i128),
     ("i16", i16::MIN as i128, i16::MAX as i128),

@@ -9,31 +9,31 @@ use crate::attribute::{Setting, literal, without_groups};
 
 /// A value in an attribute, as far as the macro can read it.
 #[derive(Debug, Clone)]
-pub(super) enum Written {
+pub(super) enum AttributeValue {
     Text(String),
     Flag,
-    Whole(i128),
-    Fraction(f64),
-    List(Vec<Written>),
+    Integer(i128),
+    Float(f64),
+    List(Vec<AttributeValue>),
     /// A constant, a variant or a call: only rustc knows the value.
-    Unseen,
+    Unknown,
 }
 
-impl Written {
+impl AttributeValue {
     pub(super) fn of(value: &Expr) -> Self {
         match without_groups(value) {
             Expr::Array(list) => Self::List(list.elems.iter().map(Self::of).collect()),
             Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => match Self::of(&unary.expr) {
-                Self::Whole(number) => Self::Whole(-number),
-                Self::Fraction(number) => Self::Fraction(-number),
-                _ => Self::Unseen,
+                Self::Integer(number) => Self::Integer(-number),
+                Self::Float(number) => Self::Float(-number),
+                _ => Self::Unknown,
             },
             other => match literal(other) {
                 Some(Lit::Str(text)) => Self::Text(text.value()),
                 Some(Lit::Bool(_)) => Self::Flag,
-                Some(Lit::Int(number)) => number.base10_parse().map_or(Self::Unseen, Self::Whole),
-                Some(Lit::Float(number)) => number.base10_parse().map_or(Self::Unseen, Self::Fraction),
-                _ => Self::Unseen,
+                Some(Lit::Int(number)) => number.base10_parse().map_or(Self::Unknown, Self::Integer),
+                Some(Lit::Float(number)) => number.base10_parse().map_or(Self::Unknown, Self::Float),
+                _ => Self::Unknown,
             },
         }
     }
@@ -41,8 +41,8 @@ impl Written {
     pub(super) fn number(&self) -> Option<f64> {
         match self {
             #[expect(clippy::cast_precision_loss, reason = "to compare bounds that people write")]
-            Self::Whole(number) => Some(*number as f64),
-            Self::Fraction(number) => Some(*number),
+            Self::Integer(number) => Some(*number as f64),
+            Self::Float(number) => Some(*number),
             _ => None,
         }
     }
@@ -51,9 +51,9 @@ impl Written {
         match self {
             Self::Text(_) => "a string",
             Self::Flag => "`true` or `false`",
-            Self::Whole(_) | Self::Fraction(_) => "a number",
+            Self::Integer(_) | Self::Float(_) => "a number",
             Self::List(_) => "a list",
-            Self::Unseen => "something else",
+            Self::Unknown => "something else",
         }
     }
 }
@@ -65,16 +65,16 @@ pub(super) fn json(value: &Expr) -> TokenStream {
         let items = list.elems.iter().map(json);
         return quote! { ::toolway::__private::serde_json::Value::Array(::std::vec![#(#items),*]) };
     }
-    let number = match Written::of(plain) {
+    let number = match AttributeValue::of(plain) {
         // Without a type, a large literal would be an `i32` that overflows.
-        Written::Whole(number) => whole(number, plain.span()),
+        AttributeValue::Integer(number) => integer_json(number, plain.span()),
         _ => None,
     };
     let value = number.unwrap_or_else(|| quote! { #value });
     quote_spanned! { plain.span()=> ::toolway::__private::serde_json::Value::from(#value) }
 }
 
-fn whole(number: i128, span: Span) -> Option<TokenStream> {
+fn integer_json(number: i128, span: Span) -> Option<TokenStream> {
     let mut literal = match (i64::try_from(number), u64::try_from(number)) {
         (Ok(number), _) => Literal::i64_suffixed(number),
         (_, Ok(number)) => Literal::u64_suffixed(number),

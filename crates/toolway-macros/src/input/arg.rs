@@ -6,8 +6,10 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Expr, Lit, LitStr, Type};
 
 use super::shape::Shape;
-use super::{Kind, inside};
-use crate::attribute::{Given, Keys, Mistakes, Outside, Setting, settings_of, values, without_groups};
+use super::{Kind, type_argument};
+use crate::attribute::{
+    AttributeKeys, Mistakes, ScopeRewriter, Setting, SettingValue, parse_attributes, values, without_groups,
+};
 
 /// The properties of a parameter besides its type.
 pub(crate) struct Arg {
@@ -17,12 +19,12 @@ pub(crate) struct Arg {
     pub(crate) description: Option<TokenStream>,
     /// An expression that creates JSON.
     pub(crate) default: Option<TokenStream>,
-    pub(crate) rules: Vec<Said>,
+    pub(crate) rules: Vec<KeywordSetting>,
     pub(crate) complete: Option<Expr>,
 }
 
 /// A JSON Schema keyword in the attribute.
-pub(crate) struct Said {
+pub(crate) struct KeywordSetting {
     pub(crate) rule: &'static Rule,
     /// An expression that creates JSON.
     pub(crate) value: TokenStream,
@@ -47,7 +49,7 @@ impl Arg {
         kind: Kind,
         attributes: &mut Vec<Attribute>,
         ty: &Type,
-        outside: &Outside,
+        outside: &ScopeRewriter,
         mistakes: &mut Mistakes,
     ) -> Option<Self> {
         let ours: Vec<Attribute> =
@@ -63,35 +65,35 @@ impl Arg {
         let mut known = KEYS.to_vec();
         let refused = if kind == Kind::Tool {
             known.extend(RULES.iter().map(|rule| rule.key));
-            refused_by_tools
+            tool_key_hint
         } else {
             known.push("complete");
-            refused_by_texts
+            text_key_hint
         };
-        let keys = Keys { refused, ..Keys::new("`#[arg]`", "key", &known) };
-        for setting in settings_of("arg", &ours, &keys, mistakes) {
-            mistakes.keep(arg.set(&setting, ty, outside));
+        let keys = AttributeKeys { hint: refused, ..AttributeKeys::new("`#[arg]`", "key", &known) };
+        for setting in parse_attributes("arg", &ours, &keys, mistakes) {
+            mistakes.ok_or_report(arg.set(&setting, ty, outside));
         }
         Some(arg)
     }
 
-    fn set(&mut self, setting: &Setting, ty: &Type, outside: &Outside) -> syn::Result<()> {
+    fn set(&mut self, setting: &Setting, ty: &Type, outside: &ScopeRewriter) -> syn::Result<()> {
         let key = setting.key.to_string();
         match key.as_str() {
             "title" => self.title = Some(setting.text()?),
-            "description" => self.description = Some(outside.write(setting.value()?)),
+            "description" => self.description = Some(outside.rewrite(setting.value()?)),
             "default" => {
                 check_default(setting, ty)?;
-                self.default = Some(outside.write(values::json(setting)?));
+                self.default = Some(outside.rewrite(values::json(setting)?));
             }
             "complete" => self.complete = Some(setting.value()?.clone()),
             key => {
                 let Some(rule) = RULES.iter().find(|rule| rule.key == key) else {
                     unreachable!("the keys were checked before")
                 };
-                let value = outside.write(rule.value(setting)?);
+                let value = outside.rewrite(rule.value(setting)?);
                 let text = setting.text().ok().map(|text| text.value());
-                self.rules.push(Said { rule, value, text, span: setting.key.span() });
+                self.rules.push(KeywordSetting { rule, value, text, span: setting.key.span() });
             }
         }
         Ok(())
@@ -100,11 +102,11 @@ impl Arg {
 
 /// Checks that a default has a value, and that the value is not `None`.
 fn check_default(setting: &Setting, ty: &Type) -> syn::Result<()> {
-    let is_option = inside(ty, &["Option"]).is_some();
-    match &setting.given {
-        Given::Value(value) if is_none(value) => {}
-        Given::Nothing if is_option => {}
-        Given::Nothing => {
+    let is_option = type_argument(ty, &["Option"]).is_some();
+    match &setting.raw_value {
+        SettingValue::Value(value) if is_none(value) => {}
+        SettingValue::None if is_option => {}
+        SettingValue::None => {
             return Err(
                 setting.error(format!("a default needs a value: `default = {}`", Shape::of(ty).example()))
             );
@@ -122,13 +124,13 @@ fn is_none(value: &Expr) -> bool {
 pub(crate) struct Rule {
     pub(crate) key: &'static str,
     pub(crate) keyword: &'static str,
-    form: Form,
+    value_kind: ValueKind,
     pub(super) group: Group,
 }
 
 /// The kind of value that a keyword has, as far as the macro can see without type information.
 #[derive(Clone, Copy)]
-enum Form {
+enum ValueKind {
     Text,
     Count,
     Number,
@@ -138,29 +140,31 @@ enum Form {
 }
 
 impl Rule {
-    const fn new(key: &'static str, keyword: &'static str, form: Form, group: Group) -> Self {
-        Self { key, keyword, form, group }
+    const fn new(key: &'static str, keyword: &'static str, form: ValueKind, group: Group) -> Self {
+        Self { key, keyword, value_kind: form, group }
     }
 
     fn value(&self, setting: &Setting) -> syn::Result<TokenStream> {
         let json = |value: &dyn ToTokens| quote! { ::toolway::__private::json!(#value) };
-        if let Form::Flag = self.form {
+        if let ValueKind::Flag = self.value_kind {
             return Ok(json(&setting.flag()?));
         }
-        if let Form::Anything = self.form {
+        if let ValueKind::Anything = self.value_kind {
             let value = values::json(setting)?;
             return Ok(json(&quote! { [#value] }));
         }
         let value = setting.value()?;
-        let expected = match (self.form, setting.literal(), without_groups(value)) {
-            (Form::Text, Some(Lit::Str(_)), _)
-            | (Form::Count, Some(Lit::Int(_)), _)
-            | (Form::Number, Some(Lit::Int(_) | Lit::Float(_)), _)
-            | (Form::List, _, Expr::Array(_)) => return Ok(json(value)),
-            (Form::Text, Some(_), _) => "a string",
-            (Form::Count, _, Expr::Unary(_)) | (Form::Count, Some(_), _) => "a number that is not negative",
-            (Form::Number, Some(_), _) => "a number",
-            (Form::List, ..) => "a list: `[…]`",
+        let expected = match (self.value_kind, setting.literal(), without_groups(value)) {
+            (ValueKind::Text, Some(Lit::Str(_)), _)
+            | (ValueKind::Count, Some(Lit::Int(_)), _)
+            | (ValueKind::Number, Some(Lit::Int(_) | Lit::Float(_)), _)
+            | (ValueKind::List, _, Expr::Array(_)) => return Ok(json(value)),
+            (ValueKind::Text, Some(_), _) => "a string",
+            (ValueKind::Count, _, Expr::Unary(_)) | (ValueKind::Count, Some(_), _) => {
+                "a number that is not negative"
+            }
+            (ValueKind::Number, Some(_), _) => "a number",
+            (ValueKind::List, ..) => "a list: `[…]`",
             // Any other expression, for example the name of a constant.
             _ => return Ok(json(value)),
         };
@@ -169,32 +173,32 @@ impl Rule {
 }
 
 static RULES: [Rule; 15] = [
-    Rule::new("format", "format", Form::Text, Group::Format),
-    Rule::new("minimum", "minimum", Form::Number, Group::Numbers),
-    Rule::new("maximum", "maximum", Form::Number, Group::Numbers),
-    Rule::new("exclusive_minimum", "exclusiveMinimum", Form::Number, Group::Numbers),
-    Rule::new("exclusive_maximum", "exclusiveMaximum", Form::Number, Group::Numbers),
-    Rule::new("multiple_of", "multipleOf", Form::Number, Group::Numbers),
-    Rule::new("min_length", "minLength", Form::Count, Group::Texts),
-    Rule::new("max_length", "maxLength", Form::Count, Group::Texts),
-    Rule::new("pattern", "pattern", Form::Text, Group::Texts),
-    Rule::new("min_items", "minItems", Form::Count, Group::Lists),
-    Rule::new("max_items", "maxItems", Form::Count, Group::Lists),
-    Rule::new("unique_items", "uniqueItems", Form::Flag, Group::Lists),
-    Rule::new("enum", "enum", Form::List, Group::Anything),
-    Rule::new("example", "examples", Form::Anything, Group::Anything),
-    Rule::new("header", "x-mcp-header", Form::Text, Group::Anything),
+    Rule::new("format", "format", ValueKind::Text, Group::Format),
+    Rule::new("minimum", "minimum", ValueKind::Number, Group::Numbers),
+    Rule::new("maximum", "maximum", ValueKind::Number, Group::Numbers),
+    Rule::new("exclusive_minimum", "exclusiveMinimum", ValueKind::Number, Group::Numbers),
+    Rule::new("exclusive_maximum", "exclusiveMaximum", ValueKind::Number, Group::Numbers),
+    Rule::new("multiple_of", "multipleOf", ValueKind::Number, Group::Numbers),
+    Rule::new("min_length", "minLength", ValueKind::Count, Group::Texts),
+    Rule::new("max_length", "maxLength", ValueKind::Count, Group::Texts),
+    Rule::new("pattern", "pattern", ValueKind::Text, Group::Texts),
+    Rule::new("min_items", "minItems", ValueKind::Count, Group::Lists),
+    Rule::new("max_items", "maxItems", ValueKind::Count, Group::Lists),
+    Rule::new("unique_items", "uniqueItems", ValueKind::Flag, Group::Lists),
+    Rule::new("enum", "enum", ValueKind::List, Group::Anything),
+    Rule::new("example", "examples", ValueKind::Anything, Group::Anything),
+    Rule::new("header", "x-mcp-header", ValueKind::Text, Group::Anything),
 ];
 
 /// The keys for the parameters of every kind of element.
 const KEYS: [&str; 3] = ["title", "description", "default"];
 
-fn refused_by_tools(key: &str) -> Option<String> {
+fn tool_key_hint(key: &str) -> Option<String> {
     (key == "complete")
         .then(|| "completions exist for prompts and resource templates, not for tools".to_owned())
 }
 
-fn refused_by_texts(key: &str) -> Option<String> {
+fn text_key_hint(key: &str) -> Option<String> {
     RULES
         .iter()
         .any(|rule| rule.key == key)

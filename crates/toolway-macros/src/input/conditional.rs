@@ -14,7 +14,7 @@ pub(crate) fn split(signature: &Signature) -> Option<[(Attribute, Signature); 2]
         let inputs = signature.inputs.iter().cloned().filter_map(|mut input| {
             let attributes = attributes(&mut input);
             let count = attributes.len();
-            attributes.retain(|attribute| !is(attribute, &condition));
+            attributes.retain(|attribute| !has_condition(attribute, &condition));
             let is_meant = attributes.len() < count;
             (is_kept || !is_meant).then_some(input)
         });
@@ -41,12 +41,12 @@ fn condition(attribute: &Attribute) -> Option<TokenStream> {
     }
 }
 
-fn is(attribute: &Attribute, wanted: &TokenStream) -> bool {
+fn has_condition(attribute: &Attribute, wanted: &TokenStream) -> bool {
     condition(attribute).is_some_and(|found| found.to_string() == wanted.to_string())
 }
 
 /// Returns the code that `make` generates for each signature, under its condition.
-pub(crate) fn each(
+pub(crate) fn generate_each(
     parts: [(Attribute, Signature); 2],
     make: impl Fn(&Signature) -> TokenStream,
 ) -> TokenStream {

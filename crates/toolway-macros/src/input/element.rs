@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 use syn::{Attribute, LitStr, Signature};
 
 use super::{Function, Kind, Options};
-use crate::attribute::{Mistakes, Outside, doc_text};
+use crate::attribute::{Mistakes, ScopeRewriter, doc_text};
 
 /// The author's description of a tool, a resource or a prompt.
 pub(crate) struct Definition {
@@ -31,7 +31,7 @@ impl Element {
         options: TokenStream,
         attributes: &[Attribute],
         signature: &mut Signature,
-        outside: &Outside,
+        outside: &ScopeRewriter,
         mistakes: &mut Mistakes,
     ) -> Self {
         let options = Options::read(kind, options, outside, mistakes);

@@ -12,14 +12,14 @@ use crate::attribute::Mistakes;
 pub(super) fn check(arg: &Arg, name: &str, ty: &Type, mistakes: &mut Mistakes) {
     let shape = Shape::of(ty);
     for said in &arg.rules {
-        let mut tell = |message: String| mistakes.tell(said.span, message);
+        let mut tell = |message: String| mistakes.report(said.span, message);
         let (group, owners) = match said.rule.group {
             Group::Numbers => (Shape::Number, "numbers"),
             Group::Texts => (Shape::Text, "strings"),
             Group::Lists => (Shape::List, "lists"),
             Group::Format => {
                 let format = said.text.as_deref().unwrap_or_default();
-                if ASSERTED.contains(&format) && !matches!(shape, Shape::Text | Shape::Other) {
+                if CHECKED_FORMATS.contains(&format) && !matches!(shape, Shape::Text | Shape::Unknown) {
                     tell(format!("the format `{format}` is for strings, but `{name}` is {}", shape.noun()));
                 } else if let Some(meant) = misspelt(format) {
                     tell(format!("unknown format `{format}`, did you mean `{meant}`?"));
@@ -28,7 +28,7 @@ pub(super) fn check(arg: &Arg, name: &str, ty: &Type, mistakes: &mut Mistakes) {
             }
             Group::Anything => continue,
         };
-        if shape != group && shape != Shape::Other {
+        if shape != group && shape != Shape::Unknown {
             tell(format!("`{}` is for {owners}, but `{name}` is {}", said.rule.key, shape.noun()));
         }
     }
@@ -37,19 +37,19 @@ pub(super) fn check(arg: &Arg, name: &str, ty: &Type, mistakes: &mut Mistakes) {
 /// Returns the format that was probably meant: one typo away, or the same without punctuation. Any other format is
 /// only an annotation, which JSON Schema allows.
 fn misspelt(format: &str) -> Option<&'static str> {
-    if ASSERTED.contains(&format) || KNOWN.contains(&format) {
+    if CHECKED_FORMATS.contains(&format) || UNCHECKED_FORMATS.contains(&format) {
         return None;
     }
     let letters = |text: &str| text.to_lowercase().replace(|letter: char| !letter.is_alphanumeric(), "");
     let written = letters(format);
-    ASSERTED.into_iter().find(|known| osa_distance(&written, &letters(known)) <= 1)
+    CHECKED_FORMATS.into_iter().find(|known| osa_distance(&written, &letters(known)) <= 1)
 }
 
 /// The formats that are checked.
-const ASSERTED: [&str; 8] = ["email", "uri", "date", "time", "date-time", "uuid", "ipv4", "ipv6"];
+const CHECKED_FORMATS: [&str; 8] = ["email", "uri", "date", "time", "date-time", "uuid", "ipv4", "ipv6"];
 
 /// A format of JSON Schema that is not checked, and whose name is similar to that of a checked format.
-const KNOWN: [&str; 1] = ["iri"];
+const UNCHECKED_FORMATS: [&str; 1] = ["iri"];
 
 #[cfg(test)]
 mod tests {

@@ -21,10 +21,10 @@ mod shape;
 mod signature;
 mod types;
 
-pub(crate) use arg::{Arg, Said};
+pub(crate) use arg::{Arg, KeywordSetting};
 pub(crate) use element::{Definition, Element, conditions};
 pub(crate) use kind::Kind;
 pub(crate) use options::Options;
-pub(crate) use owned::borrowed;
+pub(crate) use owned::owned_replacement;
 pub(crate) use signature::{Function, Parameter, Receiver};
-pub(crate) use types::{inside, ungrouped};
+pub(crate) use types::{type_argument, ungrouped};

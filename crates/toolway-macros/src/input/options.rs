@@ -5,7 +5,7 @@ use quote::quote;
 use syn::{Lit, LitInt, LitStr};
 
 use super::Kind;
-use crate::attribute::{Keys, Mistakes, Outside, Setting, settings, values};
+use crate::attribute::{AttributeKeys, Mistakes, ScopeRewriter, Setting, parse_settings, values};
 
 /// The options in the parentheses.
 #[derive(Default)]
@@ -37,11 +37,16 @@ pub(crate) struct Options {
 
 impl Options {
     /// Reads the options; mistakes are added to `mistakes`.
-    pub(crate) fn read(kind: Kind, tokens: TokenStream, outside: &Outside, mistakes: &mut Mistakes) -> Self {
+    pub(crate) fn read(
+        kind: Kind,
+        tokens: TokenStream,
+        outside: &ScopeRewriter,
+        mistakes: &mut Mistakes,
+    ) -> Self {
         let mut options = Self::default();
-        for setting in settings(outside.write(tokens), keys(kind), mistakes) {
+        for setting in parse_settings(outside.rewrite(tokens), keys(kind), mistakes) {
             let set = options.set(&setting, mistakes);
-            mistakes.keep(set);
+            mistakes.ok_or_report(set);
         }
         options
     }
@@ -88,7 +93,7 @@ impl Options {
     }
 }
 
-fn keys(kind: Kind) -> &'static Keys<'static> {
+fn keys(kind: Kind) -> &'static AttributeKeys<'static> {
     match kind {
         Kind::Tool => &TOOL,
         Kind::Resource => &RESOURCE,
@@ -96,12 +101,12 @@ fn keys(kind: Kind) -> &'static Keys<'static> {
     }
 }
 
-fn refused(key: &str) -> Option<String> {
+fn key_hint(key: &str) -> Option<String> {
     (key == "scopes")
         .then(|| "reserved: scopes are not checked yet, so this option would have no effect".to_owned())
 }
 
-const TOOL: Keys<'static> = Keys {
+const TOOL: AttributeKeys<'static> = AttributeKeys {
     owner: "`#[tool]`",
     noun: "option",
     known: &[
@@ -122,14 +127,14 @@ const TOOL: Keys<'static> = Keys {
         "input_schema",
         "output_schema",
     ],
-    refused,
-    first: None,
+    hint: key_hint,
+    positional: None,
 };
 
-const RESOURCE: Keys<'static> = Keys {
-    refused,
-    first: Some("uri"),
-    ..Keys::new(
+const RESOURCE: AttributeKeys<'static> = AttributeKeys {
+    hint: key_hint,
+    positional: Some("uri"),
+    ..AttributeKeys::new(
         "`#[resource]`",
         "option",
         &[
@@ -148,9 +153,9 @@ const RESOURCE: Keys<'static> = Keys {
     )
 };
 
-const PROMPT: Keys<'static> = Keys {
-    refused,
-    ..Keys::new(
+const PROMPT: AttributeKeys<'static> = AttributeKeys {
+    hint: key_hint,
+    ..AttributeKeys::new(
         "`#[prompt]`",
         "option",
         &["name", "title", "description", "blocking", "icon", "icons", "meta"],

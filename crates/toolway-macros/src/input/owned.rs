@@ -7,24 +7,24 @@ use syn::{
     GenericArgument, Lifetime, PathSegment, Type, TypeFnPtr, TypeReference, TypeTraitObject, parse_quote,
 };
 
-use super::types::{inside, ungrouped};
+use super::types::{type_argument, ungrouped};
 
 /// Returns the type that an author must write instead of a type that borrows, or `None` if the type does not borrow. A
 /// reference to the whole value is allowed.
-pub(crate) fn borrowed(ty: &Type) -> Option<String> {
+pub(crate) fn owned_replacement(ty: &Type) -> Option<String> {
     let mut owned = ungrouped(ty).clone();
     // The server owns the values that it provides.
-    if inside(&owned, &["State", "Extension"]).is_some() {
+    if type_argument(&owned, &["State", "Extension"]).is_some() {
         return None;
     }
-    let mut own = Own { is_value: is_value(&owned), found: None };
+    let mut own = ReferenceReplacer { is_value: is_value(&owned), found: None };
     match &mut owned {
         Type::Reference(TypeReference { elem, .. }) => own.visit_type_mut(elem),
         other => own.visit_type_mut(other),
     }
     own.found.map(|found| match found {
-        Found::Reference => format!("write `{}`", shown(&owned)),
-        Found::Lifetime(name) => {
+        BorrowKind::Reference => format!("write `{}`", type_text(&owned)),
+        BorrowKind::Lifetime(name) => {
             format!("write `{name}` without a lifetime, with owned fields such as `String`")
         }
     })
@@ -33,26 +33,26 @@ pub(crate) fn borrowed(ty: &Type) -> Option<String> {
 /// Returns whether the type contains values that are read from a call. Such values cannot be references.
 fn is_value(ty: &Type) -> bool {
     const HOLDERS: [&str; 6] = ["Option", "Vec", "VecDeque", "HashSet", "BTreeSet", "Box"];
-    matches!(ty, Type::Tuple(_) | Type::Array(_)) || inside(ty, &HOLDERS).is_some()
+    matches!(ty, Type::Tuple(_) | Type::Array(_)) || type_argument(ty, &HOLDERS).is_some()
 }
 
 /// Replaces references by owned types.
-struct Own {
+struct ReferenceReplacer {
     is_value: bool,
-    found: Option<Found>,
+    found: Option<BorrowKind>,
 }
 
-enum Found {
+enum BorrowKind {
     Reference,
     Lifetime(String),
 }
 
-impl VisitMut for Own {
+impl VisitMut for ReferenceReplacer {
     fn visit_type_mut(&mut self, ty: &mut Type) {
         if let Type::Reference(reference) = &*ty
             && (self.is_value || !reference.lifetime.as_ref().is_some_and(is_static))
         {
-            self.found.get_or_insert(Found::Reference);
+            self.found.get_or_insert(BorrowKind::Reference);
             let target = ungrouped(&reference.elem).clone();
             *ty = match &target {
                 Type::Slice(slice) => {
@@ -77,7 +77,7 @@ impl VisitMut for Own {
                 |argument| matches!(argument, GenericArgument::Lifetime(lifetime) if lifetime.ident == "_"),
             )
         {
-            self.found.get_or_insert(Found::Lifetime(segment.ident.to_string()));
+            self.found.get_or_insert(BorrowKind::Lifetime(segment.ident.to_string()));
         }
         // The arguments of `Fn(&str)` belong to the function type.
         if !matches!(segment.arguments, syn::PathArguments::Parenthesized(_)) && segment.ident != "Cow" {
@@ -95,7 +95,7 @@ fn is_static(lifetime: &Lifetime) -> bool {
 }
 
 /// Returns the text of a type with the usual spaces.
-fn shown(ty: &Type) -> String {
+fn type_text(ty: &Type) -> String {
     let spaced = ty.to_token_stream().to_string();
     [(" < ", "<"), (" >", ">"), (" ,", ","), ("& ", "&"), (" :: ", "::"), ("> ", ">")]
         .iter()
@@ -130,7 +130,7 @@ mod tests {
             (parse_quote! { Mine<&'static str> }, None),
         ];
         for (ty, expected) in cases {
-            assert_eq!(borrowed(&ty), expected, "{}", shown(&ty));
+            assert_eq!(owned_replacement(&ty), expected, "{}", type_text(&ty));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use syn::{Type, TypeReference};
 
-use super::types::{inside, ungrouped};
+use super::types::{type_argument, ungrouped};
 
 /// The JSON form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,14 +12,14 @@ pub(super) enum Shape {
     Flag,
     List,
     /// An enum, an alias or a type of the author: only rustc knows.
-    Other,
+    Unknown,
 }
 
 impl Shape {
     /// Returns the shape by the name of the type. An `Option` has the shape of its content.
     pub(super) fn of(ty: &Type) -> Self {
         let ty = ungrouped(ty);
-        if let Some(inner) = inside(ty, &["Option", "Box", "Arc"]) {
+        if let Some(inner) = type_argument(ty, &["Option", "Box", "Arc"]) {
             return Self::of(inner);
         }
         match ty {
@@ -33,10 +33,10 @@ impl Shape {
                     "u8" | "u16" | "u32" | "u64" | "u128" | "usize" | "i8" | "i16" | "i32" | "i64"
                     | "i128" | "isize" | "f32" | "f64" => Self::Number,
                     "Vec" | "VecDeque" | "HashSet" | "BTreeSet" => Self::List,
-                    _ => Self::Other,
+                    _ => Self::Unknown,
                 }
             }
-            _ => Self::Other,
+            _ => Self::Unknown,
         }
     }
 
@@ -46,7 +46,7 @@ impl Shape {
             Self::Number => "a number",
             Self::Flag => "`true` or `false`",
             Self::List => "a list",
-            Self::Other => "something else",
+            Self::Unknown => "something else",
         }
     }
 
@@ -57,7 +57,7 @@ impl Shape {
             Self::Number => "0",
             Self::Flag => "false",
             Self::List => "[]",
-            Self::Other => "…",
+            Self::Unknown => "…",
         }
     }
 }

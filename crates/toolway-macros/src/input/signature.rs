@@ -8,7 +8,7 @@ use syn::{FnArg, Pat, PatType, ReceiverKind, ReturnType, Signature, Stmt, Type, 
 
 use super::types::ungrouped;
 use super::{Arg, Kind, fit};
-use crate::attribute::{Mistakes, Outside, doc_text, values};
+use crate::attribute::{Mistakes, ScopeRewriter, doc_text, values};
 
 /// The signature of a function or a method, as far as its callers need it.
 pub(crate) struct Function {
@@ -17,7 +17,7 @@ pub(crate) struct Function {
     pub(crate) is_async: bool,
     pub(crate) parameters: Vec<Parameter>,
     /// The statements at the beginning of the function that destructure parameters: `State(db): State<Db>`.
-    pub(crate) unpacked: Vec<Stmt>,
+    pub(crate) unpack_statements: Vec<Stmt>,
     /// The return type, and its position.
     pub(crate) output: TokenStream,
     pub(crate) output_span: Span,
@@ -26,7 +26,7 @@ pub(crate) struct Function {
 /// The receiver of a function.
 #[derive(Clone, Copy)]
 pub(crate) enum Receiver {
-    Nobody,
+    None,
     /// `&self`
     Shared(Span),
     /// Any other `self`.
@@ -38,14 +38,14 @@ pub(crate) struct Parameter {
     /// The name, or `_` if there is none.
     pub(crate) name: String,
     /// The type as it was written.
-    pub(crate) written: Type,
+    pub(crate) declared_type: Type,
     /// The type of the stored value: a `&str` is borrowed from a `String`.
-    pub(crate) kept: TokenStream,
+    pub(crate) stored_type: TokenStream,
     /// The doc comment, as an expression.
     pub(crate) description: Option<TokenStream>,
     pub(crate) arg: Option<Arg>,
     /// The rules for rewriting the code of the signature outside of it.
-    pub(crate) outside: Outside,
+    pub(crate) rewriter: ScopeRewriter,
     /// The position of the whole parameter.
     pub(crate) span: Span,
 }
@@ -53,12 +53,12 @@ pub(crate) struct Parameter {
 impl Parameter {
     /// Returns the position for errors about the type.
     pub(crate) fn type_span(&self) -> Span {
-        self.written.span()
+        self.declared_type.span()
     }
 
     /// Returns whether the function takes a reference to the stored value.
-    pub(crate) fn is_lent(&self) -> bool {
-        matches!(&self.written, Type::Reference(_))
+    pub(crate) fn is_reference(&self) -> bool {
+        matches!(&self.declared_type, Type::Reference(_))
     }
 
     pub(crate) fn has_name(&self) -> bool {
@@ -71,14 +71,14 @@ impl Parameter {
     }
 
     /// Returns the expression of the description.
-    pub(crate) fn described(&self) -> TokenStream {
+    pub(crate) fn description_expr(&self) -> TokenStream {
         let said = self.arg.as_ref().and_then(|arg| arg.description.clone());
         said.or_else(|| self.description.clone()).unwrap_or_else(|| quote! { "" })
     }
 
     /// Returns the expression of the display name.
-    pub(crate) fn titled(&self) -> TokenStream {
-        values::option(self.arg.as_ref().and_then(|arg| arg.title.as_ref()))
+    pub(crate) fn title_expr(&self) -> TokenStream {
+        values::option_expr(self.arg.as_ref().and_then(|arg| arg.title.as_ref()))
     }
 }
 
@@ -88,11 +88,11 @@ impl Function {
     pub(crate) fn read(
         kind: Kind,
         signature: &mut Signature,
-        outside: &Outside,
+        outside: &ScopeRewriter,
         mistakes: &mut Mistakes,
     ) -> Self {
-        let outside = &outside.inside(signature);
-        let mut receiver = Receiver::Nobody;
+        let outside = &outside.with_signature(signature);
+        let mut receiver = Receiver::None;
         let mut parameters = Vec::new();
         let mut unpacked = Vec::new();
         for input in &mut signature.inputs {
@@ -109,26 +109,34 @@ impl Function {
             let arg = Arg::take(kind, &mut input.attrs, &written, outside, mistakes);
             let span = input.span();
             unpacked.extend(unpack(input, parameters.len()));
-            let Some(name) = mistakes.keep(named(kind, input)) else { continue };
+            let Some(name) = mistakes.ok_or_report(parameter_name(kind, input)) else { continue };
             if let Some(arg) = &arg {
                 fit::check(arg, &name, &written, mistakes);
             }
             parameters.push(Parameter {
                 name,
-                kept: outside.write(kept(&written)),
-                written,
+                stored_type: outside.rewrite(stored_type(&written)),
+                declared_type: written,
                 description,
                 arg,
-                outside: outside.clone(),
+                rewriter: outside.clone(),
                 span,
             });
         }
         let (output, output_span) = match &signature.output {
             ReturnType::Default => (quote! { () }, Span::call_site()),
-            ReturnType::Type(_, ty) => (outside.write(ty), ty.span()),
+            ReturnType::Type(_, ty) => (outside.rewrite(ty), ty.span()),
         };
         let is_async = signature.asyncness.is_some();
-        Self { ident: signature.ident.clone(), receiver, is_async, parameters, unpacked, output, output_span }
+        Self {
+            ident: signature.ident.clone(),
+            receiver,
+            is_async,
+            parameters,
+            unpack_statements: unpacked,
+            output,
+            output_span,
+        }
     }
 
     /// Returns names for the values of the parameters.
@@ -168,7 +176,7 @@ fn unpack(input: &mut PatType, index: usize) -> Option<Stmt> {
     Some(syn::parse_quote! { let #inner = #packed.into_inner(); })
 }
 
-fn named(kind: Kind, input: &PatType) -> syn::Result<String> {
+fn parameter_name(kind: Kind, input: &PatType) -> syn::Result<String> {
     match &*input.pat {
         Pat::Ident(pattern) if pattern.subpat.is_none() => Ok(pattern.ident.unraw().to_string()),
         // A destructured parameter may be one that the server provides; only rustc knows.
@@ -183,7 +191,7 @@ fn named(kind: Kind, input: &PatType) -> syn::Result<String> {
     }
 }
 
-fn kept(ty: &Type) -> TokenStream {
+fn stored_type(ty: &Type) -> TokenStream {
     match ty {
         Type::Reference(TypeReference { elem, .. }) => quote! { <#elem as ::std::borrow::ToOwned>::Owned },
         _ => quote! { #ty },

@@ -3,7 +3,7 @@
 use syn::{GenericArgument, PathArguments, Type};
 
 /// Returns the only argument of a type with one of these names: `T` of `State<T>`.
-pub(crate) fn inside<'t>(ty: &'t Type, names: &[&str]) -> Option<&'t Type> {
+pub(crate) fn type_argument<'t>(ty: &'t Type, names: &[&str]) -> Option<&'t Type> {
     let Type::Path(path) = ungrouped(ty) else { return None };
     let last = path.path.segments.last()?;
     let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };

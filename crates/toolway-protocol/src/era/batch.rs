@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::handshake::has_batches;
-use crate::jsonrpc::{Id, Message, Rejected, RpcError};
+use crate::jsonrpc::{Id, Message, Rejection, RpcError};
 use crate::meta::Key;
 use crate::method::Method;
 use crate::version::ProtocolVersion;
@@ -23,11 +23,11 @@ use crate::version::ProtocolVersion;
 /// use toolway_protocol::ProtocolVersion;
 /// use toolway_protocol::era::batch;
 /// use toolway_protocol::json::Limits;
-/// use toolway_protocol::jsonrpc::{Incoming, parse};
+/// use toolway_protocol::jsonrpc::{ParsedFrame, parse};
 ///
 /// let frame = br#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"initialize"}]"#;
 /// let judge = |version| match parse(&frame[..].into(), Limits::default()) {
-///     Ok(Incoming::Batch(messages)) => batch::judge(version, messages),
+///     Ok(ParsedFrame::Batch(messages)) => batch::check(version, messages),
 ///     _ => panic!(),
 /// };
 /// let messages = judge(ProtocolVersion::V2025_03_26).unwrap();
@@ -35,50 +35,54 @@ use crate::version::ProtocolVersion;
 /// assert_eq!(messages[1].as_ref().unwrap_err().id, Some(2.into()));
 /// assert!(judge(ProtocolVersion::V2025_06_18).unwrap_err().message.contains("2025-03-26"));
 /// ```
-pub fn judge(
+pub fn check(
     version: ProtocolVersion,
-    messages: Vec<Result<Message, Rejected>>,
-) -> Result<Vec<Result<Message, Rejected>>, RpcError> {
+    messages: Vec<Result<Message, Rejection>>,
+) -> Result<Vec<Result<Message, Rejection>>, RpcError> {
     if !has_batches(version) {
-        return Err(refused());
+        return Err(unsupported_error());
     }
     let mut ids = HashSet::new();
-    Ok(messages.into_iter().filter_map(|message| judge_one(message, &mut ids)).collect())
+    Ok(messages.into_iter().filter_map(|message| check_one(message, &mut ids)).collect())
 }
 
 /// Returns the error for a batch in a revision without batches.
 ///
 /// ```
-/// assert_eq!(toolway_protocol::era::batch::refused().code.0, -32600);
+/// assert_eq!(toolway_protocol::era::batch::unsupported_error().code.0, -32600);
 /// ```
-pub fn refused() -> RpcError {
+pub fn unsupported_error() -> RpcError {
     let version = ProtocolVersion::V2025_03_26;
     RpcError::invalid_request(format!(
         "only protocol version {version} has batches: send one message at a time"
     ))
 }
 
-fn judge_one(message: Result<Message, Rejected>, ids: &mut HashSet<Id>) -> Option<Result<Message, Rejected>> {
+fn check_one(
+    message: Result<Message, Rejection>,
+    ids: &mut HashSet<Id>,
+) -> Option<Result<Message, Rejection>> {
     let id = match &message {
-        Ok(Message::Request { id, .. }) | Err(Rejected { id: Some(id), .. }) => Some(id.clone()),
-        Ok(Message::Notification { .. } | Message::Response { .. }) | Err(Rejected { id: None, .. }) => None,
+        Ok(Message::Request { id, .. }) | Err(Rejection { id: Some(id), .. }) => Some(id.clone()),
+        Ok(Message::Notification { .. } | Message::Response { .. }) | Err(Rejection { id: None, .. }) => None,
     };
     if let Some(twice) = id.as_ref().filter(|id| !ids.insert((*id).clone())) {
         let error = RpcError::invalid_request("another request of this batch has the same id");
-        return Some(Err(Rejected { id: Some(twice.clone()), error }));
+        return Some(Err(Rejection { id: Some(twice.clone()), error }));
     }
     let Ok(message) = message else { return Some(message) };
-    match misplaced(&message) {
+    match forbidden_content(&message) {
         None => Some(Ok(message)),
         Some(what) => id.map(|id| {
             let error = RpcError::invalid_request(format!("{what} cannot be part of a batch"));
-            Err(Rejected { id: Some(id), error })
+            Err(Rejection { id: Some(id), error })
         }),
     }
 }
 
-fn misplaced(message: &Message) -> Option<&'static str> {
-    let speaks_for_itself = |params: &crate::jsonrpc::Params| params.reserved(Key::ProtocolVersion).is_some();
+fn forbidden_content(message: &Message) -> Option<&'static str> {
+    let speaks_for_itself =
+        |params: &crate::jsonrpc::Params| params.meta_member(Key::ProtocolVersion).is_some();
     if let Message::Request { method: Method::Initialize, .. } = message {
         return Some("`initialize`");
     }

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 
 use crate::capability::ClientCapabilities;
-use crate::json::{Members, RawJson, reason};
+use crate::json::{Members, RawJson, message_without_position};
 use crate::jsonrpc::{Id, Params, RpcError};
 use crate::meta::Key;
 use crate::types::{Implementation, LogLevel};
@@ -18,13 +18,13 @@ use crate::version::{Era, ProtocolVersion};
 /// use toolway_protocol::ProtocolVersion;
 ///
 /// let envelope = Envelope::new(ProtocolVersion::LATEST, ClientCapabilities::new(), Implementation::new("me", "1"));
-/// assert_eq!(envelope.served(), Ok(ProtocolVersion::LATEST));
+/// assert_eq!(envelope.supported_version(), Ok(ProtocolVersion::LATEST));
 /// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Envelope {
     /// The revision that the request names. It may be unknown to this crate.
-    pub requested: Requested,
+    pub requested: RequestedVersion,
     /// The capabilities of the client, for this request.
     pub capabilities: ClientCapabilities,
     /// The client that sends the request, for display only.
@@ -43,7 +43,7 @@ impl Envelope {
         client_info: Implementation,
     ) -> Self {
         Self {
-            requested: Requested::Known(version),
+            requested: RequestedVersion::Known(version),
             capabilities,
             client_info: Some(client_info),
             log_level: None,
@@ -54,18 +54,18 @@ impl Envelope {
     /// Reads the envelope of a stateless request.
     pub fn read(params: &Params) -> Result<Self, RpcError> {
         let (Some(requested), Some(capabilities)) =
-            (params.reserved(Key::ProtocolVersion), params.reserved(Key::ClientCapabilities))
+            (params.meta_member(Key::ProtocolVersion), params.meta_member(Key::ClientCapabilities))
         else {
-            return Err(missing(params));
+            return Err(missing_members(params));
         };
-        let requested = Requested::read(&requested)?;
+        let requested = RequestedVersion::read(&requested)?;
         let capabilities = match capabilities.as_bytes() {
             // The usual case: the client declares no capabilities.
             b"{}" => ClientCapabilities::new(),
             _ => decode_object(Key::ClientCapabilities, &capabilities)?,
         };
-        let client_info = params.reserved(Key::ClientInfo);
-        let log_level = params.reserved(Key::LogLevel);
+        let client_info = params.meta_member(Key::ClientInfo);
+        let log_level = params.meta_member(Key::LogLevel);
         Ok(Self {
             requested,
             capabilities,
@@ -78,9 +78,9 @@ impl Envelope {
 
     /// Returns the revision, if it belongs to the stateless era. An older revision is refused too, because it needs
     /// `initialize`.
-    pub fn served(&self) -> Result<ProtocolVersion, RpcError> {
+    pub fn supported_version(&self) -> Result<ProtocolVersion, RpcError> {
         match self.requested {
-            Requested::Known(version) if version.era() == Era::Stateless => Ok(version),
+            RequestedVersion::Known(version) if version.era() == Era::Stateless => Ok(version),
             _ => Err(RpcError::unsupported_version(
                 self.requested.as_str(),
                 &ProtocolVersion::names(Era::Stateless),
@@ -101,19 +101,19 @@ impl Envelope {
 /// The revision that a request names.
 ///
 /// ```
-/// use toolway_protocol::era::envelope::Requested;
+/// use toolway_protocol::era::envelope::RequestedVersion;
 ///
-/// assert_eq!(Requested::Unknown("tomorrow".into()).as_str(), "tomorrow");
+/// assert_eq!(RequestedVersion::Unknown("tomorrow".into()).as_str(), "tomorrow");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Requested {
+pub enum RequestedVersion {
     /// A published revision.
     Known(ProtocolVersion),
     /// Any other text.
     Unknown(String),
 }
 
-impl Requested {
+impl RequestedVersion {
     fn read(text: &RawJson) -> Result<Self, RpcError> {
         // The usual case needs no copy: a plain string that names a known revision.
         let inner = text.as_bytes().strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
@@ -135,7 +135,11 @@ impl Requested {
 
 fn decode<T: DeserializeOwned>(key: Key, text: &RawJson) -> Result<T, RpcError> {
     text.decode().map_err(|error| {
-        RpcError::invalid_params(format!("wrong `{}` in `params._meta`: {}", key.name(), reason(&error)))
+        RpcError::invalid_params(format!(
+            "wrong `{}` in `params._meta`: {}",
+            key.name(),
+            message_without_position(&error)
+        ))
     })
 }
 
@@ -147,10 +151,10 @@ fn decode_object<T: DeserializeOwned>(key: Key, text: &RawJson) -> Result<T, Rpc
 }
 
 /// Returns the error for a request without the members that every stateless request must have.
-pub(super) fn missing(params: &Params) -> RpcError {
+pub(super) fn missing_members(params: &Params) -> RpcError {
     let missing: Vec<_> = [Key::ProtocolVersion, Key::ClientCapabilities]
         .into_iter()
-        .filter(|key| params.reserved(*key).is_none())
+        .filter(|key| params.meta_member(*key).is_none())
         .map(|key| format!("`{}`", key.name()))
         .collect();
     RpcError::invalid_params(format!("`params._meta` lacks {}", missing.join(" and ")))

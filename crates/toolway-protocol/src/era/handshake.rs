@@ -1,7 +1,7 @@
 //! The codec of the handshake era: how are requests read and replies written in the four older revisions?
 
-use crate::capability::{ClientCapabilities, ServerCapabilities, Settings};
-use crate::jsonrpc::{Code, Id, RpcError, write_bare_result, write_request, write_result};
+use crate::capability::{ClientCapabilities, JsonObject, ServerCapabilities};
+use crate::jsonrpc::{Code, Id, RpcError, write_raw_result, write_request, write_result};
 use crate::messages::{Notification, Reply, Request};
 use crate::meta::{Key, put_own};
 use crate::method::Method;
@@ -28,20 +28,20 @@ wire! {
         /// The name and version of the client.
         client_info: Implementation = "clientInfo";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta";
+        meta (with_meta): Option<JsonObject> = "_meta";
     }
 
     /// The result of `initialize`.
     ///
     /// ```
     /// use toolway_protocol::capability::ServerCapabilities;
-    /// use toolway_protocol::era::handshake::Initialized;
+    /// use toolway_protocol::era::handshake::InitializeResult;
     /// use toolway_protocol::types::Implementation;
     ///
-    /// let answer = Initialized::new("2025-11-25", ServerCapabilities::new(), Implementation::new("me", "1"));
+    /// let answer = InitializeResult::new("2025-11-25", ServerCapabilities::new(), Implementation::new("me", "1"));
     /// assert_eq!(answer.with_instructions("Be kind.").instructions.as_deref(), Some("Be kind."));
     /// ```
-    pub struct Initialized {
+    pub struct InitializeResult {
         /// The negotiated revision, which all further messages use.
         protocol_version: String = "protocolVersion";
         /// The capabilities of the server.
@@ -51,7 +51,7 @@ wire! {
         /// Instructions for the model on how to use the server.
         instructions (with_instructions): Option<String> = "instructions";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta";
+        meta (with_meta): Option<JsonObject> = "_meta";
     }
 }
 
@@ -70,12 +70,12 @@ pub fn has_batches(version: ProtocolVersion) -> bool {
 /// server may close the connection, and the client resumes the stream from the id.
 ///
 /// ```
-/// use toolway_protocol::{ProtocolVersion, era::handshake::has_primers};
+/// use toolway_protocol::{ProtocolVersion, era::handshake::has_priming_events};
 ///
-/// assert!(has_primers(ProtocolVersion::LATEST_HANDSHAKE));
-/// assert_eq!(ProtocolVersion::ALL.into_iter().filter(|version| has_primers(*version)).count(), 1);
+/// assert!(has_priming_events(ProtocolVersion::LATEST_HANDSHAKE));
+/// assert_eq!(ProtocolVersion::ALL.into_iter().filter(|version| has_priming_events(*version)).count(), 1);
 /// ```
-pub fn has_primers(version: ProtocolVersion) -> bool {
+pub fn has_priming_events(version: ProtocolVersion) -> bool {
     version == ProtocolVersion::V2025_11_25
 }
 
@@ -95,17 +95,22 @@ pub fn resource_not_found(uri: &str) -> RpcError {
 ///
 /// ```
 /// use toolway_protocol::capability::ServerCapabilities;
-/// use toolway_protocol::era::handshake::{Initialized, write_initialized};
+/// use toolway_protocol::era::handshake::{InitializeResult, write_initialize_result};
 /// use toolway_protocol::types::Implementation;
 /// use toolway_protocol::ProtocolVersion;
 ///
 /// let version = ProtocolVersion::LATEST_HANDSHAKE;
-/// let answer = Initialized::new(version.as_str(), ServerCapabilities::new(), Implementation::new("me", "1"));
+/// let answer = InitializeResult::new(version.as_str(), ServerCapabilities::new(), Implementation::new("me", "1"));
 /// let mut frame = Vec::new();
-/// write_initialized(&mut frame, version, &0.into(), &answer);
+/// write_initialize_result(&mut frame, version, &0.into(), &answer);
 /// assert!(frame.starts_with(br#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25""#));
 /// ```
-pub fn write_initialized(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, answer: &Initialized) {
+pub fn write_initialize_result(
+    out: &mut Vec<u8>,
+    version: ProtocolVersion,
+    id: &Id,
+    answer: &InitializeResult,
+) {
     write_result(out, version, id, |members| answer.put(members));
 }
 
@@ -122,8 +127,8 @@ pub fn write_initialized(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, a
 /// assert_eq!(frame, br#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"5"}]}}"#);
 /// ```
 pub fn write_reply(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, reply: &Reply) {
-    if let Some(result) = reply.bare() {
-        return write_bare_result(out, id, result);
+    if let Some(result) = reply.non_object() {
+        return write_raw_result(out, id, result);
     }
     write_result(out, version, id, |members| {
         reply.put(members);
@@ -148,16 +153,16 @@ pub fn write_empty(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id) {
 /// Appends a notification.
 ///
 /// ```
-/// use toolway_protocol::era::handshake::write_told;
+/// use toolway_protocol::era::handshake::write_notification;
 /// use toolway_protocol::types::ResourceUpdated;
 /// use toolway_protocol::{Notification, ProtocolVersion};
 ///
 /// let mut frame = Vec::new();
 /// let news = Notification::ResourceUpdated(ResourceUpdated::new("a://b"));
-/// write_told(&mut frame, ProtocolVersion::LATEST_HANDSHAKE, &news);
+/// write_notification(&mut frame, ProtocolVersion::LATEST_HANDSHAKE, &news);
 /// assert!(frame.ends_with(br#""params":{"uri":"a://b"}}"#));
 /// ```
-pub fn write_told(out: &mut Vec<u8>, version: ProtocolVersion, news: &Notification) {
+pub fn write_notification(out: &mut Vec<u8>, version: ProtocolVersion, news: &Notification) {
     news.write(out, version);
 }
 
@@ -165,11 +170,11 @@ pub fn write_told(out: &mut Vec<u8>, version: ProtocolVersion, news: &Notificati
 ///
 /// ```
 /// use toolway_protocol::era::handshake::write_call;
-/// use toolway_protocol::request::Page;
+/// use toolway_protocol::request::ListParams;
 /// use toolway_protocol::{ProtocolVersion, Request};
 ///
 /// let mut frame = Vec::new();
-/// write_call(&mut frame, ProtocolVersion::LATEST_HANDSHAKE, &1.into(), &Request::ListTools(Page::new()), None, None);
+/// write_call(&mut frame, ProtocolVersion::LATEST_HANDSHAKE, &1.into(), &Request::ListTools(ListParams::new()), None, None);
 /// assert_eq!(frame, br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#);
 /// ```
 pub fn write_call(
@@ -178,7 +183,7 @@ pub fn write_call(
     id: &Id,
     request: &Request,
     progress_token: Option<&Id>,
-    own: Option<&Settings>,
+    own: Option<&JsonObject>,
 ) {
     write_request(out, version, id, &request.method(), |params| {
         request.put(params);

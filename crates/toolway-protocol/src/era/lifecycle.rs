@@ -13,9 +13,9 @@ use crate::version::ProtocolVersion;
 ///
 /// let mut conversation = Lifecycle::default();
 /// assert_eq!(conversation.initialize("2025-06-18").unwrap().as_str(), "2025-06-18");
-/// assert!(!conversation.may_tell(&Method::ToolsChanged), "the client has not read our answer yet");
+/// assert!(!conversation.may_send(&Method::ToolsChanged), "the client has not read our answer yet");
 /// conversation.initialized();
-/// assert!(conversation.may_tell(&Method::ToolsChanged));
+/// assert!(conversation.may_send(&Method::ToolsChanged));
 /// assert!(conversation.initialize("2025-11-25").is_err(), "it is open already");
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Lifecycle {
 
     /// Returns whether the server may send this message on its own initiative. Before `initialize` is answered, no
     /// message is allowed. Until the client has confirmed the handshake, only pings and log messages are allowed.
-    pub fn may_tell(self, method: &Method) -> bool {
+    pub fn may_send(self, method: &Method) -> bool {
         match self {
             Self::Open(version) => method.is_known_in(version),
             Self::Answered(version) => {

@@ -25,7 +25,7 @@ pub mod stateless;
 
 pub use envelope::Envelope;
 
-use crate::http::header::{Mirrored, MirroredHeaders};
+use crate::http::header::{MirroredHeader, MirroredHeaders};
 use crate::jsonrpc::{Message, RpcError};
 use crate::meta::Key;
 use crate::method::Method;
@@ -49,18 +49,18 @@ pub fn resource_not_found(version: ProtocolVersion, uri: &str) -> RpcError {
 
 /// The transport that delivered a message.
 #[derive(Debug, Clone, Copy)]
-pub enum Door<'a> {
+pub enum Delivery<'a> {
     /// A two-way pipe (stdio), or text passed in process. Only the body shows the era.
     Pipe,
     /// An HTTP POST. The body decides the era, and the headers must agree with the body.
     Http(&'a MirroredHeaders<'a>),
 }
 
-impl<'a> Door<'a> {
+impl<'a> Delivery<'a> {
     /// Returns the header that names the revision; a pipe has none.
-    fn protocol_version(self) -> Mirrored<'a> {
+    fn protocol_version(self) -> MirroredHeader<'a> {
         match self {
-            Self::Pipe => Mirrored::Absent,
+            Self::Pipe => MirroredHeader::Absent,
             Self::Http(headers) => headers.protocol_version,
         }
     }
@@ -83,25 +83,25 @@ pub enum Claim {
 /// The error to send to the peer. Over HTTP its status is always 400.
 ///
 /// ```
-/// use toolway_protocol::era::{Claim, Door, classify};
+/// use toolway_protocol::era::{Claim, Delivery, classify};
 /// use toolway_protocol::json::Limits;
-/// use toolway_protocol::jsonrpc::{Incoming, parse};
+/// use toolway_protocol::jsonrpc::{ParsedFrame, parse};
 ///
 /// let frame = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
-/// let Ok(Incoming::One(message)) = parse(&frame[..].into(), Limits::default()) else { panic!() };
-/// assert!(matches!(classify(&message, Door::Pipe), Ok(Claim::Handshake(None))));
+/// let Ok(ParsedFrame::One(message)) = parse(&frame[..].into(), Limits::default()) else { panic!() };
+/// assert!(matches!(classify(&message, Delivery::Pipe), Ok(Claim::Handshake(None))));
 /// ```
-pub fn classify(message: &Message, door: Door<'_>) -> Result<Claim, RpcError> {
+pub fn classify(message: &Message, door: Delivery<'_>) -> Result<Claim, RpcError> {
     let header = door.protocol_version();
     let (method, params, is_request) = match message {
         Message::Request { method, params, .. } => (method, params, true),
         Message::Notification { method, params } => (method, params, false),
-        Message::Response { .. } => return handshake(header),
+        Message::Response { .. } => return handshake_claim(header),
     };
-    let claimed = params.reserved(Key::ProtocolVersion).is_some();
+    let claimed = params.meta_member(Key::ProtocolVersion).is_some();
     if !claimed {
-        if !is_stateless(header) {
-            return handshake(header);
+        if !names_stateless_version(header) {
+            return handshake_claim(header);
         }
         if !is_request {
             return Ok(Claim::Stateless(None));
@@ -111,22 +111,22 @@ pub fn classify(message: &Message, door: Door<'_>) -> Result<Claim, RpcError> {
                 "the MCP-Protocol-Version header names a revision without handshake, but the body is `initialize`",
             ));
         }
-        return Err(envelope::missing(params));
+        return Err(envelope::missing_members(params));
     }
     if !is_request {
         return Ok(Claim::Stateless(None));
     }
     let envelope = Envelope::read(params)?;
-    if let Door::Http(headers) = door {
+    if let Delivery::Http(headers) = door {
         headers.protocol_version.must_equal("MCP-Protocol-Version", envelope.requested.as_str())?;
-        envelope.served()?;
+        envelope.supported_version()?;
         headers.method.must_equal("Mcp-Method", method.name())?;
         if let Some(member) = method.facts().and_then(|facts| facts.name_member) {
             let named = if member == "uri" { params.uri()? } else { params.name()? };
             headers.name.must_decode_to("Mcp-Name", named.as_deref())?;
         }
     } else {
-        envelope.served()?;
+        envelope.supported_version()?;
     }
     Ok(Claim::Stateless(Some(envelope)))
 }
@@ -145,28 +145,28 @@ pub fn classify(message: &Message, door: Door<'_>) -> Result<Claim, RpcError> {
 ///
 /// ```
 /// use toolway_protocol::Era;
-/// use toolway_protocol::era::{Door, classify_in};
+/// use toolway_protocol::era::{Delivery, classify_in};
 /// use toolway_protocol::json::Limits;
-/// use toolway_protocol::jsonrpc::{Code, Incoming, parse};
+/// use toolway_protocol::jsonrpc::{Code, ParsedFrame, parse};
 ///
 /// let frame = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
-/// let Ok(Incoming::One(message)) = parse(&frame[..].into(), Limits::default()) else { panic!() };
-/// let refused = classify_in(Some(Era::Stateless), &message, Door::Pipe).unwrap_err();
+/// let Ok(ParsedFrame::One(message)) = parse(&frame[..].into(), Limits::default()) else { panic!() };
+/// let refused = classify_in(Some(Era::Stateless), &message, Delivery::Pipe).unwrap_err();
 /// assert_eq!(refused.code, Code::INVALID_PARAMS);
 /// ```
-pub fn classify_in(only: Option<Era>, message: &Message, door: Door<'_>) -> Result<Claim, RpcError> {
+pub fn classify_in(only: Option<Era>, message: &Message, door: Delivery<'_>) -> Result<Claim, RpcError> {
     match only {
         None => classify(message, door),
-        Some(Era::Handshake) => handshake(door.protocol_version()),
+        Some(Era::Handshake) => handshake_claim(door.protocol_version()),
         Some(Era::Stateless) => match message {
-            Message::Request { params, .. } if params.reserved(Key::ProtocolVersion).is_some() => {
+            Message::Request { params, .. } if params.meta_member(Key::ProtocolVersion).is_some() => {
                 classify(message, door)
             }
             Message::Request { method: Method::Initialize, params, .. } => {
                 let asked = params.decode::<handshake::Initialize>()?.protocol_version;
                 Err(RpcError::unsupported_version(&asked, &ProtocolVersion::names(Era::Stateless)))
             }
-            Message::Request { params, .. } => Err(envelope::missing(params)),
+            Message::Request { params, .. } => Err(envelope::missing_members(params)),
             Message::Notification { .. } => Ok(Claim::Stateless(None)),
             Message::Response { .. } => {
                 Err(RpcError::invalid_request("the response does not belong to a request of this server"))
@@ -175,18 +175,18 @@ pub fn classify_in(only: Option<Era>, message: &Message, door: Door<'_>) -> Resu
     }
 }
 
-fn is_stateless(header: Mirrored<'_>) -> bool {
-    matches!(header, Mirrored::One(value) if ProtocolVersion::is_stateless_name(value))
+fn names_stateless_version(header: MirroredHeader<'_>) -> bool {
+    matches!(header, MirroredHeader::One(value) if ProtocolVersion::is_stateless_name(value))
 }
 
-fn handshake(header: Mirrored<'_>) -> Result<Claim, RpcError> {
+fn handshake_claim(header: MirroredHeader<'_>) -> Result<Claim, RpcError> {
     match header {
-        Mirrored::Absent => Ok(Claim::Handshake(None)),
-        Mirrored::One(name) => match name.parse::<ProtocolVersion>() {
+        MirroredHeader::Absent => Ok(Claim::Handshake(None)),
+        MirroredHeader::One(name) => match name.parse::<ProtocolVersion>() {
             Ok(version) if version.era() == Era::Handshake => Ok(Claim::Handshake(Some(version))),
             _ => Err(RpcError::invalid_request(format!("unsupported MCP-Protocol-Version header: {name:?}"))),
         },
-        Mirrored::Unreadable => {
+        MirroredHeader::Unreadable => {
             Err(RpcError::invalid_request("the MCP-Protocol-Version header is not readable"))
         }
     }

@@ -29,7 +29,7 @@ pub fn answer(requested: &str) -> ProtocolVersion {
 /// use toolway_protocol::era::negotiate::{Verdict, choose};
 ///
 /// assert_eq!(choose(&["2025-11-25".to_owned()]), Verdict::Handshake);
-/// assert_eq!(choose(&["2099-01-01".to_owned()]), Verdict::Nothing);
+/// assert_eq!(choose(&["2099-01-01".to_owned()]), Verdict::NoCommonVersion);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
@@ -38,7 +38,7 @@ pub enum Verdict {
     /// The server needs `initialize`.
     Handshake,
     /// The server supports MCP, but shares no revision with the client.
-    Nothing,
+    NoCommonVersion,
 }
 
 /// Chooses a revision from the list that a server supports.
@@ -55,7 +55,7 @@ pub fn choose(supported: &[String]) -> Verdict {
     match known.max() {
         Some(version) if version.era() == Era::Stateless => Verdict::Stateless(version),
         Some(_) => Verdict::Handshake,
-        None => Verdict::Nothing,
+        None => Verdict::NoCommonVersion,
     }
 }
 
@@ -96,7 +96,7 @@ pub fn judge_error(error: &RpcError) -> Verdict {
         Code::UNSUPPORTED_VERSION => {
             match error.data.as_ref().and_then(|data| data.decode::<Supported>().ok()) {
                 Some(data) => choose(&data.supported),
-                None => Verdict::Nothing,
+                None => Verdict::NoCommonVersion,
             }
         }
         Code::HEADER_MISMATCH | Code::MISSING_CAPABILITY => Verdict::Stateless(ProtocolVersion::LATEST),

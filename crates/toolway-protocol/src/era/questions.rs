@@ -7,54 +7,55 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use crate::capability::{ClientCapabilities, Settings};
+use crate::capability::{ClientCapabilities, JsonObject};
 use crate::jsonrpc::{Id, write_request};
 use crate::types::{
     Blocks, Content, CreateMessage, Elicit, ElicitForm, ElicitUrl, Field, FieldKind, InputRequest,
     SamplingMessage,
 };
 use crate::version::ProtocolVersion;
-use crate::version::since::{self, Since};
+use crate::version::since::{self, VersionRange};
 
 /// Returns the capabilities that the client lacks for this question, or `None` if the server may ask the question.
 ///
 /// The error for the caller contains the result as `data.requiredCapabilities`. If the revision cannot express the
-/// question, the capability counts as lacking even if the client declared it.
+/// question, the capability counts as missing even if the client declared it.
 ///
 /// ```
 /// use toolway_protocol::ProtocolVersion;
-/// use toolway_protocol::capability::{ClientCapabilities, Settings};
-/// use toolway_protocol::era::questions::lacking;
+/// use toolway_protocol::capability::{ClientCapabilities, JsonObject};
+/// use toolway_protocol::era::questions::missing_capabilities;
 /// use toolway_protocol::types::InputRequest;
 ///
 /// let question = InputRequest::ListRoots(None);
-/// let needed = ClientCapabilities::new().with_roots(Settings::new());
-/// assert_eq!(lacking(ProtocolVersion::LATEST, &ClientCapabilities::new(), &question), Some(needed.clone()));
-/// assert_eq!(lacking(ProtocolVersion::LATEST, &needed, &question), None);
+/// let needed = ClientCapabilities::new().with_roots(JsonObject::new());
+/// assert_eq!(missing_capabilities(ProtocolVersion::LATEST, &ClientCapabilities::new(), &question), Some(needed.clone()));
+/// assert_eq!(missing_capabilities(ProtocolVersion::LATEST, &needed, &question), None);
 /// ```
-pub fn lacking(
+pub fn missing_capabilities(
     version: ProtocolVersion,
     can: &ClientCapabilities,
     question: &InputRequest,
 ) -> Option<ClientCapabilities> {
-    let knows = |since: Since| since.includes(version);
+    let knows = |since: VersionRange| since.includes(version);
     let nothing = ClientCapabilities::new();
     let (is_possible, needed) = match question {
         InputRequest::Elicit(Elicit::Form(form)) => {
-            let has_shape = knows(since::ELICITATION) && (knows(since::FORM_CHOICES) || !has_lists(form));
-            let is_able = can.elicitation.as_ref().is_some_and(takes_forms);
-            (has_shape && is_able, nothing.with_elicitation(declaring("form")))
+            let has_shape =
+                knows(since::ELICITATION) && (knows(since::FORM_CHOICES) || !has_multiple_choice(form));
+            let is_able = can.elicitation.as_ref().is_some_and(supports_forms);
+            (has_shape && is_able, nothing.with_elicitation(settings_with("form")))
         }
         InputRequest::Elicit(Elicit::Url(_)) => {
             let is_able = declares(can.elicitation.as_ref(), "url");
-            (knows(since::FORM_CHOICES) && is_able, nothing.with_elicitation(declaring("url")))
+            (knows(since::FORM_CHOICES) && is_able, nothing.with_elicitation(settings_with("url")))
         }
         InputRequest::CreateMessage(create) if has_tools(create) => {
             let is_able = declares(can.sampling.as_ref(), "tools");
-            (knows(since::SAMPLING_TOOLS) && is_able, nothing.with_sampling(declaring("tools")))
+            (knows(since::SAMPLING_TOOLS) && is_able, nothing.with_sampling(settings_with("tools")))
         }
-        InputRequest::CreateMessage(_) => (can.sampling.is_some(), nothing.with_sampling(Settings::new())),
-        InputRequest::ListRoots(_) => (can.roots.is_some(), nothing.with_roots(Settings::new())),
+        InputRequest::CreateMessage(_) => (can.sampling.is_some(), nothing.with_sampling(JsonObject::new())),
+        InputRequest::ListRoots(_) => (can.roots.is_some(), nothing.with_roots(JsonObject::new())),
     };
     (!is_possible).then_some(needed)
 }
@@ -62,7 +63,7 @@ pub fn lacking(
 /// Appends a question as a request from the server, in the shape of a handshake revision.
 ///
 /// Some parts of a question have a different shape in older revisions: named choices become `enumNames`, and a message
-/// with several blocks becomes several messages. Call [`lacking`] first; members that the revision does not have are
+/// with several blocks becomes several messages. Call [`missing_capabilities`] first; members that the revision does not have are
 /// left out.
 ///
 /// ```
@@ -80,7 +81,7 @@ pub fn write_question(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, ques
             Elicit::Form(with_plain_choices(form)).put(params);
         }
         InputRequest::Elicit(Elicit::Url(url)) if since::ELICITATION_ID.includes(version) => {
-            Elicit::Url(identified(url, id)).put(params);
+            Elicit::Url(with_required_id(url, id)).put(params);
         }
         InputRequest::Elicit(elicit) => elicit.put(params),
         InputRequest::CreateMessage(create) if !since::SAMPLING_TOOLS.includes(version) => {
@@ -92,22 +93,22 @@ pub fn write_question(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, ques
 }
 
 /// Returns capability settings that declare one part, such as `form` or `tools`.
-fn declaring(part: &str) -> Settings {
-    Settings::from_iter([(part.to_owned(), json!({}))])
+fn settings_with(part: &str) -> JsonObject {
+    JsonObject::from_iter([(part.to_owned(), json!({}))])
 }
 
-fn declares(capability: Option<&Settings>, part: &str) -> bool {
+fn declares(capability: Option<&JsonObject>, part: &str) -> bool {
     capability.and_then(|parts| parts.get(part)).is_some_and(Value::is_object)
 }
 
 /// Returns whether the client supports forms. A client that names no mode supports forms: they were the only mode
 /// when the capability was introduced.
-fn takes_forms(elicitation: &Settings) -> bool {
+fn supports_forms(elicitation: &JsonObject) -> bool {
     declares(Some(elicitation), "form") || !["form", "url"].iter().any(|mode| elicitation.contains_key(*mode))
 }
 
 /// Returns whether the form has a multiple-choice field.
-fn has_lists(form: &ElicitForm) -> bool {
+fn has_multiple_choice(form: &ElicitForm) -> bool {
     form.requested_schema.properties.0.iter().any(|(_, field)| field.kind == FieldKind::Array)
 }
 
@@ -135,7 +136,7 @@ fn with_plain_choices(form: &ElicitForm) -> ElicitForm {
 
 /// Returns the URL question with an id. Revision 2025-11-25 requires an id, even from a server that will not report the
 /// completion. A question without an id gets the id of the request.
-fn identified(url: &ElicitUrl, id: &Id) -> ElicitUrl {
+fn with_required_id(url: &ElicitUrl, id: &Id) -> ElicitUrl {
     let url = url.clone();
     match (&url.elicitation_id, id) {
         (Some(_), _) => url,
@@ -246,7 +247,7 @@ mod tests {
             for version in ProtocolVersion::ALL {
                 let expected =
                     if enough.is_some_and(|first| first <= version) { None } else { Some(&needed) };
-                let told = lacking(version, &capabilities, &question);
+                let told = missing_capabilities(version, &capabilities, &question);
                 assert_eq!(told.as_ref(), expected, "{version} {can} {question:?}");
             }
         }

@@ -1,15 +1,15 @@
 //! The codec of the stateless era: how are its requests read and its replies written?
 
-use crate::capability::{ServerCapabilities, Settings};
+use crate::capability::{JsonObject, ServerCapabilities};
 use crate::era::Envelope;
 use crate::json::{Members, RawJson};
-use crate::jsonrpc::{Id, RpcError, write_bare_result, write_notification, write_request, write_result};
+use crate::jsonrpc::{Id, RpcError, write_notification, write_raw_result, write_request, write_result};
 use crate::messages::{Notification, Reply, Request};
 use crate::meta::{Key, put_own};
 use crate::method::Method;
 use crate::types::{CacheHints, Implementation, InputRequired};
 use crate::version::ProtocolVersion;
-use crate::wire::{tag, wire};
+use crate::wire::{read_tag, wire};
 
 /// The revision that this codec writes.
 pub const VERSION: ProtocolVersion = ProtocolVersion::V2026_07_28;
@@ -17,15 +17,15 @@ pub const VERSION: ProtocolVersion = ProtocolVersion::V2026_07_28;
 /// The `serverInfo` of the server as encoded JSON. The same bytes go into every result.
 ///
 /// ```
-/// use toolway_protocol::era::stateless::Stamp;
+/// use toolway_protocol::era::stateless::EncodedServerInfo;
 /// use toolway_protocol::types::Implementation;
 ///
-/// let stamp = Stamp::new(&Implementation::new("me", "1"));
+/// let stamp = EncodedServerInfo::new(&Implementation::new("me", "1"));
 /// ```
 #[derive(Debug, Clone)]
-pub struct Stamp(RawJson);
+pub struct EncodedServerInfo(RawJson);
 
-impl Stamp {
+impl EncodedServerInfo {
     /// Encodes the stamp of a server.
     pub fn new(server: &Implementation) -> Self {
         Self(RawJson::encoded(server, VERSION))
@@ -50,20 +50,20 @@ pub fn resource_not_found(uri: &str) -> RpcError {
 /// use toolway_protocol::types::{CacheHints, CallToolResult, Implementation};
 /// use toolway_protocol::Reply;
 ///
-/// let stamp = stateless::Stamp::new(&Implementation::new("me", "1"));
+/// let stamp = stateless::EncodedServerInfo::new(&Implementation::new("me", "1"));
 /// let mut frame = Vec::new();
 /// let reply = Reply::ToolCalled(CallToolResult::text("5"));
 /// stateless::write_reply(&mut frame, &1.into(), &reply, &CacheHints::default(), &stamp);
 /// assert!(frame.starts_with(br#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":"#));
 /// ```
-pub fn write_reply(out: &mut Vec<u8>, id: &Id, reply: &Reply, cache: &CacheHints, stamp: &Stamp) {
-    if let Some(result) = reply.bare() {
-        return write_bare_result(out, id, result);
+pub fn write_reply(out: &mut Vec<u8>, id: &Id, reply: &Reply, cache: &CacheHints, stamp: &EncodedServerInfo) {
+    if let Some(result) = reply.non_object() {
+        return write_raw_result(out, id, result);
     }
     write_result(out, VERSION, id, |members| {
         // A custom method may set `resultType` itself.
-        if !matches!(reply, Reply::Custom(result) if says_type(result)) {
-            complete(members);
+        if !matches!(reply, Reply::Custom(result) if has_result_type(result)) {
+            put_complete_type(members);
         }
         reply.put(members);
         if reply.is_cacheable() {
@@ -71,13 +71,13 @@ pub fn write_reply(out: &mut Vec<u8>, id: &Id, reply: &Reply, cache: &CacheHints
         }
         // A custom result is sent unchanged.
         if !matches!(reply, Reply::Custom(_)) {
-            stamped(members, reply.meta(), stamp);
+            put_meta(members, reply.meta(), stamp);
         }
     });
 }
 
-fn says_type(result: &RawJson) -> bool {
-    tag(result, "resultType").is_ok_and(|kind| kind.is_some())
+fn has_result_type(result: &RawJson) -> bool {
+    read_tag(result, "resultType").is_ok_and(|kind| kind.is_some())
 }
 
 /// Appends a notification that belongs to a request: progress or a log message.
@@ -100,18 +100,18 @@ pub fn write_told(out: &mut Vec<u8>, news: &Notification) {
 ///
 /// ```
 /// use toolway_protocol::era::stateless::write_change;
-/// use toolway_protocol::types::Told;
+/// use toolway_protocol::types::EmptyParams;
 /// use toolway_protocol::Notification;
 ///
 /// let mut frame = Vec::new();
-/// write_change(&mut frame, &"L1".into(), &Notification::ToolsChanged(Told::new()));
+/// write_change(&mut frame, &"L1".into(), &Notification::ToolsChanged(EmptyParams::new()));
 /// assert!(frame.ends_with(br#"{"_meta":{"io.modelcontextprotocol/subscriptionId":"L1"}}}"#));
 /// ```
 pub fn write_change(out: &mut Vec<u8>, subscription: &Id, news: &Notification) {
     write_notification(out, VERSION, &news.method(), |params| {
         params.object("_meta", |meta| {
             meta.put(Key::SubscriptionId.name(), subscription);
-            put_others(meta, news.meta(), &[Key::SubscriptionId]);
+            put_own_except(meta, news.meta(), &[Key::SubscriptionId]);
         });
         news.put_body(params);
     });
@@ -123,18 +123,18 @@ pub fn write_change(out: &mut Vec<u8>, subscription: &Id, news: &Notification) {
 /// use toolway_protocol::era::stateless;
 /// use toolway_protocol::types::Implementation;
 ///
-/// let stamp = stateless::Stamp::new(&Implementation::new("me", "1"));
+/// let stamp = stateless::EncodedServerInfo::new(&Implementation::new("me", "1"));
 /// let mut frame = Vec::new();
 /// stateless::write_listen_end(&mut frame, &"L1".into(), None, &stamp);
 /// assert!(frame.ends_with(br#""io.modelcontextprotocol/subscriptionId":"L1"}}}"#));
 /// ```
-pub fn write_listen_end(out: &mut Vec<u8>, id: &Id, own: Option<&Settings>, stamp: &Stamp) {
+pub fn write_listen_end(out: &mut Vec<u8>, id: &Id, own: Option<&JsonObject>, stamp: &EncodedServerInfo) {
     write_result(out, VERSION, id, |members| {
-        complete(members);
+        put_complete_type(members);
         members.object("_meta", |meta| {
             meta.put(Key::ServerInfo.name(), &stamp.0);
             meta.put(Key::SubscriptionId.name(), id);
-            put_others(meta, own, &[Key::ServerInfo, Key::SubscriptionId]);
+            put_own_except(meta, own, &[Key::ServerInfo, Key::SubscriptionId]);
         });
     });
 }
@@ -145,17 +145,17 @@ pub fn write_listen_end(out: &mut Vec<u8>, id: &Id, own: Option<&Settings>, stam
 /// use toolway_protocol::era::stateless;
 /// use toolway_protocol::types::{Implementation, InputRequired};
 ///
-/// let stamp = stateless::Stamp::new(&Implementation::new("me", "1"));
+/// let stamp = stateless::EncodedServerInfo::new(&Implementation::new("me", "1"));
 /// let mut frame = Vec::new();
 /// let required = InputRequired::new().with_request_state("sealed");
 /// stateless::write_input_required(&mut frame, &1.into(), &required, &stamp);
 /// assert!(frame.starts_with(br#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required""#));
 /// ```
-pub fn write_input_required(out: &mut Vec<u8>, id: &Id, required: &InputRequired, stamp: &Stamp) {
+pub fn write_input_required(out: &mut Vec<u8>, id: &Id, required: &InputRequired, stamp: &EncodedServerInfo) {
     write_result(out, VERSION, id, |members| {
         members.put_raw("resultType", b"\"input_required\"");
         required.put_body(members);
-        stamped(members, required.meta.as_ref(), stamp);
+        put_meta(members, required.meta.as_ref(), stamp);
     });
 }
 
@@ -164,12 +164,12 @@ wire! {
     ///
     /// ```
     /// use toolway_protocol::capability::ServerCapabilities;
-    /// use toolway_protocol::era::stateless::Discovered;
+    /// use toolway_protocol::era::stateless::DiscoverResult;
     ///
-    /// let discovered = Discovered::new(vec!["2026-07-28".to_owned()], ServerCapabilities::new());
+    /// let discovered = DiscoverResult::new(vec!["2026-07-28".to_owned()], ServerCapabilities::new());
     /// assert_eq!(discovered.supported_versions, ["2026-07-28"]);
     /// ```
-    pub struct Discovered {
+    pub struct DiscoverResult {
         /// The stateless revisions that the server supports.
         supported_versions: Vec<String> = "supportedVersions";
         /// The capabilities of the server.
@@ -177,7 +177,7 @@ wire! {
         /// Instructions for the model on how to use the server.
         instructions (with_instructions): Option<String> = "instructions";
         /// The name and version of the server, and additional metadata.
-        meta (with_meta): Option<Settings> = "_meta";
+        meta (with_meta): Option<JsonObject> = "_meta";
         frame "resultType", "ttlMs", "cacheScope";
     }
 }
@@ -189,24 +189,24 @@ wire! {
 /// use toolway_protocol::era::stateless;
 /// use toolway_protocol::types::{CacheHints, Implementation};
 ///
-/// let stamp = stateless::Stamp::new(&Implementation::new("me", "1"));
-/// let discovered = stateless::Discovered::new(vec!["2026-07-28".to_owned()], ServerCapabilities::new());
+/// let stamp = stateless::EncodedServerInfo::new(&Implementation::new("me", "1"));
+/// let discovered = stateless::DiscoverResult::new(vec!["2026-07-28".to_owned()], ServerCapabilities::new());
 /// let mut frame = Vec::new();
-/// stateless::write_discovered(&mut frame, &1.into(), &discovered, &CacheHints::default(), &stamp);
+/// stateless::write_discover_result(&mut frame, &1.into(), &discovered, &CacheHints::default(), &stamp);
 /// assert!(frame.starts_with(br#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions""#));
 /// ```
-pub fn write_discovered(
+pub fn write_discover_result(
     out: &mut Vec<u8>,
     id: &Id,
-    discovered: &Discovered,
+    discovered: &DiscoverResult,
     cache: &CacheHints,
-    stamp: &Stamp,
+    stamp: &EncodedServerInfo,
 ) {
     write_result(out, VERSION, id, |members| {
-        complete(members);
+        put_complete_type(members);
         discovered.put_body(members);
         cache.put_hints(members);
-        stamped(members, discovered.meta.as_ref(), stamp);
+        put_meta(members, discovered.meta.as_ref(), stamp);
     });
 }
 
@@ -229,7 +229,7 @@ pub fn write_call(
     id: &Id,
     request: &Request,
     envelope: &Envelope,
-    own: Option<&Settings>,
+    own: Option<&JsonObject>,
 ) {
     write_request(out, VERSION, id, &request.method(), |params| {
         request.put(params);
@@ -244,36 +244,36 @@ pub fn write_call(
 ///
 /// ```
 /// use toolway_protocol::capability::ClientCapabilities;
-/// use toolway_protocol::era::{Envelope, stateless::write_bare};
+/// use toolway_protocol::era::{Envelope, stateless::write_call_without_params};
 /// use toolway_protocol::types::Implementation;
 /// use toolway_protocol::{Method, ProtocolVersion};
 ///
 /// let envelope = Envelope::new(ProtocolVersion::LATEST, ClientCapabilities::new(), Implementation::new("me", "1"));
 /// let mut frame = Vec::new();
-/// write_bare(&mut frame, &1.into(), &Method::Discover, &envelope);
+/// write_call_without_params(&mut frame, &1.into(), &Method::Discover, &envelope);
 /// assert!(frame.starts_with(br#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":"#));
 /// ```
-pub fn write_bare(out: &mut Vec<u8>, id: &Id, method: &Method, envelope: &Envelope) {
+pub fn write_call_without_params(out: &mut Vec<u8>, id: &Id, method: &Method, envelope: &Envelope) {
     write_request(out, VERSION, id, method, |params| params.object("_meta", |meta| envelope.put(meta)));
 }
 
-fn complete(members: &mut Members<'_, '_>) {
+fn put_complete_type(members: &mut Members<'_, '_>) {
     members.put_raw("resultType", b"\"complete\"");
 }
 
 /// Writes `_meta`: the stamp of the server and the members of the result's own `_meta`.
-fn stamped(members: &mut Members<'_, '_>, own: Option<&Settings>, stamp: &Stamp) {
+fn put_meta(members: &mut Members<'_, '_>, own: Option<&JsonObject>, stamp: &EncodedServerInfo) {
     members.object("_meta", |meta| {
         meta.put(Key::ServerInfo.name(), &stamp.0);
-        put_others(meta, own, &[Key::ServerInfo]);
+        put_own_except(meta, own, &[Key::ServerInfo]);
     });
 }
 
 /// Writes the members of `own`, except the keys that the codec writes itself.
-fn put_others(meta: &mut Members<'_, '_>, own: Option<&Settings>, ours: &[Key]) {
+fn put_own_except(meta: &mut Members<'_, '_>, own: Option<&JsonObject>, ours: &[Key]) {
     for (key, value) in own.into_iter().flatten() {
         if !ours.iter().any(|ours| ours.name() == key) {
-            meta.put_foreign(key, value);
+            meta.put_escaped(key, value);
         }
     }
 }

@@ -14,23 +14,23 @@ use crate::jsonrpc::RpcError;
 #[derive(Debug, Clone, Copy)]
 pub struct MirroredHeaders<'a> {
     /// `MCP-Protocol-Version`.
-    pub protocol_version: Mirrored<'a>,
+    pub protocol_version: MirroredHeader<'a>,
     /// `Mcp-Method`.
-    pub method: Mirrored<'a>,
+    pub method: MirroredHeader<'a>,
     /// `Mcp-Name`.
-    pub name: Mirrored<'a>,
+    pub name: MirroredHeader<'a>,
 }
 
 /// One mirrored header.
 ///
 /// ```
-/// use toolway_protocol::http::header::Mirrored;
+/// use toolway_protocol::http::header::MirroredHeader;
 ///
-/// assert_eq!(Mirrored::from_lines([&b" add "[..]].into_iter()), Mirrored::One("add"));
-/// assert_eq!(Mirrored::from_lines([&b"a"[..], b"b"].into_iter()), Mirrored::Unreadable);
+/// assert_eq!(MirroredHeader::from_lines([&b" add "[..]].into_iter()), MirroredHeader::One("add"));
+/// assert_eq!(MirroredHeader::from_lines([&b"a"[..], b"b"].into_iter()), MirroredHeader::Unreadable);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mirrored<'a> {
+pub enum MirroredHeader<'a> {
     /// The header was not sent.
     Absent,
     /// The header was sent once; surrounding white space is trimmed.
@@ -39,7 +39,7 @@ pub enum Mirrored<'a> {
     Unreadable,
 }
 
-impl<'a> Mirrored<'a> {
+impl<'a> MirroredHeader<'a> {
     /// Reads all lines of one header.
     pub fn from_lines(mut lines: impl Iterator<Item = &'a [u8]>) -> Self {
         match (lines.next(), lines.next()) {
@@ -90,8 +90,8 @@ pub(super) fn mismatch(header: &str, problem: &str) -> RpcError {
 
 pub(super) const DIFFERS: &str = "differs from the body";
 
-const OPEN: &str = "=?base64?";
-const CLOSE: &str = "?=";
+const BASE64_PREFIX: &str = "=?base64?";
+const BASE64_SUFFIX: &str = "?=";
 
 /// Encodes a header value: unchanged if that is safe, otherwise as Base64 between two markers.
 ///
@@ -103,14 +103,15 @@ const CLOSE: &str = "?=";
 /// assert_eq!(decode("=?base64?wrBD?=").as_deref(), Some("°C"));
 /// ```
 pub fn encode(value: &str) -> Cow<'_, str> {
-    let looks_encoded =
-        value.len() >= OPEN.len() + CLOSE.len() && value.starts_with(OPEN) && value.ends_with(CLOSE);
+    let looks_encoded = value.len() >= BASE64_PREFIX.len() + BASE64_SUFFIX.len()
+        && value.starts_with(BASE64_PREFIX)
+        && value.ends_with(BASE64_SUFFIX);
     let is_safe = value.bytes().all(|byte| matches!(byte, 0x20..=0x7e | b'\t'));
     let is_trimmed = value.trim_matches([' ', '\t']).len() == value.len();
     if is_safe && is_trimmed && !looks_encoded {
         return Cow::Borrowed(value);
     }
-    Cow::Owned(format!("{OPEN}{}{CLOSE}", STANDARD.encode_to_string(value)))
+    Cow::Owned(format!("{BASE64_PREFIX}{}{BASE64_SUFFIX}", STANDARD.encode_to_string(value)))
 }
 
 /// Decodes a header value. Returns `None` if it is marked as Base64 but cannot be decoded.
@@ -122,7 +123,8 @@ pub fn encode(value: &str) -> Cow<'_, str> {
 /// assert_eq!(decode("=?base64?YWR?="), None);
 /// ```
 pub fn decode(value: &str) -> Option<Cow<'_, str>> {
-    let Some(inner) = value.strip_prefix(OPEN).and_then(|rest| rest.strip_suffix(CLOSE)) else {
+    let Some(inner) = value.strip_prefix(BASE64_PREFIX).and_then(|rest| rest.strip_suffix(BASE64_SUFFIX))
+    else {
         return Some(Cow::Borrowed(value));
     };
     String::from_utf8(STANDARD.decode_to_vec(inner).ok()?).ok().map(Cow::Owned)

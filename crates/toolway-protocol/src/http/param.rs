@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::header::{DIFFERS, Mirrored, decode, encode, mismatch};
+use super::header::{DIFFERS, MirroredHeader, decode, encode, mismatch};
 use crate::json::RawJson;
 use crate::jsonrpc::RpcError;
 
@@ -21,17 +21,17 @@ use crate::jsonrpc::RpcError;
 /// let schema = RawJson::parse(
 ///     r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#,
 /// )?;
-/// let headers = ParamHeaders::of_schema(&schema).unwrap();
+/// let headers = ParamHeaders::from_schema(&schema).unwrap();
 /// let arguments = serde_json::json!({"region": "us west 1"});
 /// let sent: Vec<_> = headers.values(&arguments).collect();
 /// assert_eq!(sent, [("Mcp-Param-Region".to_owned(), "us west 1".into())]);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ParamHeaders(Vec<Marked>);
+pub struct ParamHeaders(Vec<MarkedArgument>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Marked {
+struct MarkedArgument {
     header: String,
     path: Vec<String>,
 }
@@ -40,13 +40,13 @@ struct Marked {
 /// must not offer it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidMark {
-    place: String,
+    location: String,
     reason: &'static str,
 }
 
 impl fmt::Display for InvalidMark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`x-mcp-header` at {}: {}", self.place, self.reason)
+        write!(f, "`x-mcp-header` at {}: {}", self.location, self.reason)
     }
 }
 
@@ -63,13 +63,13 @@ impl ParamHeaders {
     ///
     /// The first mark that breaks a rule. A mark must be a header token and unique regardless of case. It must be on
     /// a string, an integer or a boolean, and reachable from the root through `properties` only.
-    pub fn of_schema(schema: &RawJson) -> Result<Self, InvalidMark> {
+    pub fn from_schema(schema: &RawJson) -> Result<Self, InvalidMark> {
         // Fast path: every tool is checked, but almost none has marks.
         if !schema.as_str().contains(MARK) {
             return Ok(Self::default());
         }
         let Ok(schema) = schema.decode::<Value>() else {
-            return Err(InvalidMark { place: "the root".to_owned(), reason: "the schema cannot be read" });
+            return Err(InvalidMark { location: "the root".to_owned(), reason: "the schema cannot be read" });
         };
         let mut found = Self::default();
         found.search(&schema, &mut Vec::new(), true, 0)?;
@@ -84,7 +84,7 @@ impl ParamHeaders {
         direct: bool,
         depth: usize,
     ) -> Result<(), InvalidMark> {
-        let invalid = |path: &[String], reason| Err(InvalidMark { place: place(path), reason });
+        let invalid = |path: &[String], reason| Err(InvalidMark { location: location(path), reason });
         let members = match schema {
             Value::Object(members) => members,
             Value::Array(items) => {
@@ -97,7 +97,7 @@ impl ParamHeaders {
         }
         if let Some(mark) = members.get(MARK) {
             let Some(name) = mark.as_str() else { return invalid(path, "it must be a string") };
-            if name.is_empty() || !name.bytes().all(is_token) {
+            if name.is_empty() || !name.bytes().all(is_token_byte) {
                 return invalid(path, "it must be a header name: letters, digits and !#$%&'*+-.^_`|~");
             }
             if !direct || path.is_empty() {
@@ -114,7 +114,7 @@ impl ParamHeaders {
             if self.0.iter().any(|known| known.header.eq_ignore_ascii_case(&header)) {
                 return invalid(path, "another property has the same header name");
             }
-            self.0.push(Marked { header, path: path.clone() });
+            self.0.push(MarkedArgument { header, path: path.clone() });
         }
         for (key, value) in members {
             if key == "properties"
@@ -141,7 +141,7 @@ impl ParamHeaders {
     pub fn values<'a>(&'a self, arguments: &'a Value) -> impl Iterator<Item = (String, Cow<'a, str>)> {
         self.0.iter().filter_map(|marked| {
             let value = marked.value(arguments)?;
-            Some((marked.header.clone(), Cow::Owned(encode(&text(value)?).into_owned())))
+            Some((marked.header.clone(), Cow::Owned(encode(&header_text(value)?).into_owned())))
         })
     }
 
@@ -153,15 +153,15 @@ impl ParamHeaders {
     pub fn check<'h>(
         &self,
         arguments: &Value,
-        header: impl Fn(&str) -> Mirrored<'h>,
+        header: impl Fn(&str) -> MirroredHeader<'h>,
     ) -> Result<(), RpcError> {
         for marked in &self.0 {
             // An argument that is not in the body needs no header. The tool itself refuses a value that is not a
             // scalar.
             let Some(value) = marked.value(arguments) else { continue };
-            let Some(expected) = text(value) else { continue };
+            let Some(expected) = header_text(value) else { continue };
             match header(&marked.header) {
-                Mirrored::One(sent) if value.is_number() => {
+                MirroredHeader::One(sent) if value.is_number() => {
                     if !decode(sent).is_some_and(|sent| is_same_number(&sent, value)) {
                         return Err(mismatch(&marked.header, DIFFERS));
                     }
@@ -173,7 +173,7 @@ impl ParamHeaders {
     }
 }
 
-impl Marked {
+impl MarkedArgument {
     fn value<'a>(&self, arguments: &'a Value) -> Option<&'a Value> {
         let value = self.path.iter().try_fold(arguments, |value, name| value.get(name))?;
         (!value.is_null()).then_some(value)
@@ -190,7 +190,7 @@ fn is_same_number(sent: &str, number: &Value) -> bool {
 }
 
 /// Returns the text of a value that may be sent in a header.
-fn text(value: &Value) -> Option<Cow<'_, str>> {
+fn header_text(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),
         Value::Bool(_) | Value::Number(_) => Some(Cow::Owned(value.to_string())),
@@ -198,7 +198,7 @@ fn text(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-fn place(path: &[String]) -> String {
+fn location(path: &[String]) -> String {
     if path.is_empty() { "the root".to_owned() } else { format!("`{}`", path.join(".")) }
 }
 
@@ -208,7 +208,7 @@ fn is_data(keyword: &str) -> bool {
 }
 
 /// Returns whether the byte may occur in a token (RFC 9110, section 5.6.2).
-fn is_token(byte: u8) -> bool {
+fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     fn of(properties: Value) -> Result<ParamHeaders, InvalidMark> {
-        ParamHeaders::of_schema(&json!({"type": "object", "properties": properties}).into())
+        ParamHeaders::from_schema(&json!({"type": "object", "properties": properties}).into())
     }
 
     #[test]
@@ -269,23 +269,38 @@ mod tests {
         }));
         let headers = headers.unwrap();
         for (arguments, n, s, fits) in [
-            (json!({"n": 42}), Mirrored::One("42"), Mirrored::Absent, true),
-            (json!({"n": 42}), Mirrored::One("42.0"), Mirrored::Absent, true),
-            (json!({"n": 42}), Mirrored::One("43"), Mirrored::Absent, false),
-            (json!({"n": 42}), Mirrored::One("x"), Mirrored::Absent, false),
-            (json!({"n": 42}), Mirrored::One("4.2e1"), Mirrored::Absent, true),
-            (json!({"n": 42.0}), Mirrored::One("42"), Mirrored::Absent, true),
+            (json!({"n": 42}), MirroredHeader::One("42"), MirroredHeader::Absent, true),
+            (json!({"n": 42}), MirroredHeader::One("42.0"), MirroredHeader::Absent, true),
+            (json!({"n": 42}), MirroredHeader::One("43"), MirroredHeader::Absent, false),
+            (json!({"n": 42}), MirroredHeader::One("x"), MirroredHeader::Absent, false),
+            (json!({"n": 42}), MirroredHeader::One("4.2e1"), MirroredHeader::Absent, true),
+            (json!({"n": 42.0}), MirroredHeader::One("42"), MirroredHeader::Absent, true),
             // The header is 2^53 + 1, which an `f64` would round to 2^53.
-            (json!({"n": 1_u64 << 53}), Mirrored::One("9007199254740993"), Mirrored::Absent, false),
-            (json!({"n": u64::MAX}), Mirrored::One("18446744073709551615"), Mirrored::Absent, true),
-            (json!({"n": u64::MAX}), Mirrored::One("18446744073709551614"), Mirrored::Absent, false),
-            (json!({"n": 42}), Mirrored::Absent, Mirrored::Absent, false),
-            (json!({"s": "Hello"}), Mirrored::Absent, Mirrored::One("=?base64?SGVsbG8=?="), true),
-            (json!({"s": "Hello"}), Mirrored::Absent, Mirrored::One("=?base64?SGVsbG8?="), false),
-            (json!({"s": "SGVsbG8="}), Mirrored::Absent, Mirrored::One("SGVsbG8="), true),
-            (json!({"s": ""}), Mirrored::Absent, Mirrored::One(""), true),
-            (json!({"s": null}), Mirrored::Absent, Mirrored::Absent, true),
-            (json!({}), Mirrored::One("7"), Mirrored::Unreadable, true),
+            (
+                json!({"n": 1_u64 << 53}),
+                MirroredHeader::One("9007199254740993"),
+                MirroredHeader::Absent,
+                false,
+            ),
+            (
+                json!({"n": u64::MAX}),
+                MirroredHeader::One("18446744073709551615"),
+                MirroredHeader::Absent,
+                true,
+            ),
+            (
+                json!({"n": u64::MAX}),
+                MirroredHeader::One("18446744073709551614"),
+                MirroredHeader::Absent,
+                false,
+            ),
+            (json!({"n": 42}), MirroredHeader::Absent, MirroredHeader::Absent, false),
+            (json!({"s": "Hello"}), MirroredHeader::Absent, MirroredHeader::One("=?base64?SGVsbG8=?="), true),
+            (json!({"s": "Hello"}), MirroredHeader::Absent, MirroredHeader::One("=?base64?SGVsbG8?="), false),
+            (json!({"s": "SGVsbG8="}), MirroredHeader::Absent, MirroredHeader::One("SGVsbG8="), true),
+            (json!({"s": ""}), MirroredHeader::Absent, MirroredHeader::One(""), true),
+            (json!({"s": null}), MirroredHeader::Absent, MirroredHeader::Absent, true),
+            (json!({}), MirroredHeader::One("7"), MirroredHeader::Unreadable, true),
         ] {
             let checked = headers.check(&arguments, |name| if name == "Mcp-Param-N" { n } else { s });
             assert_eq!(checked.is_ok(), fits, "{arguments} {n:?} {s:?}");

@@ -6,12 +6,12 @@ use crate::jsonrpc::Code;
 /// Returns the HTTP status for an error code that a handler or the router produced.
 ///
 /// ```
-/// use toolway_protocol::{http::status::of, jsonrpc::Code};
+/// use toolway_protocol::{http::status::for_code, jsonrpc::Code};
 ///
-/// assert_eq!(of(Code::METHOD_NOT_FOUND), 404);
-/// assert_eq!(of(Code::INVALID_PARAMS), 200);
+/// assert_eq!(for_code(Code::METHOD_NOT_FOUND), 404);
+/// assert_eq!(for_code(Code::INVALID_PARAMS), 200);
 /// ```
-pub fn of(code: Code) -> u16 {
+pub fn for_code(code: Code) -> u16 {
     match code {
         Code::METHOD_NOT_FOUND => 404,
         Code::PARSE_ERROR

@@ -4,12 +4,12 @@
 //! records the positions of members. [`RawJson`] is a piece of that frame. [`Encoder`] writes replies into one
 //! buffer, in the shape of one revision.
 
-mod keyed;
+mod ordered_map;
 mod raw;
 pub(crate) mod scan;
 mod write;
 
-pub use keyed::Keyed;
-pub use raw::{RawJson, reason};
+pub use ordered_map::OrderedMap;
+pub use raw::{RawJson, message_without_position};
 pub use scan::Limits;
 pub use write::{Encode, Encoder, Members};

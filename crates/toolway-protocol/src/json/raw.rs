@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::keyed::Keyed;
+use super::ordered_map::OrderedMap;
 use super::write::{Encode, Encoder};
 use crate::version::ProtocolVersion;
 
@@ -31,7 +31,7 @@ pub struct RawJson(Bytes);
 
 impl RawJson {
     /// Wraps text that the scanner has already checked.
-    pub(crate) fn scanned(text: Bytes) -> Self {
+    pub(crate) fn from_scanned(text: Bytes) -> Self {
         Self(text)
     }
 
@@ -86,7 +86,7 @@ impl RawJson {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub fn members(&self) -> Option<Vec<(String, Self)>> {
-        self.decode().ok().map(|Keyed(members)| members)
+        self.decode().ok().map(|OrderedMap(members)| members)
     }
 
     /// Returns whether the value is a JSON object.
@@ -100,9 +100,9 @@ impl RawJson {
 ///
 /// ```
 /// let error = serde_json::from_str::<bool>("7").unwrap_err();
-/// assert_eq!(toolway_protocol::json::reason(&error), "invalid type: integer `7`, expected a boolean");
+/// assert_eq!(toolway_protocol::json::message_without_position(&error), "invalid type: integer `7`, expected a boolean");
 /// ```
-pub fn reason(error: &serde_json::Error) -> String {
+pub fn message_without_position(error: &serde_json::Error) -> String {
     let mut text = error.to_string();
     if let Some(end) = text.rfind(" at line ") {
         text.truncate(end);

@@ -36,7 +36,7 @@ impl Default for Limits {
     }
 }
 
-/// The maximum of [`Limits::depth`], because [`Scanner::value`] keeps one bit per level in a `u128`. `serde_json`
+/// The maximum of [`Limits::depth`], because [`Scanner::skip_value`] keeps one bit per level in a `u128`. `serde_json`
 /// decodes one level less.
 const MAX_DEPTH: u32 = 128;
 
@@ -79,7 +79,7 @@ impl Span {
 
 /// The kind of a value, known from its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     Object,
     Array,
     String,
@@ -90,7 +90,7 @@ pub(crate) enum Kind {
 /// A cursor over one text.
 #[derive(Debug)]
 pub(crate) struct Scanner<'a> {
-    whole: &'a str,
+    source: &'a str,
     text: &'a [u8],
     at: usize,
     depth: u32,
@@ -101,18 +101,18 @@ pub(crate) struct Scanner<'a> {
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a str, limits: Limits) -> Self {
         let limits = Limits { depth: limits.depth.min(MAX_DEPTH), ..limits };
-        Self { whole: text, text: text.as_bytes(), at: 0, depth: 0, nodes: 0, limits }
+        Self { source: text, text: text.as_bytes(), at: 0, depth: 0, nodes: 0, limits }
     }
 
     /// Returns the kind of the next value, without consuming it.
-    pub(crate) fn peek(&mut self) -> Result<Kind, ScanError> {
+    pub(crate) fn peek(&mut self) -> Result<ValueKind, ScanError> {
         self.skip_space();
         match self.text.get(self.at) {
-            Some(b'{') => Ok(Kind::Object),
-            Some(b'[') => Ok(Kind::Array),
-            Some(b'"') => Ok(Kind::String),
-            Some(b'-' | b'0'..=b'9') => Ok(Kind::Number),
-            Some(b't' | b'f' | b'n') => Ok(Kind::Literal),
+            Some(b'{') => Ok(ValueKind::Object),
+            Some(b'[') => Ok(ValueKind::Array),
+            Some(b'"') => Ok(ValueKind::String),
+            Some(b'-' | b'0'..=b'9') => Ok(ValueKind::Number),
+            Some(b't' | b'f' | b'n') => Ok(ValueKind::Literal),
             _ => Err(ScanError::Syntax(self.at)),
         }
     }
@@ -126,7 +126,7 @@ impl<'a> Scanner<'a> {
         if !self.eat(b'}') {
             loop {
                 self.skip_space();
-                let key = self.text_of_string()?;
+                let key = self.read_string()?;
                 self.expect(b':')?;
                 member(self, key)?;
                 if self.eat(b'}') {
@@ -158,14 +158,14 @@ impl<'a> Scanner<'a> {
 
     /// Skips one value of any kind and returns its position. The walk is iterative: each level costs a bit, not a
     /// stack frame.
-    pub(crate) fn value(&mut self) -> Result<Span, ScanError> {
+    pub(crate) fn skip_value(&mut self) -> Result<Span, ScanError> {
         self.skip_space();
         let start = self.at;
         let base = self.depth;
         let mut in_object: u128 = 0;
         loop {
             match self.peek()? {
-                Kind::Object => {
+                ValueKind::Object => {
                     self.enter()?;
                     self.at += 1;
                     in_object = in_object << 1 | 1;
@@ -176,7 +176,7 @@ impl<'a> Scanner<'a> {
                     in_object >>= 1;
                     self.depth -= 1;
                 }
-                Kind::Array => {
+                ValueKind::Array => {
                     self.enter()?;
                     self.at += 1;
                     in_object <<= 1;
@@ -186,15 +186,15 @@ impl<'a> Scanner<'a> {
                     in_object >>= 1;
                     self.depth -= 1;
                 }
-                Kind::String => {
+                ValueKind::String => {
                     self.count()?;
                     self.string()?;
                 }
-                Kind::Number => {
+                ValueKind::Number => {
                     self.count()?;
                     self.number()?;
                 }
-                Kind::Literal => {
+                ValueKind::Literal => {
                     self.count()?;
                     self.literal()?;
                 }
@@ -220,7 +220,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Checks that only white space follows.
-    pub(crate) fn end(&mut self) -> Result<(), ScanError> {
+    pub(crate) fn expect_end(&mut self) -> Result<(), ScanError> {
         self.skip_space();
         if self.at == self.text.len() { Ok(()) } else { Err(ScanError::Syntax(self.at)) }
     }
@@ -297,7 +297,7 @@ impl<'a> Scanner<'a> {
                     escaped = true;
                     at += match self.text.get(at + 1) {
                         Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
-                        Some(b'u') if self.hex4(at + 2) => 6,
+                        Some(b'u') if self.is_hex4(at + 2) => 6,
                         _ => return Err(ScanError::Syntax(at)),
                     };
                 }
@@ -309,15 +309,15 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads a string. Escapes are rare but legal anywhere, even in a key.
-    fn text_of_string(&mut self) -> Result<Cow<'a, str>, ScanError> {
+    fn read_string(&mut self) -> Result<Cow<'a, str>, ScanError> {
         let start = self.at;
         if self.string()? {
             return unescape(&self.text[start..self.at]).ok_or(ScanError::Syntax(start));
         }
-        Ok(Cow::Borrowed(&self.whole[start + 1..self.at - 1]))
+        Ok(Cow::Borrowed(&self.source[start + 1..self.at - 1]))
     }
 
-    fn hex4(&self, at: usize) -> bool {
+    fn is_hex4(&self, at: usize) -> bool {
         self.text.get(at..at + 4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
     }
 
@@ -330,14 +330,14 @@ impl<'a> Scanner<'a> {
         }
         if self.text.get(self.at) == Some(&b'.') {
             self.at += 1;
-            self.some_digits()?;
+            self.expect_digits()?;
         }
         if let Some(b'e' | b'E') = self.text.get(self.at) {
             self.at += 1;
             if let Some(b'+' | b'-') = self.text.get(self.at) {
                 self.at += 1;
             }
-            self.some_digits()?;
+            self.expect_digits()?;
         }
         Ok(())
     }
@@ -348,7 +348,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn some_digits(&mut self) -> Result<(), ScanError> {
+    fn expect_digits(&mut self) -> Result<(), ScanError> {
         if !self.text.get(self.at).is_some_and(u8::is_ascii_digit) {
             return Err(ScanError::Syntax(self.at));
         }
@@ -376,12 +376,12 @@ fn plain_prefix(text: &[u8]) -> usize {
     // reliable.
     while let Some(chunk) = text.get(at..at + 8) {
         let word = u64::from_le_bytes(chunk.try_into().expect("eight bytes"));
-        let quote = word ^ (LOW * u64::from(b'"'));
-        let backslash = word ^ (LOW * u64::from(b'\\'));
-        let special = (quote.wrapping_sub(LOW) & !quote)
-            | (backslash.wrapping_sub(LOW) & !backslash)
-            | (word.wrapping_sub(LOW * 0x20) & !word);
-        let special = special & (LOW << 7);
+        let quote = word ^ (LOW_BITS * u64::from(b'"'));
+        let backslash = word ^ (LOW_BITS * u64::from(b'\\'));
+        let special = (quote.wrapping_sub(LOW_BITS) & !quote)
+            | (backslash.wrapping_sub(LOW_BITS) & !backslash)
+            | (word.wrapping_sub(LOW_BITS * 0x20) & !word);
+        let special = special & (LOW_BITS << 7);
         if special != 0 {
             return at + (special.trailing_zeros() / 8) as usize;
         }
@@ -391,7 +391,7 @@ fn plain_prefix(text: &[u8]) -> usize {
 }
 
 /// The lowest bit of every byte.
-const LOW: u64 = 0x0101_0101_0101_0101;
+const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 
 /// Returns the content of a quoted string (`"tools\/call"` is `tools/call`), or `None` if an escape is not a
 /// character (a lone surrogate).
@@ -423,7 +423,7 @@ mod tests {
 
     fn accepts(text: &str) -> bool {
         let mut scanner = Scanner::new(text, Limits::default());
-        scanner.value().and_then(|_| scanner.end()).is_ok()
+        scanner.skip_value().and_then(|_| scanner.expect_end()).is_ok()
     }
 
     #[test]
@@ -477,7 +477,7 @@ mod tests {
     #[test]
     fn depth_and_node_limits_hold_at_the_border() {
         let limits = Limits { depth: 3, nodes: 5 };
-        let scan = |text: &str| Scanner::new(text, limits).value();
+        let scan = |text: &str| Scanner::new(text, limits).skip_value();
         assert!(scan("[[[1]]]").is_ok());
         assert_eq!(scan("[[[[]]]]"), Err(ScanError::TooDeep));
         assert!(scan("[1,2,3,4]").is_ok());

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Number, Value};
 
 use crate::version::ProtocolVersion;
-use crate::version::since::Since;
+use crate::version::since::VersionRange;
 
 /// A type that can write itself as JSON for one revision.
 ///
@@ -56,14 +56,14 @@ impl<'o> Encoder<'o> {
     }
 
     /// Returns whether the target revision has this part of the protocol.
-    pub fn knows(&self, since: Since) -> bool {
+    pub fn supports(&self, since: VersionRange) -> bool {
         since.includes(self.version)
     }
 
     /// Writes an object; `fill` writes its members.
     pub fn object(&mut self, fill: impl FnOnce(&mut Members<'_, 'o>)) {
         self.out.push(b'{');
-        fill(&mut Members { to: self, first: true });
+        fill(&mut Members { encoder: self, is_first: true });
         self.out.push(b'}');
     }
 
@@ -81,7 +81,7 @@ impl<'o> Encoder<'o> {
 
     /// Writes an object from entries whose keys may need escapes.
     pub(crate) fn entries<T: Encode>(&mut self, entries: &[(String, T)]) {
-        self.object(|members| entries.iter().for_each(|(key, value)| members.put_foreign(key, value)));
+        self.object(|members| entries.iter().for_each(|(key, value)| members.put_escaped(key, value)));
     }
 
     /// Writes text that must already be valid JSON.
@@ -102,15 +102,15 @@ impl<'o> Encoder<'o> {
 /// The members of an object that is being written.
 #[derive(Debug)]
 pub struct Members<'e, 'o> {
-    to: &'e mut Encoder<'o>,
-    first: bool,
+    encoder: &'e mut Encoder<'o>,
+    is_first: bool,
 }
 
 impl<'o> Members<'_, 'o> {
     /// Writes one member. `key` is a name from the protocol, so it needs no escapes.
     pub fn put<T: Encode + ?Sized>(&mut self, key: &str, value: &T) {
         self.key(key);
-        value.encode(self.to);
+        value.encode(self.encoder);
     }
 
     /// Writes the member if there is a value.
@@ -121,8 +121,8 @@ impl<'o> Members<'_, 'o> {
     }
 
     /// Writes the member if there is a value and the target revision has the member.
-    pub fn since<T: Encode>(&mut self, since: Since, key: &str, value: Option<&T>) {
-        if self.to.knows(since) {
+    pub fn since<T: Encode>(&mut self, since: VersionRange, key: &str, value: Option<&T>) {
+        if self.encoder.supports(since) {
             self.maybe(key, value);
         }
     }
@@ -130,46 +130,46 @@ impl<'o> Members<'_, 'o> {
     /// Writes a member that is an object; `fill` writes the members of that object.
     pub fn object(&mut self, key: &str, fill: impl FnOnce(&mut Members<'_, 'o>)) {
         self.key(key);
-        self.to.object(fill);
+        self.encoder.object(fill);
     }
 
     /// Writes a member whose key comes from outside and may need escapes.
-    pub fn put_foreign<T: Encode + ?Sized>(&mut self, key: &str, value: &T) {
+    pub fn put_escaped<T: Encode + ?Sized>(&mut self, key: &str, value: &T) {
         self.comma();
-        self.to.serde(key);
-        self.to.raw(b":");
-        value.encode(self.to);
+        self.encoder.serde(key);
+        self.encoder.raw(b":");
+        value.encode(self.encoder);
     }
 
     /// Writes a member whose value is text that must already be valid JSON.
     pub fn put_raw(&mut self, key: &str, text: &[u8]) {
         self.key(key);
-        self.to.raw(text);
+        self.encoder.raw(text);
     }
 
     /// Inserts members that are already encoded (`"a":1,"b":2`).
     pub fn splice(&mut self, members: &[u8]) {
         if !members.is_empty() {
             self.comma();
-            self.to.raw(members);
+            self.encoder.raw(members);
         }
     }
 
-    /// Returns the underlying encoder, for example to call [`Encoder::knows`].
+    /// Returns the underlying encoder, for example to call [`Encoder::supports`].
     pub fn encoder(&self) -> &Encoder<'o> {
-        self.to
+        self.encoder
     }
 
     fn key(&mut self, key: &str) {
         self.comma();
-        self.to.raw(b"\"");
-        self.to.raw(key.as_bytes());
-        self.to.raw(b"\":");
+        self.encoder.raw(b"\"");
+        self.encoder.raw(key.as_bytes());
+        self.encoder.raw(b"\":");
     }
 
     fn comma(&mut self) {
-        if !std::mem::take(&mut self.first) {
-            self.to.raw(b",");
+        if !std::mem::take(&mut self.is_first) {
+            self.encoder.raw(b",");
         }
     }
 }

@@ -134,9 +134,9 @@ impl RpcError {
     ///
     /// ```
     /// use toolway_protocol::RpcError;
-    /// use toolway_protocol::capability::{ClientCapabilities, Settings};
+    /// use toolway_protocol::capability::{ClientCapabilities, JsonObject};
     ///
-    /// let error = RpcError::missing_capability(&ClientCapabilities::new().with_sampling(Settings::new()));
+    /// let error = RpcError::missing_capability(&ClientCapabilities::new().with_sampling(JsonObject::new()));
     /// assert_eq!(error.data.unwrap().as_str(), r#"{"requiredCapabilities":{"sampling":{}}}"#);
     /// ```
     pub fn missing_capability(required: &ClientCapabilities) -> Self {
@@ -144,7 +144,10 @@ impl RpcError {
         Encoder::new(&mut data, ProtocolVersion::LATEST)
             .object(|members| members.put("requiredCapabilities", required));
         let message = "the client did not declare a capability that this needs";
-        Self { data: Some(RawJson::scanned(data.into())), ..Self::new(Code::MISSING_CAPABILITY, message) }
+        Self {
+            data: Some(RawJson::from_scanned(data.into())),
+            ..Self::new(Code::MISSING_CAPABILITY, message)
+        }
     }
 
     /// Creates an error for a revision that is not served. The data lists the supported revisions.

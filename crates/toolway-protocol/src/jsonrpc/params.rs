@@ -6,8 +6,8 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
 use super::{Code, RpcError};
-use crate::json::scan::{Kind, ScanError, Scanner, Span, unescape};
-use crate::json::{RawJson, reason};
+use crate::json::scan::{ScanError, Scanner, Span, ValueKind, unescape};
+use crate::json::{RawJson, message_without_position};
 use crate::meta;
 
 /// The `params` of a request or notification: text with the positions of the well-known members.
@@ -54,8 +54,8 @@ impl Params {
     }
 
     /// Returns the member of `_meta` with this key, as text.
-    pub fn reserved(&self, key: meta::Key) -> Option<RawJson> {
-        self.spans.reserved[key as usize].map(|span| self.slice(span))
+    pub fn meta_member(&self, key: meta::Key) -> Option<RawJson> {
+        self.spans.meta_members[key as usize].map(|span| self.slice(span))
     }
 
     /// Returns the whole object as text, or `None` if the message has no `params`.
@@ -67,7 +67,10 @@ impl Params {
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, RpcError> {
         let text = self.spans.whole.map_or(&b"{}"[..], |span| span.of(&self.frame));
         serde_json::from_slice(text).map_err(|error| {
-            RpcError::new(Code::INVALID_PARAMS, format!("wrong `params`: {}", reason(&error)))
+            RpcError::new(
+                Code::INVALID_PARAMS,
+                format!("wrong `params`: {}", message_without_position(&error)),
+            )
         })
     }
 
@@ -93,7 +96,7 @@ impl Params {
     }
 
     fn slice(&self, span: Span) -> RawJson {
-        RawJson::scanned(self.frame.slice(span.range()))
+        RawJson::from_scanned(self.frame.slice(span.range()))
     }
 }
 
@@ -108,7 +111,7 @@ struct Spans {
     input_responses: Option<Span>,
     request_state: Option<Span>,
     meta: Option<Span>,
-    reserved: [Option<Span>; meta::KEYS.len()],
+    meta_members: [Option<Span>; meta::KEYS.len()],
 }
 
 /// The result of scanning `params`. It is checked only after the whole frame has been read.
@@ -116,16 +119,16 @@ struct Spans {
 pub(super) struct ScannedParams {
     spans: Spans,
     not_an_object: bool,
-    seen: Keys,
+    seen: DuplicateKeyDetector,
     meta_not_an_object: bool,
-    meta_seen: Keys,
+    meta_seen: DuplicateKeyDetector,
 }
 
 impl ScannedParams {
     pub(super) fn scan(scanner: &mut Scanner<'_>) -> Result<Self, ScanError> {
         let mut params = Self::default();
-        if scanner.peek()? != Kind::Object {
-            scanner.value()?;
+        if scanner.peek()? != ValueKind::Object {
+            scanner.skip_value()?;
             params.not_an_object = true;
             return Ok(params);
         }
@@ -142,9 +145,9 @@ impl ScannedParams {
                     params.seen.fill(&mut params.spans.meta, meta, &key);
                     return Ok(());
                 }
-                _ => return scanner.value().map(drop),
+                _ => return scanner.skip_value().map(drop),
             };
-            params.seen.fill(slot, scanner.value()?, &key);
+            params.seen.fill(slot, scanner.skip_value()?, &key);
             Ok(())
         })?;
         params.spans.whole = Some(whole);
@@ -153,23 +156,23 @@ impl ScannedParams {
 
     /// Finds the members of `_meta` that the protocol defines.
     fn scan_meta(&mut self, scanner: &mut Scanner<'_>) -> Result<Span, ScanError> {
-        if scanner.peek()? != Kind::Object {
+        if scanner.peek()? != ValueKind::Object {
             self.meta_not_an_object = true;
-            return scanner.value();
+            return scanner.skip_value();
         }
         scanner.object(|scanner, key| {
-            let value = scanner.value()?;
+            let value = scanner.skip_value()?;
             match meta::Key::find(&key) {
                 Some(reserved) => {
-                    self.meta_seen.fill(&mut self.spans.reserved[reserved as usize], value, &key);
+                    self.meta_seen.fill(&mut self.spans.meta_members[reserved as usize], value, &key);
                 }
-                None => self.meta_seen.other(&key),
+                None => self.meta_seen.add_other(&key),
             }
             Ok(())
         })
     }
 
-    pub(super) fn params(mut self, frame: &Bytes) -> Result<Params, RpcError> {
+    pub(super) fn into_params(mut self, frame: &Bytes) -> Result<Params, RpcError> {
         if self.not_an_object {
             return Err(RpcError::invalid_params("`params` must be an object"));
         }
@@ -188,21 +191,21 @@ impl ScannedParams {
 
 /// Collects keys to detect duplicates.
 #[derive(Default)]
-pub(super) struct Keys {
+pub(super) struct DuplicateKeyDetector {
     others: Vec<Box<str>>,
-    twice: Option<Box<str>>,
+    duplicate: Option<Box<str>>,
 }
 
-impl Keys {
+impl DuplicateKeyDetector {
     /// Stores the value of a well-known key in its slot.
     #[inline]
     pub(super) fn fill<T>(&mut self, place: &mut Option<T>, value: T, key: &str) {
         if place.replace(value).is_some() {
-            self.twice = Some(key.into());
+            self.duplicate = Some(key.into());
         }
     }
 
-    pub(super) fn other(&mut self, key: &str) {
+    pub(super) fn add_other(&mut self, key: &str) {
         self.others.push(key.into());
     }
 
@@ -210,6 +213,6 @@ impl Keys {
     pub(super) fn duplicate(&mut self) -> Option<Box<str>> {
         self.others.sort_unstable();
         let other = self.others.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone());
-        self.twice.take().or(other)
+        self.duplicate.take().or(other)
     }
 }

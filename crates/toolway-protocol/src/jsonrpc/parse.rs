@@ -6,20 +6,20 @@
 
 use bytes::Bytes;
 
-use super::params::{Keys, ScannedParams};
+use super::params::{DuplicateKeyDetector, ScannedParams};
 use super::{Code, Id, Message, RpcError};
-use crate::json::scan::{Kind, ScanError, Scanner, Span, unescape};
-use crate::json::{Limits, RawJson, reason};
+use crate::json::scan::{ScanError, Scanner, Span, ValueKind, unescape};
+use crate::json::{Limits, RawJson, message_without_position};
 use crate::method::Method;
 
 /// The content of one frame.
 #[derive(Debug)]
-pub enum Incoming {
+pub enum ParsedFrame {
     /// One message.
     One(Message),
-    /// A batch of 1 to 100 messages. [`batch::judge`](crate::era::batch::judge) decides which of the messages are
+    /// A batch of 1 to 100 messages. [`batch::check`](crate::era::batch::check) decides which of the messages are
     /// allowed.
-    Batch(Vec<Result<Message, Rejected>>),
+    Batch(Vec<Result<Message, Rejection>>),
 }
 
 /// A frame that is answered with an error.
@@ -32,14 +32,14 @@ pub enum Incoming {
 /// assert_eq!(rejected.id, Some(7.into()), "the answer can still be addressed");
 /// ```
 #[derive(Debug, Clone)]
-pub struct Rejected {
+pub struct Rejection {
     /// The request's id, if it could be read. Always `None` for a malformed reply.
     pub id: Option<Id>,
     /// The error to send.
     pub error: RpcError,
 }
 
-impl Rejected {
+impl Rejection {
     /// Returns whether the error must be sent. A notification has no reply, even if its `params` are wrong (JSON-RPC
     /// 2.0, section 4.1). Over HTTP every POST has a response, and the error may be the body of that response.
     ///
@@ -48,11 +48,11 @@ impl Rejected {
     /// use toolway_protocol::jsonrpc::parse;
     ///
     /// let rejected = |frame: &'static str| parse(&frame.into(), Limits::default()).unwrap_err();
-    /// assert!(!rejected(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":7}"#).wants_answer());
-    /// assert!(rejected(r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":7}"#).wants_answer());
-    /// assert!(rejected(r#"{"jsonrpc":"2.0","method":7}"#).wants_answer(), "that is no notification");
+    /// assert!(!rejected(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":7}"#).needs_reply());
+    /// assert!(rejected(r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":7}"#).needs_reply());
+    /// assert!(rejected(r#"{"jsonrpc":"2.0","method":7}"#).needs_reply(), "that is no notification");
     /// ```
-    pub fn wants_answer(&self) -> bool {
+    pub fn needs_reply(&self) -> bool {
         // `params` are checked last. A frame without an id whose only mistake is in `params` is therefore a
         // notification.
         self.id.is_some() || self.error.code != Code::INVALID_PARAMS
@@ -66,53 +66,55 @@ const MAX_BATCH: usize = 100;
 /// are checked.
 ///
 /// ```
-/// use toolway_protocol::jsonrpc::{Incoming, Message, parse};
+/// use toolway_protocol::jsonrpc::{ParsedFrame, Message, parse};
 /// use toolway_protocol::json::Limits;
 ///
 /// let frame = bytes::Bytes::from_static(br#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#);
-/// let Ok(Incoming::One(Message::Request { id, method, .. })) = parse(&frame, Limits::default()) else { panic!() };
+/// let Ok(ParsedFrame::One(Message::Request { id, method, .. })) = parse(&frame, Limits::default()) else { panic!() };
 /// assert_eq!((id, method.name()), ("a".into(), "ping"));
 /// ```
-pub fn parse(frame: &Bytes, limits: Limits) -> Result<Incoming, Rejected> {
+pub fn parse(frame: &Bytes, limits: Limits) -> Result<ParsedFrame, Rejection> {
     // Positions in a frame are 32-bit numbers.
     if u32::try_from(frame.len()).is_err() {
-        return Err(anonymous(RpcError::too_large(u32::MAX as usize)));
+        return Err(reject_without_id(RpcError::too_large(u32::MAX as usize)));
     }
     let Ok(text) = std::str::from_utf8(frame) else {
-        return Err(anonymous(RpcError::parse_error("the message is not UTF-8")));
+        return Err(reject_without_id(RpcError::parse_error("the message is not UTF-8")));
     };
     let mut scanner = Scanner::new(text, limits);
-    let unreadable = |error| anonymous(scan_failure(error));
-    if scanner.peek().map_err(unreadable)? == Kind::Array {
+    let unreadable = |error| reject_without_id(scan_failure(error));
+    if scanner.peek().map_err(unreadable)? == ValueKind::Array {
         let mut envelopes = Vec::new();
         let mut count = 0;
         scanner
             .array(|scanner| {
                 count += 1;
-                let envelope = Envelope::scan(scanner)?;
+                let envelope = ScannedMessage::scan(scanner)?;
                 if count <= MAX_BATCH {
                     envelopes.push(envelope);
                 }
                 Ok(())
             })
-            .and_then(|_| scanner.end())
+            .and_then(|_| scanner.expect_end())
             .map_err(unreadable)?;
         if count == 0 {
-            return Err(anonymous(RpcError::invalid_request("a batch must not be empty")));
+            return Err(reject_without_id(RpcError::invalid_request("a batch must not be empty")));
         }
         if count > MAX_BATCH {
             let message = format!("a batch may hold {MAX_BATCH} messages, this one has {count}");
-            return Err(anonymous(RpcError::invalid_request(message)));
+            return Err(reject_without_id(RpcError::invalid_request(message)));
         }
-        return Ok(Incoming::Batch(envelopes.into_iter().map(|envelope| envelope.judge(frame)).collect()));
+        return Ok(ParsedFrame::Batch(
+            envelopes.into_iter().map(|envelope| envelope.into_message(frame)).collect(),
+        ));
     }
-    let envelope = Envelope::scan(&mut scanner).map_err(unreadable)?;
-    scanner.end().map_err(unreadable)?;
-    envelope.judge(frame).map(Incoming::One)
+    let envelope = ScannedMessage::scan(&mut scanner).map_err(unreadable)?;
+    scanner.expect_end().map_err(unreadable)?;
+    envelope.into_message(frame).map(ParsedFrame::One)
 }
 
-fn anonymous(error: RpcError) -> Rejected {
-    Rejected { id: None, error }
+fn reject_without_id(error: RpcError) -> Rejection {
+    Rejection { id: None, error }
 }
 
 fn scan_failure(error: ScanError) -> RpcError {
@@ -126,22 +128,22 @@ fn scan_failure(error: ScanError) -> RpcError {
 /// The positions of the envelope's members. They are checked only after the whole frame has been read, so that an error
 /// can repeat the id wherever the id is in the frame.
 #[derive(Default)]
-struct Envelope {
+struct ScannedMessage {
     jsonrpc: Option<Span>,
     id: Option<Span>,
     method: Option<Span>,
     params: Option<ScannedParams>,
     result: Option<Span>,
     error: Option<Span>,
-    seen: Keys,
+    seen: DuplicateKeyDetector,
     not_an_object: bool,
 }
 
-impl Envelope {
+impl ScannedMessage {
     fn scan(scanner: &mut Scanner<'_>) -> Result<Self, ScanError> {
         let mut envelope = Self::default();
-        if scanner.peek()? != Kind::Object {
-            scanner.value()?;
+        if scanner.peek()? != ValueKind::Object {
+            scanner.skip_value()?;
             envelope.not_an_object = true;
             return Ok(envelope);
         }
@@ -158,18 +160,18 @@ impl Envelope {
                     return Ok(());
                 }
                 _ => {
-                    scanner.value()?;
-                    envelope.seen.other(&key);
+                    scanner.skip_value()?;
+                    envelope.seen.add_other(&key);
                     return Ok(());
                 }
             };
-            envelope.seen.fill(slot, scanner.value()?, &key);
+            envelope.seen.fill(slot, scanner.skip_value()?, &key);
             Ok(())
         })?;
         Ok(envelope)
     }
 
-    fn judge(self, frame: &Bytes) -> Result<Message, Rejected> {
+    fn into_message(self, frame: &Bytes) -> Result<Message, Rejection> {
         let id = self.id.map(|span| read_id(span.of(frame)));
         // The id of a reply belongs to a request from this side. If the error repeated it, the peer would take the
         // error for the reply to one of its own requests.
@@ -178,11 +180,11 @@ impl Envelope {
             Some(Ok(id)) if !is_reply => Some(id.clone()),
             _ => None,
         };
-        let message = self.message(frame, id);
-        message.map_err(|error| Rejected { id: readable, error })
+        let message = self.read_message(frame, id);
+        message.map_err(|error| Rejection { id: readable, error })
     }
 
-    fn message(mut self, frame: &Bytes, id: Option<Result<Id, RpcError>>) -> Result<Message, RpcError> {
+    fn read_message(mut self, frame: &Bytes, id: Option<Result<Id, RpcError>>) -> Result<Message, RpcError> {
         if self.not_an_object {
             return Err(RpcError::invalid_request("a message must be an object"));
         }
@@ -194,7 +196,7 @@ impl Envelope {
             Some(_) => return Err(RpcError::invalid_request("`jsonrpc` must be \"2.0\"")),
             None => return Err(RpcError::invalid_request("`jsonrpc` is missing, it must be \"2.0\"")),
         }
-        let Some(method) = self.method else { return self.response(frame, id) };
+        let Some(method) = self.method else { return self.read_response(frame, id) };
         if self.result.is_some() || self.error.is_some() {
             return Err(RpcError::invalid_request(
                 "a message has either `method` or one of `result` and `error`",
@@ -208,20 +210,20 @@ impl Envelope {
             unescape(quoted).ok_or_else(|| RpcError::invalid_request("`method` is not readable text"))?;
         let method = Method::from_name(&name);
         let id = id.transpose()?;
-        let params = self.params.take().unwrap_or_default().params(frame)?;
+        let params = self.params.take().unwrap_or_default().into_params(frame)?;
         Ok(match id {
             Some(id) => Message::Request { id, method, params },
             None => Message::Notification { method, params },
         })
     }
 
-    fn response(self, frame: &Bytes, id: Option<Result<Id, RpcError>>) -> Result<Message, RpcError> {
+    fn read_response(self, frame: &Bytes, id: Option<Result<Id, RpcError>>) -> Result<Message, RpcError> {
         let outcome = match (self.result, self.error) {
-            (Some(result), None) => Ok(RawJson::scanned(frame.slice(result.range()))),
+            (Some(result), None) => Ok(RawJson::from_scanned(frame.slice(result.range()))),
             (None, Some(error)) => Err(serde_json::from_slice(error.of(frame)).map_err(|error| {
                 RpcError::invalid_request(format!(
                     "`error` must have an integer `code` and a string `message`: {}",
-                    reason(&error)
+                    message_without_position(&error)
                 ))
             })?),
             (Some(_), Some(_)) => {

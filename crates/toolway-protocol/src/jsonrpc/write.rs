@@ -22,9 +22,9 @@ pub fn write_request(
     method: &Method,
     params: impl FnOnce(&mut Members<'_, '_>),
 ) {
-    frame(out, version, |members| {
+    write_frame(out, version, |members| {
         members.put("id", id);
-        members.put_foreign("method", method.name());
+        members.put_escaped("method", method.name());
         members.object("params", params);
     });
 }
@@ -45,8 +45,8 @@ pub fn write_notification(
     method: &Method,
     params: impl FnOnce(&mut Members<'_, '_>),
 ) {
-    frame(out, version, |members| {
-        members.put_foreign("method", method.name());
+    write_frame(out, version, |members| {
+        members.put_escaped("method", method.name());
         members.object("params", params);
     });
 }
@@ -67,7 +67,7 @@ pub fn write_result(
     id: &Id,
     result: impl FnOnce(&mut Members<'_, '_>),
 ) {
-    frame(out, version, |members| {
+    write_frame(out, version, |members| {
         members.put("id", id);
         members.object("result", result);
     });
@@ -76,14 +76,14 @@ pub fn write_result(
 /// Appends a successful reply whose result is not an object. Only methods outside the protocol have such results.
 ///
 /// ```
-/// use toolway_protocol::jsonrpc::write_bare_result;
+/// use toolway_protocol::jsonrpc::write_raw_result;
 ///
 /// let mut frame = Vec::new();
-/// write_bare_result(&mut frame, &1.into(), &serde_json::json!(3).into());
+/// write_raw_result(&mut frame, &1.into(), &serde_json::json!(3).into());
 /// assert_eq!(frame, br#"{"jsonrpc":"2.0","id":1,"result":3}"#);
 /// ```
-pub fn write_bare_result(out: &mut Vec<u8>, id: &Id, result: &RawJson) {
-    frame(out, ProtocolVersion::LATEST, |members| {
+pub fn write_raw_result(out: &mut Vec<u8>, id: &Id, result: &RawJson) {
+    write_frame(out, ProtocolVersion::LATEST, |members| {
         members.put("id", id);
         members.put("result", result);
     });
@@ -100,13 +100,13 @@ pub fn write_bare_result(out: &mut Vec<u8>, id: &Id, result: &RawJson) {
 /// assert_eq!(frame, br#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"not JSON"}}"#);
 /// ```
 pub fn write_error(out: &mut Vec<u8>, id: Option<&Id>, error: &RpcError) {
-    frame(out, ProtocolVersion::LATEST, |members| {
+    write_frame(out, ProtocolVersion::LATEST, |members| {
         members.maybe("id", id.as_ref());
         members.put("error", error);
     });
 }
 
-fn frame(out: &mut Vec<u8>, version: ProtocolVersion, fill: impl FnOnce(&mut Members<'_, '_>)) {
+fn write_frame(out: &mut Vec<u8>, version: ProtocolVersion, fill: impl FnOnce(&mut Members<'_, '_>)) {
     Encoder::new(out, version).object(|members| {
         members.put_raw("jsonrpc", b"\"2.0\"");
         fill(members);

@@ -2,12 +2,13 @@
 //!
 //! The variants come from the table in `method.rs`.
 
-use crate::capability::Settings;
+use crate::capability::JsonObject;
 use crate::json::Members;
 use crate::jsonrpc::{Params, RpcError, write_notification};
 use crate::method::{Method, methods};
 use crate::types::{
-    Cancelled, ElicitationComplete, LogMessage, Progress, ResourceUpdated, SubscriptionAcknowledged, Told,
+    Cancelled, ElicitationComplete, EmptyParams, LogMessage, Progress, ResourceUpdated,
+    SubscriptionAcknowledged,
 };
 use crate::version::ProtocolVersion;
 
@@ -56,7 +57,7 @@ macro_rules! notification {
             }
 
             /// Returns the notification's own `_meta`.
-            pub(crate) fn meta(&self) -> Option<&Settings> {
+            pub(crate) fn meta(&self) -> Option<&JsonObject> {
                 match self {
                     $(Self::$variant(params) => params.meta.as_ref(),)*
                 }
@@ -77,11 +78,11 @@ impl Notification {
     /// Appends the frame. A notification that belongs to a request looks the same in every era.
     ///
     /// ```
-    /// use toolway_protocol::types::Told;
+    /// use toolway_protocol::types::EmptyParams;
     /// use toolway_protocol::{Notification, ProtocolVersion};
     ///
     /// let mut frame = Vec::new();
-    /// Notification::ToolsChanged(Told::new()).write(&mut frame, ProtocolVersion::LATEST_HANDSHAKE);
+    /// Notification::ToolsChanged(EmptyParams::new()).write(&mut frame, ProtocolVersion::LATEST_HANDSHAKE);
     /// assert!(frame.starts_with(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed""#));
     /// ```
     pub fn write(&self, out: &mut Vec<u8>, version: ProtocolVersion) {

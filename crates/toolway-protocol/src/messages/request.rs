@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::capability::Settings;
-use crate::json::{Members, RawJson, reason};
+use crate::capability::JsonObject;
+use crate::json::{Members, RawJson, message_without_position};
 use crate::jsonrpc::{Params, RpcError};
 use crate::method::{Facts, Method, methods};
 use crate::types::{
@@ -33,11 +33,11 @@ macro_rules! request {
         ///
         /// ```
         /// use toolway_protocol::json::Limits;
-        /// use toolway_protocol::jsonrpc::{Incoming, Message, parse};
+        /// use toolway_protocol::jsonrpc::{ParsedFrame, Message, parse};
         /// use toolway_protocol::Request;
         ///
         /// let frame = br#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"notes://7"}}"#;
-        /// let Ok(Incoming::One(Message::Request { method, params, .. })) = parse(&frame[..].into(), Limits::default()) else {
+        /// let Ok(ParsedFrame::One(Message::Request { method, params, .. })) = parse(&frame[..].into(), Limits::default()) else {
         ///     panic!()
         /// };
         /// let Ok(Some(Request::ReadResource(read))) = Request::decode(&method, &params) else { panic!() };
@@ -135,7 +135,7 @@ macro_rules! request {
             /// The result of a method outside the protocol; any JSON.
             Custom(RawJson),
             /// An empty result.
-            Done,
+            Empty,
         }
 
         impl Reply {
@@ -144,7 +144,7 @@ macro_rules! request {
                 match self {
                     $($(Self::$reply(_) => *method == Method::$variant,)?)*
                     Self::Custom(_) => matches!(method, Method::Other(_)),
-                    Self::Done => false $(|| request!(@done method $variant $($reply)?))*,
+                    Self::Empty => false $(|| request!(@done method $variant $($reply)?))*,
                 }
             }
 
@@ -158,15 +158,15 @@ macro_rules! request {
                             members.splice(text[1..text.len() - 1].trim_ascii());
                         }
                     }
-                    Self::Done => {}
+                    Self::Empty => {}
                 }
             }
 
             /// Returns the result's own `_meta`.
-            pub(crate) fn meta(&self) -> Option<&Settings> {
+            pub(crate) fn meta(&self) -> Option<&JsonObject> {
                 match self {
                     $($(Self::$reply(result) => result.meta.as_ref(),)?)*
-                    Self::Custom(_) | Self::Done => None,
+                    Self::Custom(_) | Self::Empty => None,
                 }
             }
 
@@ -174,7 +174,7 @@ macro_rules! request {
             pub(crate) fn is_cacheable(&self) -> bool {
                 match self {
                     $($(Self::$reply(_) => Method::$variant.is_cacheable(),)?)*
-                    Self::Custom(_) | Self::Done => false,
+                    Self::Custom(_) | Self::Empty => false,
                 }
             }
         }
@@ -190,7 +190,7 @@ methods!(request);
 
 impl Reply {
     /// Returns the result of a custom method, if it is not an object. Members cannot be added to such a result.
-    pub(crate) fn bare(&self) -> Option<&RawJson> {
+    pub(crate) fn non_object(&self) -> Option<&RawJson> {
         if let Self::Custom(result) = self { Some(result).filter(|result| !result.is_object()) } else { None }
     }
 }
@@ -235,17 +235,17 @@ wire! {
     /// The parameters of a list request: which page to return.
     ///
     /// ```
-    /// use toolway_protocol::request::Page;
+    /// use toolway_protocol::request::ListParams;
     ///
-    /// assert_eq!(Page::new().with_cursor("").cursor.as_deref(), Some(""));
+    /// assert_eq!(ListParams::new().with_cursor("").cursor.as_deref(), Some(""));
     /// ```
-    pub struct Page {
+    pub struct ListParams {
         /// The cursor from the previous page; `None` requests the first page. The empty text is a valid cursor.
         cursor (with_cursor): Option<String> = "cursor";
     }
 }
 
-impl ReadParams for Page {
+impl ReadParams for ListParams {
     /// Reads only the cursor, without the decoder: lists are requested often, and have no other parameters.
     fn read_params(params: &Params) -> Result<Self, RpcError> {
         Ok(Self { cursor: params.cursor()?.map(String::from), ..Self::new() })
@@ -286,7 +286,11 @@ impl CallTool {
 
 impl ReadParams for CallTool {
     fn read_params(params: &Params) -> Result<Self, RpcError> {
-        Ok(Self { name: name(params)?, arguments: params.arguments()?, rounds: Rounds::read(params)? })
+        Ok(Self {
+            name: required_name(params)?,
+            arguments: params.arguments()?,
+            rounds: Rounds::read(params)?,
+        })
     }
 }
 
@@ -320,7 +324,7 @@ impl ReadResource {
 
 impl ReadParams for ReadResource {
     fn read_params(params: &Params) -> Result<Self, RpcError> {
-        let uri = params.uri()?.map(String::from).ok_or_else(|| missing("uri"))?;
+        let uri = params.uri()?.map(String::from).ok_or_else(|| missing_member("uri"))?;
         Ok(Self { uri, rounds: Rounds::read(params)? })
     }
 }
@@ -361,10 +365,10 @@ impl ReadParams for GetPrompt {
         let arguments = params.arguments()?.map(|text| text.decode()).transpose().map_err(|error| {
             RpcError::invalid_params(format!(
                 "`params.arguments` must be an object of strings: {}",
-                reason(&error)
+                message_without_position(&error)
             ))
         })?;
-        Ok(Self { name: name(params)?, arguments, rounds: Rounds::read(params)? })
+        Ok(Self { name: required_name(params)?, arguments, rounds: Rounds::read(params)? })
     }
 }
 
@@ -440,10 +444,10 @@ wire! {
     }
 }
 
-fn name(params: &Params) -> Result<String, RpcError> {
-    params.name()?.map(String::from).ok_or_else(|| missing("name"))
+fn required_name(params: &Params) -> Result<String, RpcError> {
+    params.name()?.map(String::from).ok_or_else(|| missing_member("name"))
 }
 
-fn missing(member: &str) -> RpcError {
+fn missing_member(member: &str) -> RpcError {
     RpcError::invalid_params(format!("`params.{member}` is missing"))
 }

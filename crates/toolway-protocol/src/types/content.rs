@@ -3,10 +3,10 @@
 use serde::de::{self, Deserialize, Deserializer};
 
 use super::{Annotations, Resource, ResourceContents};
-use crate::capability::Settings;
+use crate::capability::JsonObject;
 use crate::json::{Encode, Encoder, RawJson};
 use crate::version::since;
-use crate::wire::{tag, wire};
+use crate::wire::{read_tag, wire};
 
 wire! {
     /// A block of text.
@@ -23,7 +23,7 @@ wire! {
         /// The audience and importance.
         annotations (with_annotations): Option<Box<Annotations>> = "annotations";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
+        meta (with_meta): Option<JsonObject> = "_meta", since META_EVERYWHERE;
     }
 
     /// An image.
@@ -42,7 +42,7 @@ wire! {
         /// The audience and importance.
         annotations (with_annotations): Option<Box<Annotations>> = "annotations";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
+        meta (with_meta): Option<JsonObject> = "_meta", since META_EVERYWHERE;
     }
 
     /// A piece of audio.
@@ -61,7 +61,7 @@ wire! {
         /// The audience and importance.
         annotations (with_annotations): Option<Box<Annotations>> = "annotations";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
+        meta (with_meta): Option<JsonObject> = "_meta", since META_EVERYWHERE;
     }
 
     /// A resource with its contents.
@@ -79,16 +79,16 @@ wire! {
         /// The audience and importance.
         annotations (with_annotations): Option<Box<Annotations>> = "annotations";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
+        meta (with_meta): Option<JsonObject> = "_meta", since META_EVERYWHERE;
     }
 
     /// A tool call that a model requests (sampling).
     ///
     /// ```
     /// use toolway_protocol::types::ToolUseContent;
-    /// use toolway_protocol::capability::Settings;
+    /// use toolway_protocol::capability::JsonObject;
     ///
-    /// assert_eq!(ToolUseContent::new("1", "add", Settings::new()).name, "add");
+    /// assert_eq!(ToolUseContent::new("1", "add", JsonObject::new()).name, "add");
     /// ```
     pub struct ToolUseContent {
         "type": "tool_use";
@@ -97,9 +97,9 @@ wire! {
         /// The name of the tool.
         name: String = "name";
         /// The arguments of the call.
-        input: Settings = "input";
+        input: JsonObject = "input";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta";
+        meta (with_meta): Option<JsonObject> = "_meta";
     }
 
     /// The result of a tool call that a model requested (sampling).
@@ -121,14 +121,14 @@ wire! {
         /// `true` if the blocks describe a failure.
         is_error (with_is_error): Option<bool> = "isError";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta";
+        meta (with_meta): Option<JsonObject> = "_meta";
     }
 }
 
 /// Returns whether the revision allows this structured result. Older revisions allow only objects. A client of such a
 /// revision gets any other value only as a text block.
 pub(super) fn value_fits(value: &RawJson, to: &Encoder<'_>) -> bool {
-    to.knows(since::STRUCTURED_ANYTHING) || value.is_object()
+    to.supports(since::ANY_STRUCTURED_CONTENT) || value.is_object()
 }
 
 /// A content block.
@@ -189,12 +189,12 @@ impl Encode for Content {
             Self::Text(content) => content.encode(to),
             Self::Image(content) => content.encode(to),
             // A revision without audio or links gets text instead: an unknown kind of block breaks older clients.
-            Self::Audio(content) if !to.knows(since::AUDIO) => {
+            Self::Audio(content) if !to.supports(since::AUDIO) => {
                 TextContent::new(format!("[audio, {}]", content.mime_type)).encode(to);
             }
             Self::Audio(content) => content.encode(to),
             Self::Resource(content) => content.encode(to),
-            Self::Link(link) if !to.knows(since::RESOURCE_LINK) => {
+            Self::Link(link) if !to.supports(since::RESOURCE_LINK) => {
                 TextContent::new(format!("[{}]({})", link.display_name(), link.uri)).encode(to);
             }
             Self::Link(link) => to.object(|members| {
@@ -213,7 +213,7 @@ impl Encode for Content {
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = RawJson::deserialize(deserializer)?;
-        let kind = tag(&text, "type").map_err(de::Error::custom)?;
+        let kind = read_tag(&text, "type").map_err(de::Error::custom)?;
         let kind = kind.ok_or_else(|| de::Error::missing_field("type"))?;
         let read = match &*kind {
             "text" => text.decode().map(Self::Text),

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::de::{self, Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::capability::Settings;
-use crate::json::{Encode, Encoder, Keyed, Members, RawJson};
+use crate::capability::JsonObject;
+use crate::json::{Encode, Encoder, Members, OrderedMap, RawJson};
 use crate::version::since;
-use crate::wire::{names, tag, wire};
+use crate::wire::{names, read_tag, wire};
 
 wire! {
     /// A form to fill in.
@@ -67,7 +67,7 @@ impl Elicit {
     pub(crate) fn put(&self, members: &mut Members<'_, '_>) {
         match self {
             Self::Form(form) => {
-                if members.encoder().knows(since::FORM_CHOICES) {
+                if members.encoder().supports(since::FORM_CHOICES) {
                     members.put("mode", "form");
                 }
                 form.put(members);
@@ -89,7 +89,7 @@ impl Encode for Elicit {
 impl<'de> Deserialize<'de> for Elicit {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = RawJson::deserialize(deserializer)?;
-        match tag(&text, "mode").map_err(de::Error::custom)?.as_deref() {
+        match read_tag(&text, "mode").map_err(de::Error::custom)?.as_deref() {
             // The first revision with elicitation had only forms, and no `mode`.
             None | Some("form") => text.decode().map(Self::Form).map_err(de::Error::custom),
             Some("url") => text.decode().map(Self::Url).map_err(de::Error::custom),
@@ -138,7 +138,7 @@ impl Encode for Fields {
 
 impl<'de> Deserialize<'de> for Fields {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Keyed::deserialize(deserializer).map(|Keyed(fields)| Self(fields))
+        OrderedMap::deserialize(deserializer).map(|OrderedMap(fields)| Self(fields))
     }
 }
 
@@ -189,7 +189,7 @@ wire! {
 
 /// Returns whether the revision allows this default. The first revision with forms allowed only booleans.
 fn default_fits(value: &Value, to: &Encoder<'_>) -> bool {
-    value.is_boolean() || to.knows(since::FORM_DEFAULTS)
+    value.is_boolean() || to.supports(since::FORM_DEFAULTS)
 }
 
 names! {
@@ -260,7 +260,7 @@ wire! {
         /// The values of the fields, if the user submitted the form.
         content (with_content): Option<BTreeMap<String, Value>> = "content";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta", since ANSWERS_ARE_RESULTS;
+        meta (with_meta): Option<JsonObject> = "_meta", since ANSWER_META;
     }
 }
 

@@ -3,9 +3,9 @@
 
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer};
 
-use super::{CreateMessage, CreateMessageResult, Elicit, ElicitResult, ListRootsResult, Told};
+use super::{CreateMessage, CreateMessageResult, Elicit, ElicitResult, EmptyParams, ListRootsResult};
 use crate::capability::ClientCapabilities;
-use crate::json::{Encode, Encoder, Keyed, RawJson};
+use crate::json::{Encode, Encoder, OrderedMap, RawJson};
 use crate::jsonrpc::{Params, RpcError};
 use crate::method::{Method, methods};
 use crate::wire::wire;
@@ -127,7 +127,7 @@ methods!(question);
 
 impl<'de> Deserialize<'de> for InputRequest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let question = Question::deserialize(deserializer)?;
+        let question = RawInputRequest::deserialize(deserializer)?;
         let method = Method::from_name(&question.method);
         Self::of_parts(&method, question.params.as_ref()).map_err(de::Error::custom)?.ok_or_else(|| {
             de::Error::custom(format_args!("`{}` is not a request to a client", question.method))
@@ -178,11 +178,11 @@ wire! {
     /// A question before its kind is known: the method is a name, and the parameters are text.
     ///
     /// ```
-    /// use toolway_protocol::types::Question;
+    /// use toolway_protocol::types::RawInputRequest;
     ///
-    /// assert_eq!(Question::new("roots/list").method, "roots/list");
+    /// assert_eq!(RawInputRequest::new("roots/list").method, "roots/list");
     /// ```
-    pub struct Question {
+    pub struct RawInputRequest {
         /// The method that names the kind of the question.
         method: String = "method";
         /// The parameters of the question.
@@ -194,19 +194,19 @@ wire! {
     /// The questions that a server returns instead of a result.
     ///
     /// ```
-    /// use toolway_protocol::types::{InputRequest, InputRequired, Keyed};
+    /// use toolway_protocol::types::{InputRequest, InputRequired, OrderedMap};
     ///
-    /// let questions = Keyed::from(vec![("roots".to_owned(), InputRequest::ListRoots(None))]);
+    /// let questions = OrderedMap::from(vec![("roots".to_owned(), InputRequest::ListRoots(None))]);
     /// let required = InputRequired::new().with_input_requests(questions).with_request_state("sealed");
     /// assert!(required.input_requests.is_some());
     /// ```
     pub struct InputRequired {
         /// The questions.
-        input_requests (with_input_requests): Option<Keyed<InputRequest>> = "inputRequests";
+        input_requests (with_input_requests): Option<OrderedMap<InputRequest>> = "inputRequests";
         /// The state that the client must send back unchanged.
         request_state (with_request_state): Option<String> = "requestState";
         /// Additional metadata.
-        meta (with_meta): Option<crate::capability::Settings> = "_meta";
+        meta (with_meta): Option<crate::capability::JsonObject> = "_meta";
         frame "resultType";
     }
 }

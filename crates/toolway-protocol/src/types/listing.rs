@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::capability::Settings;
+use crate::capability::JsonObject;
 use crate::json::{Encode, Encoder, Members};
 use crate::version::ProtocolVersion;
 
@@ -21,24 +21,24 @@ use crate::version::ProtocolVersion;
 pub struct Listing<T> {
     items: Vec<T>,
     next_cursor: Option<String>,
-    pub(crate) meta: Option<Settings>,
-    written: [OnceLock<Vec<u8>>; ProtocolVersion::ALL.len()],
+    pub(crate) meta: Option<JsonObject>,
+    encoded: [OnceLock<Vec<u8>>; ProtocolVersion::ALL.len()],
 }
 
 impl<T: Encode> Listing<T> {
     /// Creates a page with the cursor of the next page.
     pub fn new(items: Vec<T>, next_cursor: Option<String>) -> Self {
-        Self { items, next_cursor, meta: None, written: Default::default() }
+        Self { items, next_cursor, meta: None, encoded: Default::default() }
     }
 
     /// Sets additional metadata.
-    pub fn with_meta(mut self, meta: Settings) -> Self {
+    pub fn with_meta(mut self, meta: JsonObject) -> Self {
         self.meta = Some(meta);
         self
     }
 
     /// Returns additional metadata.
-    pub fn meta(&self) -> Option<&Settings> {
+    pub fn meta(&self) -> Option<&JsonObject> {
         self.meta.as_ref()
     }
 
@@ -55,15 +55,15 @@ impl<T: Encode> Listing<T> {
     /// Writes the page as members of a result, without `_meta`.
     pub(crate) fn put_body(&self, members: &mut Members<'_, '_>)
     where
-        T: Listed,
+        T: ListItem,
     {
-        members.put_raw(T::KEY, self.written(members.encoder().version()));
+        members.put_raw(T::KEY, self.encoded_items(members.encoder().version()));
         members.maybe("nextCursor", self.next_cursor.as_ref());
     }
 
     /// Returns the items as a JSON array in the shape of `version`.
-    fn written(&self, version: ProtocolVersion) -> &[u8] {
-        self.written[version as usize].get_or_init(|| {
+    fn encoded_items(&self, version: ProtocolVersion) -> &[u8] {
+        self.encoded[version as usize].get_or_init(|| {
             let mut out = Vec::new();
             self.items.encode(&mut Encoder::new(&mut out, version));
             out
@@ -72,7 +72,7 @@ impl<T: Encode> Listing<T> {
 }
 
 /// An item of a list result.
-pub(crate) trait Listed {
+pub(crate) trait ListItem {
     /// The member of the result that holds the items.
     const KEY: &'static str;
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-use crate::capability::Settings;
+use crate::capability::JsonObject;
 use crate::json::{Encode, Encoder, RawJson};
 use crate::wire::wire;
 
@@ -117,6 +117,6 @@ wire! {
         /// The name of the logger.
         logger (with_logger): Option<String> = "logger";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta";
+        meta (with_meta): Option<JsonObject> = "_meta";
     }
 }

@@ -32,10 +32,10 @@ pub use elicitation::{
     FormSchema,
 };
 pub use implementation::{Annotations, Icon, Implementation, Role, Theme};
-pub use input::{InputRequest, InputRequired, InputResponse, Question};
+pub use input::{InputRequest, InputRequired, InputResponse, RawInputRequest};
 pub use listing::Listing;
 pub use logging::{LogLevel, LogMessage, UnknownLevel};
-pub use progress::{Cancelled, ElicitationComplete, Progress, ResourceUpdated, Told};
+pub use progress::{Cancelled, ElicitationComplete, EmptyParams, Progress, ResourceUpdated};
 pub use prompt::{GetPromptResult, Prompt, PromptArgument, PromptMessage};
 pub use resource::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 pub use roots::{ListRootsResult, Root};
@@ -46,5 +46,5 @@ pub use sampling::{
 pub use subscription::{SubscriptionAcknowledged, SubscriptionFilter};
 pub use tool::{CallToolResult, TaskSupport, Tool, ToolAnnotations, ToolExecution};
 
-pub use crate::json::Keyed;
+pub use crate::json::OrderedMap;
 pub use crate::wire::Extra;

@@ -1,6 +1,6 @@
 //! Progress, cancellation and other small notifications.
 
-use crate::capability::Settings;
+use crate::capability::JsonObject;
 use crate::jsonrpc::Id;
 use crate::wire::wire;
 
@@ -23,7 +23,7 @@ wire! {
         /// A description of the current step.
         message (with_message): Option<String> = "message", since PROGRESS_MESSAGE;
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta";
+        meta (with_meta): Option<JsonObject> = "_meta";
     }
 
     /// The cancellation of a request.
@@ -40,19 +40,19 @@ wire! {
         /// The reason for the cancellation.
         reason (with_reason): Option<String> = "reason";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta";
+        meta (with_meta): Option<JsonObject> = "_meta";
     }
 
     /// The parameters of a notification that has no content except metadata.
     ///
     /// ```
-    /// use toolway_protocol::types::Told;
+    /// use toolway_protocol::types::EmptyParams;
     ///
-    /// assert!(Told::new().meta.is_none());
+    /// assert!(EmptyParams::new().meta.is_none());
     /// ```
-    pub struct Told {
+    pub struct EmptyParams {
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta";
+        meta (with_meta): Option<JsonObject> = "_meta";
     }
 
     /// The content of a resource changed.
@@ -66,7 +66,7 @@ wire! {
         /// The URI of the resource.
         uri: String = "uri";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta";
+        meta (with_meta): Option<JsonObject> = "_meta";
     }
 
     /// The user has completed an interaction that takes place outside the client.
@@ -80,6 +80,6 @@ wire! {
         /// The id of the question.
         elicitation_id: String = "elicitationId";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta";
+        meta (with_meta): Option<JsonObject> = "_meta";
     }
 }

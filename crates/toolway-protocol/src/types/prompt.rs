@@ -1,8 +1,8 @@
 //! Prompts: how does a server describe a prompt, and what is the result of filling one in?
 
-use super::listing::Listed;
+use super::listing::ListItem;
 use super::{Content, Icon, Role};
-use crate::capability::Settings;
+use crate::capability::JsonObject;
 use crate::wire::wire;
 
 wire! {
@@ -26,7 +26,7 @@ wire! {
         /// The icons to display.
         icons (with_icons): Option<Vec<Icon>> = "icons", since ICONS;
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
+        meta (with_meta): Option<JsonObject> = "_meta", since META_EVERYWHERE;
     }
 
     /// An argument of a prompt. Its value is text.
@@ -76,11 +76,11 @@ wire! {
         /// The description.
         description (with_description): Option<String> = "description";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta";
+        meta (with_meta): Option<JsonObject> = "_meta";
         frame "resultType";
     }
 }
 
-impl Listed for Prompt {
+impl ListItem for Prompt {
     const KEY: &'static str = "prompts";
 }

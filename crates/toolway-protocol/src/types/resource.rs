@@ -1,8 +1,8 @@
 //! Resources: how does a server describe a resource, and what is the result of reading one?
 
-use super::listing::Listed;
+use super::listing::ListItem;
 use super::{Annotations, Icon};
-use crate::capability::Settings;
+use crate::capability::JsonObject;
 use crate::wire::wire;
 
 wire! {
@@ -32,7 +32,7 @@ wire! {
         /// The audience and importance.
         annotations (with_annotations): Option<Box<Annotations>> = "annotations";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
+        meta (with_meta): Option<JsonObject> = "_meta", since META_EVERYWHERE;
     }
 }
 
@@ -68,7 +68,7 @@ wire! {
         /// The audience and importance of the resources.
         annotations (with_annotations): Option<Box<Annotations>> = "annotations";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
+        meta (with_meta): Option<JsonObject> = "_meta", since META_EVERYWHERE;
     }
 
     /// The contents of a resource: text, or bytes in Base64.
@@ -89,7 +89,7 @@ wire! {
         /// The bytes in Base64, if the resource is binary.
         blob (with_blob): Option<String> = "blob";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
+        meta (with_meta): Option<JsonObject> = "_meta", since META_EVERYWHERE;
     }
 
     /// The result of reading a resource.
@@ -104,7 +104,7 @@ wire! {
         /// The contents, one or several.
         contents: Vec<ResourceContents> = "contents";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta";
+        meta (with_meta): Option<JsonObject> = "_meta";
         frame "resultType", "ttlMs", "cacheScope";
     }
 }
@@ -116,10 +116,10 @@ impl ReadResourceResult {
     }
 }
 
-impl Listed for Resource {
+impl ListItem for Resource {
     const KEY: &'static str = "resources";
 }
 
-impl Listed for ResourceTemplate {
+impl ListItem for ResourceTemplate {
     const KEY: &'static str = "resourceTemplates";
 }

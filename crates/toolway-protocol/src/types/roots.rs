@@ -1,6 +1,6 @@
 //! Roots: which directories does a client work in?
 
-use crate::capability::Settings;
+use crate::capability::JsonObject;
 use crate::wire::wire;
 
 wire! {
@@ -17,7 +17,7 @@ wire! {
         /// The display name.
         name (with_name): Option<String> = "name";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
+        meta (with_meta): Option<JsonObject> = "_meta", since META_EVERYWHERE;
     }
 
     /// The result of `roots/list`.
@@ -31,6 +31,6 @@ wire! {
         /// The directories.
         roots: Vec<Root> = "roots";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta", since ANSWERS_ARE_RESULTS;
+        meta (with_meta): Option<JsonObject> = "_meta", since ANSWER_META;
     }
 }

@@ -3,7 +3,7 @@
 use serde::de::{self, Deserialize, Deserializer};
 
 use super::{Content, Role, Tool};
-use crate::capability::Settings;
+use crate::capability::JsonObject;
 use crate::json::{Encode, Encoder, RawJson};
 use crate::wire::{names, wire};
 
@@ -33,7 +33,7 @@ wire! {
         /// The texts at which the model stops.
         stop_sequences (with_stop_sequences): Option<Vec<String>> = "stopSequences";
         /// Metadata for the provider of the model.
-        metadata (with_metadata): Option<Settings> = "metadata";
+        metadata (with_metadata): Option<JsonObject> = "metadata";
         /// The tools that the model may call.
         tools (with_tools): Option<Vec<Tool>> = "tools", since SAMPLING_TOOLS;
         /// The rule for whether the model calls tools.
@@ -54,7 +54,7 @@ wire! {
         /// The content of the message.
         content: Blocks = "content";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta", since SAMPLING_TOOLS;
+        meta (with_meta): Option<JsonObject> = "_meta", since SAMPLING_TOOLS;
     }
 }
 
@@ -216,6 +216,6 @@ wire! {
         /// The reason why the model stopped.
         stop_reason (with_stop_reason): Option<String> = "stopReason";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta";
+        meta (with_meta): Option<JsonObject> = "_meta";
     }
 }

@@ -1,6 +1,6 @@
 //! Subscriptions: which changes does a client subscribe to?
 
-use crate::capability::Settings;
+use crate::capability::JsonObject;
 use crate::wire::wire;
 
 wire! {
@@ -34,6 +34,6 @@ wire! {
         /// The changes that the stream will report.
         notifications: SubscriptionFilter = "notifications";
         /// The id of the request that opened the stream, and additional metadata.
-        meta (with_meta): Option<Settings> = "_meta";
+        meta (with_meta): Option<JsonObject> = "_meta";
     }
 }

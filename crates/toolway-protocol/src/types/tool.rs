@@ -3,9 +3,9 @@
 use serde::Deserialize;
 
 use super::content::value_fits;
-use super::listing::Listed;
+use super::listing::ListItem;
 use super::{Content, Icon};
-use crate::capability::Settings;
+use crate::capability::JsonObject;
 use crate::json::{Encoder, RawJson};
 use crate::version::since;
 use crate::wire::{names, wire};
@@ -41,7 +41,7 @@ wire! {
         /// The supported ways to run the tool.
         execution (with_execution): Option<ToolExecution> = "execution", since CORE_TASKS;
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
+        meta (with_meta): Option<JsonObject> = "_meta", since META_EVERYWHERE;
     }
 }
 
@@ -64,7 +64,7 @@ fn schema_fits(schema: &RawJson, to: &Encoder<'_>) -> bool {
     struct Root {
         r#type: Option<serde_json::Value>,
     }
-    to.knows(since::STRUCTURED_ANYTHING)
+    to.supports(since::ANY_STRUCTURED_CONTENT)
         || schema.decode::<Root>().is_ok_and(|root| root.r#type.is_some_and(|kind| kind == "object"))
 }
 
@@ -173,7 +173,7 @@ wire! {
         /// `true` if the blocks describe a failure that the model should read.
         is_error (with_is_error): Option<bool> = "isError";
         /// Additional metadata.
-        meta (with_meta): Option<Settings> = "_meta";
+        meta (with_meta): Option<JsonObject> = "_meta";
         frame "resultType";
     }
 }
@@ -207,6 +207,6 @@ impl CallToolResult {
     }
 }
 
-impl Listed for Tool {
+impl ListItem for Tool {
     const KEY: &'static str = "tools";
 }

@@ -1,14 +1,14 @@
 //! How are values expanded into a URI (RFC 6570, section 3)?
 
 use super::parts::{Expression, Modifier, Operator, Part};
-use super::percent::{Keep, push_encoded, triplet};
+use super::percent::{AllowedCharacters, decode_triplet, push_encoded};
 use super::values::{Value, Values};
 
 pub(super) fn expand(parts: &[Part], values: &Values) -> String {
     let mut out = String::new();
     for part in parts {
         match part {
-            Part::Literal(literal) => push_encoded(&mut out, literal, Keep::Reserved),
+            Part::Literal(literal) => push_encoded(&mut out, literal, AllowedCharacters::Reserved),
             Part::Expression(expression) => expand_expression(&mut out, expression, values),
         }
     }
@@ -17,8 +17,8 @@ pub(super) fn expand(parts: &[Part], values: &Values) -> String {
 
 fn expand_expression(out: &mut String, expression: &Expression, values: &Values) {
     let operator = expression.operator;
-    let keep = operator.keep();
-    let mut lead = Some(operator.lead());
+    let keep = operator.allowed_characters();
+    let mut lead = Some(operator.leading_sign());
     for variable in &expression.variables {
         let mut push = |value: &str| {
             match lead.take() {
@@ -42,7 +42,7 @@ fn expand_expression(out: &mut String, expression: &Expression, values: &Values)
     }
 }
 
-fn encode<'a>(items: impl IntoIterator<Item = &'a str>, keep: Keep) -> String {
+fn encode<'a>(items: impl IntoIterator<Item = &'a str>, keep: AllowedCharacters) -> String {
     let mut out = String::new();
     for (index, item) in items.into_iter().enumerate() {
         if index > 0 {
@@ -66,7 +66,7 @@ fn push_pair(out: &mut String, operator: Operator, name: &str, value: &str) {
 
 /// Returns the part of a value that a prefix modifier selects. If the operator keeps `%XX` triplets, a triplet is not
 /// split, and the triplets of one encoded character count as one character (RFC 6570, section 3.2.1).
-fn first_characters(text: &str, modifier: Modifier, keep: Keep) -> &str {
+fn first_characters(text: &str, modifier: Modifier, keep: AllowedCharacters) -> &str {
     let Modifier::Prefix(length) = modifier else { return text };
     let mut count = 0;
     let mut triplet_end = 0;
@@ -74,7 +74,8 @@ fn first_characters(text: &str, modifier: Modifier, keep: Keep) -> &str {
         if at < triplet_end {
             continue;
         }
-        let encoded = if keep == Keep::Reserved { triplet(text.as_bytes(), at) } else { None };
+        let encoded =
+            if keep == AllowedCharacters::Reserved { decode_triplet(text.as_bytes(), at) } else { None };
         if encoded.is_some() {
             triplet_end = at + 3;
         }

@@ -41,7 +41,7 @@
 //! [`check_matchable`](UriTemplate::check_matchable) reports this; servers call it when they are built.
 
 mod expand;
-mod matching;
+mod matcher;
 mod parse;
 mod parts;
 mod percent;
@@ -52,8 +52,8 @@ mod values;
 use std::fmt;
 use std::str::FromStr;
 
-use matching::Matching;
-use parts::{Parsed, Part};
+use matcher::Matcher;
+use parts::{ParsedTemplate, Part};
 use plan::Plan;
 use shape::Shape;
 
@@ -71,13 +71,13 @@ pub use values::{Value, Values};
 /// let template = UriTemplate::parse("user://{id}/profile/{section}")?;
 /// let values = Values::from([("id", "123"), ("section", "settings")]);
 /// assert_eq!(template.expand(&values), "user://123/profile/settings");
-/// assert_eq!(template.matches("user://123/profile/settings"), Some(values));
-/// assert_eq!(template.matches("user://123/profile/.."), None);
+/// assert_eq!(template.match_uri("user://123/profile/settings"), Some(values));
+/// assert_eq!(template.match_uri("user://123/profile/.."), None);
 /// # Ok::<(), toolway_protocol::uri_template::TemplateError>(())
 /// ```
 #[derive(Clone)]
 pub struct UriTemplate {
-    parsed: Parsed,
+    parsed: ParsedTemplate,
     plan: Result<Plan, TemplateError>,
 }
 
@@ -161,33 +161,33 @@ impl UriTemplate {
     /// use toolway_protocol::uri_template::{UriTemplate, Values};
     ///
     /// let template = UriTemplate::parse("repo://{owner}/files/{+path}{?rev}")?;
-    /// let values = template.matches("repo://me/files/src/main%20copy.rs").unwrap();
+    /// let values = template.match_uri("repo://me/files/src/main%20copy.rs").unwrap();
     /// assert_eq!(values.text("path"), Some("src/main copy.rs"));
     /// assert_eq!(values.get("rev"), None);
-    /// assert_eq!(template.matches("repo://me/files/src/%2e%2E/key"), None);
+    /// assert_eq!(template.match_uri("repo://me/files/src/%2e%2E/key"), None);
     /// # Ok::<(), toolway_protocol::uri_template::TemplateError>(())
     /// ```
-    pub fn matches(&self, uri: &str) -> Option<Values> {
-        self.matches_counted(uri).0
+    pub fn match_uri(&self, uri: &str) -> Option<Values> {
+        self.match_uri_counted(uri).0
     }
 
-    /// Returns the result of [`matches`](Self::matches) and the number of bytes and names examined.
+    /// Returns the result of [`matches`](Self::match_uri) and the number of bytes and names examined.
     ///
     /// With n bytes and v variables the number is at most (32 + 2v)(n + 1): the normal form is up to 3n long, each of
     /// its bytes is counted at most ten times, and each of the up to n / 2 + 1 parameters is compared with the names
     /// and with the values found so far.
     #[doc(hidden)]
-    pub fn matches_counted(&self, uri: &str) -> (Option<Values>, usize) {
-        let mut matching = Matching::default();
+    pub fn match_uri_counted(&self, uri: &str) -> (Option<Values>, usize) {
+        let mut matching = Matcher::default();
         let Ok(plan) = &self.plan else { return (None, 0) };
-        let values = matching.uri(plan, uri).map(|()| {
+        let values = matching.match_uri(plan, uri).map(|()| {
             let names: Vec<_> = self.variables().collect();
             matching.found.into_iter().map(|(variable, value)| (names[variable], value)).collect()
         });
         (values, matching.steps)
     }
 
-    /// Returns an error if [`matches`](Self::matches) can never succeed. A server calls this when it is built.
+    /// Returns an error if [`matches`](Self::match_uri) can never succeed. A server calls this when it is built.
     ///
     /// ```
     /// use toolway_protocol::uri_template::UriTemplate;
@@ -216,11 +216,11 @@ impl UriTemplate {
     /// use toolway_protocol::uri_template::UriTemplate;
     ///
     /// let template = UriTemplate::parse("users/{id}")?;
-    /// assert!(template.same_shape(&UriTemplate::parse("users{/name}")?));
-    /// assert!(!template.same_shape(&UriTemplate::parse("users/{+id}")?));
+    /// assert!(template.has_same_shape(&UriTemplate::parse("users{/name}")?));
+    /// assert!(!template.has_same_shape(&UriTemplate::parse("users/{+id}")?));
     /// # Ok::<(), toolway_protocol::uri_template::TemplateError>(())
     /// ```
-    pub fn same_shape(&self, other: &Self) -> bool {
+    pub fn has_same_shape(&self, other: &Self) -> bool {
         Shape::new(&self.parsed.parts).text == Shape::new(&other.parsed.parts).text
     }
 

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::parts::{Expression, Modifier, Operator, Parsed, Part, Variable};
-use super::percent::{Unit, normalize, triplet, units};
+use super::parts::{Expression, Modifier, Operator, ParsedTemplate, Part, Variable};
+use super::percent::{UriByte, decode_triplet, normalize, uri_bytes};
 
 /// The maximum number of bytes in a template. Templates are written by hand; a longer one is a mistake.
 const MAX_BYTES: usize = 8 * 1024;
@@ -53,9 +53,12 @@ impl fmt::Display for TemplateError {
 impl std::error::Error for TemplateError {}
 
 /// Parses a template.
-pub(super) fn parse(text: &str) -> Result<Parsed, TemplateError> {
-    let mut parser =
-        Parser { source: text, parsed: Parsed { text: String::new(), parts: Vec::new() }, names: Vec::new() };
+pub(super) fn parse(text: &str) -> Result<ParsedTemplate, TemplateError> {
+    let mut parser = Parser {
+        source: text,
+        parsed: ParsedTemplate { text: String::new(), parts: Vec::new() },
+        names: Vec::new(),
+    };
     if text.len() <= MAX_BYTES {
         if text.contains('{') { parser.braces()? } else { parser.colons()? }
     }
@@ -69,7 +72,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed, TemplateError> {
 
 struct Parser<'a> {
     source: &'a str,
-    parsed: Parsed,
+    parsed: ParsedTemplate,
     /// The normalized names of the variables so far.
     names: Vec<String>,
 }
@@ -93,10 +96,10 @@ impl Parser<'_> {
     /// Parses alternating literals and `:name` at the start of path segments.
     fn colons(&mut self) -> Result<(), TemplateError> {
         let mut at = 0;
-        let (mut segment, end) = path(self.source);
+        let (mut segment, end) = path_range(self.source);
         while let Some(length) = self.source[segment..end].find('/') {
             segment += length + 1;
-            let Some(length) = colon_name(&self.source[segment..end]) else { continue };
+            let Some(length) = colon_name_length(&self.source[segment..end]) else { continue };
             self.literal(at, segment)?;
             at = segment + 1 + length;
             let name = &self.source[segment + 1..at];
@@ -112,7 +115,7 @@ impl Parser<'_> {
         for (at, letter) in literal.char_indices() {
             let problem = match letter {
                 '}' => "`}` closes nothing, add `{` before the variable".into(),
-                '%' if triplet(literal.as_bytes(), at).is_none() => {
+                '%' if decode_triplet(literal.as_bytes(), at).is_none() => {
                     "`%` must be followed by two hex digits, write `%25` for the sign itself".into()
                 }
                 // RFC 6570, section 2.1, except for `'`: its absence there is an erratum (6937).
@@ -160,7 +163,9 @@ impl Parser<'_> {
     fn variable(&mut self, spec: &str, offset: usize) -> Result<Variable, TemplateError> {
         let (name, modifier) = match (spec.strip_suffix('*'), spec.split_once(':')) {
             (Some(name), None) => (name, Modifier::Explode),
-            (None, Some((name, length))) => (name, Modifier::Prefix(prefix(length, offset + name.len())?)),
+            (None, Some((name, length))) => {
+                (name, Modifier::Prefix(parse_prefix_length(length, offset + name.len())?))
+            }
             (None, None) => (spec, Modifier::None),
             (Some(_), Some(_)) => {
                 return Err(TemplateError::new(offset, "`*` and `:n` exclude each other, keep one of them"));
@@ -192,7 +197,7 @@ impl Parser<'_> {
 }
 
 /// Parses a prefix length (RFC 6570, section 2.4.1): 1 to 9999, without leading zeros.
-fn prefix(length: &str, offset: usize) -> Result<usize, TemplateError> {
+fn parse_prefix_length(length: &str, offset: usize) -> Result<usize, TemplateError> {
     let is_plain = matches!(length.len(), 1..=4)
         && !length.starts_with('0')
         && length.bytes().all(|byte| byte.is_ascii_digit());
@@ -205,15 +210,15 @@ fn prefix(length: &str, offset: usize) -> Result<usize, TemplateError> {
 /// between.
 fn is_name(name: &str) -> bool {
     let is_allowed = |unit| match unit {
-        Unit::Plain(byte) => byte == b'_' || byte.is_ascii_alphanumeric(),
-        Unit::Encoded(_) => true,
+        UriByte::Plain(byte) => byte == b'_' || byte.is_ascii_alphanumeric(),
+        UriByte::Encoded(_) => true,
     };
-    name.split('.').all(|group| !group.is_empty() && units(group).all(is_allowed))
+    name.split('.').all(|group| !group.is_empty() && uri_bytes(group).all(is_allowed))
 }
 
 /// Returns the start and the end of the path of a URI (RFC 3986, section 3): after the scheme and the authority,
 /// which may contain other colons, and before the query.
-fn path(text: &str) -> (usize, usize) {
+fn path_range(text: &str) -> (usize, usize) {
     let end = text.find(['?', '#']).unwrap_or(text.len());
     let is_scheme = |scheme: &str| {
         scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
@@ -230,7 +235,7 @@ fn path(text: &str) -> (usize, usize) {
 }
 
 /// Returns the length of the identifier after a colon at the start of a segment.
-fn colon_name(segment: &str) -> Option<usize> {
+fn colon_name_length(segment: &str) -> Option<usize> {
     let rest = segment.strip_prefix(':')?;
     if !rest.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_') {
         return None;

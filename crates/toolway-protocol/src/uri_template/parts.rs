@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use super::percent::Keep;
+use super::percent::AllowedCharacters;
 
 /// A parsed template.
 #[derive(Clone)]
-pub(super) struct Parsed {
+pub(super) struct ParsedTemplate {
     /// The text in the syntax of RFC 6570.
     pub(super) text: String,
     pub(super) parts: Vec<Part>,
@@ -81,7 +81,7 @@ impl Operator {
     }
 
     /// Returns the sign before the first variable.
-    pub(super) fn lead(self) -> &'static str {
+    pub(super) fn leading_sign(self) -> &'static str {
         match self {
             Self::Simple | Self::Reserved => "",
             Self::Fragment => "#",
@@ -110,15 +110,16 @@ impl Operator {
     }
 
     /// Returns the set of characters that values keep unencoded.
-    pub(super) fn keep(self) -> Keep {
+    pub(super) fn allowed_characters(self) -> AllowedCharacters {
         match self {
-            Self::Reserved | Self::Fragment => Keep::Reserved,
-            _ => Keep::Unreserved,
+            Self::Reserved | Self::Fragment => AllowedCharacters::Reserved,
+            _ => AllowedCharacters::Unreserved,
         }
     }
 
     /// Returns whether the value of a variable may have several path segments.
     pub(super) fn spans_segments(self, modifier: Modifier) -> bool {
-        self.keep() == Keep::Reserved || self == Self::Path && modifier == Modifier::Explode
+        self.allowed_characters() == AllowedCharacters::Reserved
+            || self == Self::Path && modifier == Modifier::Explode
     }
 }

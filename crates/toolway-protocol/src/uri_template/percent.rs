@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 /// The set of characters that a position in a URI keeps unencoded (RFC 6570, section 3.2.1).
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum AllowedCharacters {
     /// Letters, digits and `-._~`.
     Unreserved,
     /// The unreserved characters, the delimiters, and every existing `%XX`.
@@ -13,10 +13,11 @@ pub(super) enum Keep {
 }
 
 /// Appends the encoded `text` to `out`.
-pub(super) fn push_encoded(out: &mut String, text: &str, keep: Keep) {
+pub(super) fn push_encoded(out: &mut String, text: &str, keep: AllowedCharacters) {
     for (at, byte) in text.bytes().enumerate() {
         let stays = is_unreserved(byte)
-            || keep == Keep::Reserved && (is_reserved(byte) || triplet(text.as_bytes(), at).is_some());
+            || keep == AllowedCharacters::Reserved
+                && (is_reserved(byte) || decode_triplet(text.as_bytes(), at).is_some());
         if stays { out.push(char::from(byte)) } else { push_triplet(out, byte) }
     }
 }
@@ -30,12 +31,14 @@ pub(super) fn normalize(text: &str) -> Option<Cow<'_, str>> {
         return Some(Cow::Borrowed(text));
     }
     let mut out = String::with_capacity(text.len());
-    for unit in units(text) {
+    for unit in uri_bytes(text) {
         match unit {
-            Unit::Plain(b'%') => return None,
-            Unit::Plain(byte) if is_reserved(byte) => out.push(char::from(byte)),
-            Unit::Plain(byte) | Unit::Encoded(byte) if is_unreserved(byte) => out.push(char::from(byte)),
-            Unit::Plain(byte) | Unit::Encoded(byte) => push_triplet(&mut out, byte),
+            UriByte::Plain(b'%') => return None,
+            UriByte::Plain(byte) if is_reserved(byte) => out.push(char::from(byte)),
+            UriByte::Plain(byte) | UriByte::Encoded(byte) if is_unreserved(byte) => {
+                out.push(char::from(byte));
+            }
+            UriByte::Plain(byte) | UriByte::Encoded(byte) => push_triplet(&mut out, byte),
         }
     }
     Some(Cow::Owned(out))
@@ -44,24 +47,24 @@ pub(super) fn normalize(text: &str) -> Option<Cow<'_, str>> {
 /// Decodes a piece of a normalized URI. Returns `None` if the result is not UTF-8.
 pub(super) fn decode(text: &str) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
-    out.extend(units(text).map(|(Unit::Plain(byte) | Unit::Encoded(byte))| byte));
+    out.extend(uri_bytes(text).map(|(UriByte::Plain(byte) | UriByte::Encoded(byte))| byte));
     String::from_utf8(out).ok()
 }
 
 /// A byte of a text, plain or written as `%XX`.
-pub(super) enum Unit {
+pub(super) enum UriByte {
     Plain(u8),
     Encoded(u8),
 }
 
 /// Returns the bytes that a text encodes.
-pub(super) fn units(text: &str) -> impl Iterator<Item = Unit> {
+pub(super) fn uri_bytes(text: &str) -> impl Iterator<Item = UriByte> {
     let mut rest = text.as_bytes();
     std::iter::from_fn(move || {
         let (first, behind) = rest.split_first()?;
-        let encoded = triplet(rest, 0);
+        let encoded = decode_triplet(rest, 0);
         rest = if encoded.is_some() { &rest[3..] } else { behind };
-        Some(encoded.map_or(Unit::Plain(*first), Unit::Encoded))
+        Some(encoded.map_or(UriByte::Plain(*first), UriByte::Encoded))
     })
 }
 
@@ -74,7 +77,7 @@ pub(super) fn decode_fully(text: &str) -> Vec<u8> {
     for byte in text.bytes() {
         out.push(byte);
         while let Some(start) = out.len().checked_sub(3)
-            && let Some(decoded) = triplet(&out, start)
+            && let Some(decoded) = decode_triplet(&out, start)
         {
             out.truncate(start);
             out.push(decoded);
@@ -84,7 +87,7 @@ pub(super) fn decode_fully(text: &str) -> Vec<u8> {
 }
 
 /// Returns the byte that the `%XX` at `at` encodes.
-pub(super) fn triplet(bytes: &[u8], at: usize) -> Option<u8> {
+pub(super) fn decode_triplet(bytes: &[u8], at: usize) -> Option<u8> {
     let [b'%', high, low] = bytes.get(at..at + 3)? else { return None };
     let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     Some(digit(high)? << 4 | digit(low)?)

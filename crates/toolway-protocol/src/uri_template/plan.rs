@@ -9,7 +9,7 @@
 
 use super::parse::TemplateError;
 use super::parts::{Expression, Modifier, Operator, Part, Variable};
-use super::percent::{Keep, normalize};
+use super::percent::{AllowedCharacters, normalize};
 
 #[derive(Clone, Default)]
 pub(super) struct Plan {
@@ -19,7 +19,7 @@ pub(super) struct Plan {
     /// The number of `&` in the literals of the query. The next `&` in a URI begins `named`.
     pub(super) ampersands: usize,
     /// The variables of `{?…}` and `{&…}`.
-    pub(super) named: Vec<Named>,
+    pub(super) named: Vec<NamedSlot>,
     pub(super) fragment: Option<Section>,
 }
 
@@ -42,20 +42,20 @@ pub(super) enum Token {
 pub(super) struct Capture {
     /// The characters that the value contains only in encoded form.
     pub(super) stops: &'static [char],
-    pub(super) takes: Takes,
+    pub(super) kind: CaptureKind,
 }
 
 #[derive(Clone)]
-pub(super) enum Takes {
+pub(super) enum CaptureKind {
     Text(Slot),
     /// A list, and the separator of its items.
     List(Slot, char),
     /// `name=value` pairs between semicolons; all of them are required.
-    Parameters(Vec<Named>),
+    Parameters(Vec<NamedSlot>),
 }
 
 #[derive(Clone)]
-pub(super) struct Named {
+pub(super) struct NamedSlot {
     /// The normalized name.
     pub(super) name: String,
     /// The variable. An exploded variable takes one item each time the name occurs.
@@ -69,12 +69,13 @@ pub(super) struct Slot {
     pub(super) variable: usize,
     pub(super) modifier: Modifier,
     /// The characters that the value keeps unencoded; a value with reserved characters can span path segments.
-    pub(super) keep: Keep,
+    pub(super) allowed_characters: AllowedCharacters,
 }
 
 /// Prepares a template for matching.
 pub(super) fn plan(parts: &[Part]) -> Result<Plan, TemplateError> {
-    let mut planner = Planner { plan: Plan::default(), place: Place::Path, offset: 0, variables: 0 };
+    let mut planner =
+        Planner { plan: Plan::default(), component: UriComponent::Path, offset: 0, variables: 0 };
     for part in parts {
         match part {
             Part::Literal(literal) => {
@@ -93,7 +94,7 @@ pub(super) fn plan(parts: &[Part]) -> Result<Plan, TemplateError> {
 
 struct Planner {
     plan: Plan,
-    place: Place,
+    component: UriComponent,
     /// The position of the latest expression.
     offset: usize,
     /// The number of variables so far.
@@ -101,7 +102,7 @@ struct Planner {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum UriComponent {
     Path,
     Query,
     Fragment,
@@ -111,14 +112,14 @@ impl Planner {
     fn literal(&mut self, literal: &str) -> Result<(), TemplateError> {
         let mut rest = literal;
         loop {
-            let cut = match self.place {
-                Place::Path => rest.find(['?', '#']),
-                Place::Query => rest.find('#'),
-                Place::Fragment => None,
+            let cut = match self.component {
+                UriComponent::Path => rest.find(['?', '#']),
+                UriComponent::Query => rest.find('#'),
+                UriComponent::Fragment => None,
             };
             let (before, after) = rest.split_at(cut.unwrap_or(rest.len()));
             if !before.is_empty() {
-                if self.place == Place::Query {
+                if self.component == UriComponent::Query {
                     self.plan.ampersands += before.matches('&').count();
                 }
                 self.section()?.push_literal(before);
@@ -127,7 +128,7 @@ impl Planner {
                 return Ok(());
             }
             let (sign, behind) = after.split_at(1);
-            self.place = if sign == "?" { Place::Query } else { Place::Fragment };
+            self.component = if sign == "?" { UriComponent::Query } else { UriComponent::Fragment };
             // The section is created even if nothing follows, because the sign itself is required.
             self.section()?;
             rest = behind;
@@ -144,13 +145,13 @@ impl Planner {
     }
 
     fn query(&mut self, expression: &Expression) -> Result<(), TemplateError> {
-        match (expression.operator, self.place) {
-            (Operator::Query, Place::Path) => self.place = Place::Query,
+        match (expression.operator, self.component) {
+            (Operator::Query, UriComponent::Path) => self.component = UriComponent::Query,
             (Operator::Query, _) => {
                 return self.refuse("a URI has one query, before its fragment; continue it with `{&…}`");
             }
-            (_, Place::Query) => {}
-            (_, Place::Path | Place::Fragment) => {
+            (_, UriComponent::Query) => {}
+            (_, UriComponent::Path | UriComponent::Fragment) => {
                 return self.refuse("there is no query that `{&…}` could continue, write `{?…}`");
             }
         }
@@ -166,59 +167,63 @@ impl Planner {
         if let Some(Variable { name, .. }) = list
             && self.section()?.pivot.is_some()
         {
-            return self.refuse(unknown_length(name));
+            return self.refuse(unknown_length_problem(name));
         }
-        if let Some(Token::Capture(Capture { takes: Takes::Parameters(before), .. })) =
+        if let Some(Token::Capture(Capture { kind: CaptureKind::Parameters(before), .. })) =
             self.section()?.tokens.last_mut()
         {
             before.append(&mut named);
             return Ok(());
         }
-        self.literal(expression.operator.lead())?;
-        self.capture(&expression.variables[0].name, Takes::Parameters(named))
+        self.literal(expression.operator.leading_sign())?;
+        self.capture(&expression.variables[0].name, CaptureKind::Parameters(named))
     }
 
     fn captures(&mut self, expression: &Expression) -> Result<(), TemplateError> {
         let operator = expression.operator;
         let separator = operator.separator();
-        self.literal(operator.lead())?;
+        self.literal(operator.leading_sign())?;
         for (index, variable) in expression.variables.iter().enumerate() {
             if index > 0 {
                 self.literal(separator.encode_utf8(&mut [0; 4]))?;
             }
-            let slot = self.slot(variable, operator.keep());
+            let slot = self.slot(variable, operator.allowed_characters());
             let takes = match variable.modifier {
-                Modifier::Explode => Takes::List(slot, separator),
-                Modifier::None | Modifier::Prefix(_) => Takes::Text(slot),
+                Modifier::Explode => CaptureKind::List(slot, separator),
+                Modifier::None | Modifier::Prefix(_) => CaptureKind::Text(slot),
             };
             self.capture(&variable.name, takes)?;
         }
         Ok(())
     }
 
-    fn named(&mut self, expression: &Expression) -> Vec<Named> {
+    fn named(&mut self, expression: &Expression) -> Vec<NamedSlot> {
         let variables = expression.variables.iter();
-        let named = variables.map(|variable| Named {
+        let named = variables.map(|variable| NamedSlot {
             name: normalize(&variable.name).expect("a name holds whole triplets only").into_owned(),
-            slot: self.slot(variable, Keep::Unreserved),
+            slot: self.slot(variable, AllowedCharacters::Unreserved),
         });
         named.collect()
     }
 
-    fn slot(&mut self, variable: &Variable, keep: Keep) -> Slot {
+    fn slot(&mut self, variable: &Variable, keep: AllowedCharacters) -> Slot {
         self.variables += 1;
-        Slot { variable: self.variables - 1, modifier: variable.modifier, keep }
+        Slot { variable: self.variables - 1, modifier: variable.modifier, allowed_characters: keep }
     }
 
-    fn capture(&mut self, name: &str, takes: Takes) -> Result<(), TemplateError> {
-        let stops: &[char] = match (&takes, self.place) {
-            (Takes::Text(slot) | Takes::List(slot, _), _) if slot.keep == Keep::Reserved => &[],
-            (Takes::List(_, '/'), Place::Query) => &['?', '#', '&'],
-            (Takes::List(_, '/'), Place::Path | Place::Fragment) => &['?', '#'],
+    fn capture(&mut self, name: &str, takes: CaptureKind) -> Result<(), TemplateError> {
+        let stops: &[char] = match (&takes, self.component) {
+            (CaptureKind::Text(slot) | CaptureKind::List(slot, _), _)
+                if slot.allowed_characters == AllowedCharacters::Reserved =>
+            {
+                &[]
+            }
+            (CaptureKind::List(_, '/'), UriComponent::Query) => &['?', '#', '&'],
+            (CaptureKind::List(_, '/'), UriComponent::Path | UriComponent::Fragment) => &['?', '#'],
             // If `&` did not end the value, the value of a known parameter could contain a parameter that the template
             // does not know.
-            (_, Place::Query) => &['/', '?', '#', '&'],
-            (_, Place::Path | Place::Fragment) => &['/', '?', '#'],
+            (_, UriComponent::Query) => &['/', '?', '#', '&'],
+            (_, UriComponent::Path | UriComponent::Fragment) => &['/', '?', '#'],
         };
         let spans = !stops.contains(&'/');
         let section = self.section()?;
@@ -230,19 +235,19 @@ impl Planner {
                 "{name:?} and a variable before it can both span `/`, keep one such variable"
             ));
         }
-        section.tokens.push(Token::Capture(Capture { stops, takes }));
+        section.tokens.push(Token::Capture(Capture { stops, kind: takes }));
         Ok(())
     }
 
     /// Returns the current section, if it can still grow.
     fn section(&mut self) -> Result<&mut Section, TemplateError> {
-        match self.place {
-            Place::Path => Ok(&mut self.plan.path),
-            Place::Query if !self.plan.named.is_empty() => {
+        match self.component {
+            UriComponent::Path => Ok(&mut self.plan.path),
+            UriComponent::Query if !self.plan.named.is_empty() => {
                 self.refuse("only `{&…}` or a fragment can follow `{?…}`, put the rest before it")
             }
-            Place::Query => Ok(self.plan.query.get_or_insert_default()),
-            Place::Fragment => Ok(self.plan.fragment.get_or_insert_default()),
+            UriComponent::Query => Ok(self.plan.query.get_or_insert_default()),
+            UriComponent::Fragment => Ok(self.plan.fragment.get_or_insert_default()),
         }
     }
 
@@ -260,27 +265,35 @@ impl Section {
     }
 
     /// Returns the reason why the boundary between the last capture and the next one would be ambiguous.
-    fn conflict(&self, name: &str, takes: &Takes) -> Option<String> {
+    fn conflict(&self, name: &str, takes: &CaptureKind) -> Option<String> {
         match (self.tokens.as_slice(), takes) {
             ([.., Token::Capture(_)], _) => Some(format!(
                 "the start of {name:?} is ambiguous, put a literal between it and the variable before it"
             )),
             // Seen from the right, all items except the last could belong to the pivot.
-            ([.., Token::Literal(literal)], Takes::List(_, sign))
+            ([.., Token::Literal(literal)], CaptureKind::List(_, sign))
                 if self.pivot.is_some() && literal.ends_with(*sign) =>
             {
-                Some(unknown_length(name))
+                Some(unknown_length_problem(name))
             }
             // Seen from the left, the literal could be a part of a value or even of a name.
             (
-                [.., Token::Capture(Capture { takes: Takes::Parameters(_), stops }), Token::Literal(literal)],
+                [
+                    ..,
+                    Token::Capture(Capture { kind: CaptureKind::Parameters(_), stops }),
+                    Token::Literal(literal),
+                ],
                 _,
             ) if self.pivot.is_none() && !literal.starts_with(*stops) => {
                 Some(format!("the start of {name:?} is ambiguous, put a `/` after the parameters before it"))
             }
             // Seen from the left, all items except the first could belong to the next variable.
             (
-                [.., Token::Capture(Capture { takes: Takes::List(_, sign), .. }), Token::Literal(literal)],
+                [
+                    ..,
+                    Token::Capture(Capture { kind: CaptureKind::List(_, sign), .. }),
+                    Token::Literal(literal),
+                ],
                 _,
             ) if self.pivot.is_none() && literal.starts_with(*sign) => Some(format!(
                 "the start of {name:?} is ambiguous, because `{sign}` also separates the list before it"
@@ -290,7 +303,7 @@ impl Section {
     }
 }
 
-fn unknown_length(name: &str) -> String {
+fn unknown_length_problem(name: &str) -> String {
     format!(
         "the number of items in {name:?} is ambiguous after a variable that spans `/`, put the list before that \
          variable"

@@ -49,7 +49,11 @@ impl Shape {
             };
             let operator = expression.operator;
             for (index, Variable { name, modifier }) in expression.variables.iter().enumerate() {
-                let sign = if index == 0 { operator.lead().into() } else { operator.separator().to_string() };
+                let sign = if index == 0 {
+                    operator.leading_sign().into()
+                } else {
+                    operator.separator().to_string()
+                };
                 // All variables of a query may be missing in a URI, so their sign is optional too.
                 let (fixed, optional) = match operator {
                     Operator::Query | Operator::Continuation => (String::new(), sign),

@@ -41,7 +41,7 @@ impl ProtocolVersion {
 
     /// The revision of a handshake-era HTTP request that does not name one (2025-06-18, Transports: a missing header
     /// means 2025-03-26).
-    pub const UNSAID: Self = Self::V2025_03_26;
+    pub const DEFAULT_HTTP: Self = Self::V2025_03_26;
 
     /// Returns the name of the revision, a date such as `2025-11-25`.
     pub const fn as_str(self) -> &'static str {

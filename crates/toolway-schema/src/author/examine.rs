@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::check::Checker;
-use crate::terms::keyword::inner;
+use crate::terms::keyword::inner_schemas;
 use crate::terms::number;
 
 /// Merges `patch` into `base`: objects member by member, `required` as a union; all other values are replaced.
@@ -28,7 +28,7 @@ pub fn merge(base: &mut Value, patch: Value) {
 
 /// The result of examining a schema of arguments.
 #[derive(Debug, Default)]
-pub struct Examined {
+pub struct Examination {
     /// The checker for arguments, if the schema could be read.
     pub checker: Option<Checker>,
     /// The mistakes in the schema, as sentences for the author.
@@ -38,13 +38,14 @@ pub struct Examined {
 }
 
 /// Reads the schema of a tool's arguments and reports its mistakes.
-pub fn examine(schema: &Value) -> Examined {
-    let mut examined = Examined { mistakes: Vec::from_iter(wrong_root(schema)), ..Examined::default() };
+pub fn examine(schema: &Value) -> Examination {
+    let mut examined =
+        Examination { mistakes: Vec::from_iter(root_mistake(schema)), ..Examination::default() };
     if !schema.is_object() {
         return examined;
     }
     let mut found = Vec::new();
-    contradictions(schema, "", &mut found);
+    find_contradictions(schema, "", &mut found);
     match Checker::compile(schema) {
         Ok(checker) => {
             for (name, default) in checker.defaults().filter(|(_, default)| !default.is_null()) {
@@ -63,7 +64,7 @@ pub fn examine(schema: &Value) -> Examined {
 }
 
 /// Reports a root that is not of type `object`, which the protocol requires for arguments.
-fn wrong_root(schema: &Value) -> Option<String> {
+fn root_mistake(schema: &Value) -> Option<String> {
     let kind = schema.get("type");
     kind.is_none_or(|name| name != "object").then(|| {
         let found = kind.map_or_else(|| "none".to_owned(), Value::to_string);
@@ -72,7 +73,7 @@ fn wrong_root(schema: &Value) -> Option<String> {
 }
 
 /// Reports pairs of limits that no value can satisfy.
-fn contradictions(schema: &Value, at: &str, mistakes: &mut Vec<String>) {
+fn find_contradictions(schema: &Value, at: &str, mistakes: &mut Vec<String>) {
     let Value::Object(members) = schema else { return };
     for (low, high, may_meet) in LIMITS {
         let limits =
@@ -84,8 +85,8 @@ fn contradictions(schema: &Value, at: &str, mistakes: &mut Vec<String>) {
                 .push(format!("no value can match at `#{at}`: `{low}` is {least} and `{high}` is {most}"));
         }
     }
-    for (place, inner) in members.iter().flat_map(|(keyword, value)| inner(keyword, value)) {
-        contradictions(inner, &format!("{at}{place}"), mistakes);
+    for (place, inner) in members.iter().flat_map(|(keyword, value)| inner_schemas(keyword, value)) {
+        find_contradictions(inner, &format!("{at}{place}"), mistakes);
     }
 }
 

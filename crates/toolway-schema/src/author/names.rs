@@ -4,33 +4,33 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
-use crate::model::{Additional, Id, Model, Part};
+use crate::model::{Additional, Id, KeywordValue, Model};
 use crate::texts::closest::closest;
 
 /// The names of the arguments that the code reads.
 #[derive(Debug, Default)]
-pub struct Names {
+pub struct ArgumentNames {
     /// All names.
     pub read: Vec<String>,
     /// The names that a schema must describe.
     pub expected: Vec<String>,
     /// `true` if the code receives all arguments, whatever their names.
-    pub sees_all: bool,
+    pub accepts_any: bool,
 }
 
-impl Names {
+impl ArgumentNames {
     /// Reports wrong and missing names in a schema that the author wrote instead of the schema derived from Rust types.
-    pub fn disagree(&self, whole: &Value) -> Vec<String> {
-        let mut described = Described::default();
-        described.look(&Model::of(whole), 0);
+    pub fn mismatches(&self, whole: &Value) -> Vec<String> {
+        let mut described = DescribedNames::default();
+        described.collect_names(&Model::for_conversion(whole), 0);
         let mut missing: Vec<&str> =
-            if described.is_vague { Vec::new() } else { self.undescribed(&described) };
+            if described.allows_others { Vec::new() } else { self.undescribed(&described) };
         let mut mistakes = Vec::new();
-        for name in described.names.iter().filter(|name| self.is_strange(name)) {
+        for name in described.names.iter().filter(|name| self.is_unknown(name)) {
             // Report a misspelled name as one mistake, not two.
             let meant = closest(name, missing.iter().copied()).map(str::to_owned);
             missing.retain(|name| meant.as_deref() != Some(name));
-            mistakes.push(strange(name, meant.as_deref()));
+            mistakes.push(unknown_name_message(name, meant.as_deref()));
         }
         mistakes.extend(
             missing
@@ -42,56 +42,64 @@ impl Names {
 
     /// Reports the properties of `patch` that the code does not read. The patch is merged into the schema derived from
     /// Rust types.
-    pub fn strangers(&self, patch: &Value) -> Vec<String> {
+    pub fn unknown_names(&self, patch: &Value) -> Vec<String> {
         let described = patch.get("properties").and_then(Value::as_object);
-        let names = described.into_iter().flat_map(Map::keys).filter(|name| self.is_strange(name));
-        names.map(|name| strange(name, closest(name, self.read.iter().map(String::as_str)))).collect()
+        let names = described.into_iter().flat_map(Map::keys).filter(|name| self.is_unknown(name));
+        names
+            .map(|name| unknown_name_message(name, closest(name, self.read.iter().map(String::as_str))))
+            .collect()
     }
 
-    fn undescribed(&self, described: &Described) -> Vec<&str> {
+    fn undescribed(&self, described: &DescribedNames) -> Vec<&str> {
         let names = self.expected.iter().filter(|name| !described.names.contains(*name));
         names.map(String::as_str).collect()
     }
 
-    fn is_strange(&self, name: &str) -> bool {
-        !self.sees_all && !self.read.iter().any(|read| read == name)
+    fn is_unknown(&self, name: &str) -> bool {
+        !self.accepts_any && !self.read.iter().any(|read| read == name)
     }
 }
 
-fn strange(name: &str, meant: Option<&str>) -> String {
+fn unknown_name_message(name: &str, meant: Option<&str>) -> String {
     let hint = meant.map(|meant| format!(", did you mean `{meant}`?")).unwrap_or_default();
     format!("the schema describes `{name}`, but there is no such argument{hint}")
 }
 
 /// The names that a schema describes, including those in its branches and references.
 #[derive(Default)]
-struct Described {
+struct DescribedNames {
     names: BTreeSet<String>,
     /// `true` if the schema allows names that it does not list.
-    is_vague: bool,
+    allows_others: bool,
     seen: HashSet<Id>,
 }
 
-impl Described {
-    fn look(&mut self, model: &Model, id: Id) {
+impl DescribedNames {
+    fn collect_names(&mut self, model: &Model, id: Id) {
         if !self.seen.insert(id) {
             return;
         }
         let node = model.node(id);
         if let Some(object) = &node.object {
             self.names.extend(object.properties.keys().cloned());
-            self.is_vague |= !object.patterns.is_empty()
+            self.allows_others |= !object.patterns.is_empty()
                 || matches!(object.additional, Additional::Anything | Additional::Schema(_));
         }
         let same_value = node.all_of.iter().chain(node.branches().flatten());
-        same_value.for_each(|id| self.look(model, *id));
-        let Some(more) = &node.more else { return };
-        self.is_vague |= more.mistakes.iter().any(|mistake| mistake.word == "$ref");
+        same_value.for_each(|id| self.collect_names(model, *id));
+        let Some(more) = &node.details else { return };
+        self.allows_others |= more.mistakes.iter().any(|mistake| mistake.keyword == "$ref");
         for (word, part) in &more.parts {
             match (*word, part) {
-                ("if" | "then" | "else", Part::Schema(id)) => self.look(model, *id),
-                ("unevaluatedProperties", Part::Schema(id)) => self.is_vague |= !model.node(*id).is_never,
-                (_, Part::Named(named)) => named.iter().for_each(|(_, id)| self.look(model, *id)),
+                ("if" | "then" | "else", KeywordValue::Schema(id)) => self.collect_names(model, *id),
+                ("unevaluatedProperties", KeywordValue::Schema(id)) => {
+                    self.allows_others |= !model.node(*id).is_never;
+                }
+                (_, KeywordValue::Named(named)) => {
+                    for (_, id) in named.iter() {
+                        self.collect_names(model, *id);
+                    }
+                }
                 _ => {}
             }
         }

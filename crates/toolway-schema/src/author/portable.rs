@@ -31,10 +31,10 @@ pub fn make_portable(schema: &mut Value, side: Side) {
         }
     };
     members.remove("$schema");
-    if members.get("format").and_then(Value::as_str).is_some_and(is_storage) {
+    if members.get("format").and_then(Value::as_str).is_some_and(is_storage_format) {
         members.remove("format");
     }
-    for keyword in OPEN {
+    for keyword in BOOLEAN_KEYWORDS {
         if members.get(keyword) == Some(&Value::Bool(true)) {
             members.remove(keyword);
         }
@@ -43,7 +43,7 @@ pub fn make_portable(schema: &mut Value, side: Side) {
         drop_optional_nulls(members);
     }
     for_each_inner(members, |keyword, inner| {
-        if !(OPEN.contains(&keyword) && inner.is_boolean()) {
+        if !(BOOLEAN_KEYWORDS.contains(&keyword) && inner.is_boolean()) {
             make_portable(inner, side);
         }
     });
@@ -79,7 +79,7 @@ pub fn drop_null(schema: &mut Value) {
                 let name = only.take();
                 members.insert(keyword.to_owned(), name);
             }
-            "anyOf" | "oneOf" if is_dropped => inline(members, keyword),
+            "anyOf" | "oneOf" if is_dropped => inline_only_branch(members, keyword),
             _ => {}
         }
     }
@@ -89,7 +89,7 @@ pub fn drop_null(schema: &mut Value) {
 }
 
 /// Replaces a list of branches by its only branch, unless a keyword would be lost.
-fn inline(members: &mut Map<String, Value>, keyword: &str) {
+fn inline_only_branch(members: &mut Map<String, Value>, keyword: &str) {
     let Some(Value::Object(branch)) = members.get(keyword).and_then(|list| list.get(0)).cloned() else {
         return;
     };
@@ -136,7 +136,7 @@ fn split_types(members: &mut Map<String, Value>) {
 fn branch(name: &str, rules: &Map<String, Value>) -> Option<Value> {
     let mut branch = Map::from_iter([("type".to_owned(), name.into())]);
     for (keyword, value) in
-        rules.iter().filter(|(keyword, _)| subject(keyword).is_none_or(|of| of.contains(&name)))
+        rules.iter().filter(|(keyword, _)| applicable_types(keyword).is_none_or(|of| of.contains(&name)))
     {
         let mut value = value.clone();
         if let ("enum", Value::Array(options)) = (keyword.as_str(), &mut value) {
@@ -155,7 +155,7 @@ fn branch(name: &str, rules: &Map<String, Value>) -> Option<Value> {
 }
 
 /// Returns the types that a keyword applies to, or `None` if it applies to all.
-fn subject(keyword: &str) -> Option<&'static [&'static str]> {
+fn applicable_types(keyword: &str) -> Option<&'static [&'static str]> {
     match keyword {
         "minLength" | "maxLength" | "pattern" | "format" => Some(&["string"]),
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
@@ -185,7 +185,7 @@ fn stays_outside(keyword: &str) -> bool {
 
 /// Returns whether a format says how Rust stores a number. Validators do not know these formats, and some refuse the
 /// schema.
-fn is_storage(format: &str) -> bool {
+fn is_storage_format(format: &str) -> bool {
     matches!(format, "float" | "double")
         || format
             .strip_prefix('u')
@@ -195,7 +195,7 @@ fn is_storage(format: &str) -> bool {
 }
 
 /// Keywords for which every client understands a boolean, and for which `true` has no effect.
-const OPEN: [&str; 3] = ["additionalProperties", "unevaluatedProperties", "unevaluatedItems"];
+const BOOLEAN_KEYWORDS: [&str; 3] = ["additionalProperties", "unevaluatedProperties", "unevaluatedItems"];
 
 #[cfg(test)]
 mod tests {

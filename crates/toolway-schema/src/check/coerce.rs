@@ -8,18 +8,18 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::walk::Walk;
-use crate::model::{Additional, Id, Look, Model, Node, Objects};
+use crate::model::{Additional, Id, Model, Node, ObjectRules, SearchLimit};
 use crate::terms::number;
 use crate::terms::types::Types;
 
 /// Converts all values that can be converted. Returns whether anything changed.
 pub(crate) fn coerce(model: &Model, value: &mut Value) -> bool {
-    Coercion { model, extent: Extent::Everything }.value(&[0], value, 0)
+    Coercer { model, extent: Extent::Everything }.value(&[0], value, 0)
 }
 
 /// Removes the nulls that count as absent.
 pub(crate) fn drop_nulls(model: &Model, value: &mut Value) {
-    Coercion { model, extent: Extent::Nulls }.value(&[0], value, 0);
+    Coercer { model, extent: Extent::Nulls }.value(&[0], value, 0);
 }
 
 /// Returns whether the value contains a `null`.
@@ -38,12 +38,12 @@ enum Extent {
     Everything,
 }
 
-struct Coercion<'p> {
+struct Coercer<'p> {
     model: &'p Model,
     extent: Extent,
 }
 
-impl Coercion<'_> {
+impl Coercer<'_> {
     /// Converts a value that all of these schemas apply to: a conversion for one of them must be acceptable to the
     /// others. `depth` is the number of arrays and objects that contain the value.
     fn value(&self, ids: &[Id], value: &mut Value, depth: usize) -> bool {
@@ -57,7 +57,7 @@ impl Coercion<'_> {
         if !value.is_array() && !value.is_object() {
             return is_changed;
         }
-        let nodes = self.speaking(ids, value);
+        let nodes = self.applicable_nodes(ids, value);
         let is_changed_inside = match value {
             Value::Array(items) => self.items(&nodes, items, depth + 1),
             Value::Object(members) => self.members(&nodes, members, depth + 1),
@@ -70,40 +70,39 @@ impl Coercion<'_> {
     /// possibility.
     fn converted(&self, ids: &[Id], value: &Value, depth: usize) -> Option<Value> {
         let types = ids.iter().map(|id| self.types(*id)).fold(Types::ANY, Types::and);
-        let is_for_one = |value: &Value| ids.iter().all(|id| self.is_for_one(*id, value));
+        let is_for_one = |value: &Value| ids.iter().all(|id| self.is_unambiguous(*id, value));
         match value {
             Value::Number(number) => {
                 if number.is_f64() && types.contains(Types::INTEGER) && !types.contains(Types::NUMBER) {
-                    return whole(value);
+                    return to_integer(value);
                 }
                 let is_text = types.contains(Types::STRING) && types.and(Types::NUMBER) == Types::NONE;
                 is_text.then(|| Value::String(number.to_string())).filter(is_for_one)
             }
-            Value::String(text) if !types.contains(Types::STRING) => {
-                read(text, types).filter(|value| is_for_one(value) && depth + height(value) <= DEEPEST)
-            }
+            Value::String(text) if !types.contains(Types::STRING) => parse_text(text, types)
+                .filter(|value| is_for_one(value) && depth + nesting_depth(value) <= MAX_DEPTH),
             _ => None,
         }
     }
 
     fn types(&self, id: Id) -> Types {
-        self.model.types(id, &Look::everywhere(), 0)
+        self.model.types(id, &SearchLimit::unlimited(), 0)
     }
 
     /// Returns whether in each choice at most one branch accepts the type of the value.
-    fn is_for_one(&self, id: Id, value: &Value) -> bool {
+    fn is_unambiguous(&self, id: Id, value: &Value) -> bool {
         let node = self.node(id);
         let takes = |branch: &&Id| self.types(**branch).contains(Types::of(value));
         node.branches().all(|branches| {
             let mut taking = branches.iter().filter(takes);
             let first = taking.next();
-            taking.next().is_none() && first.is_none_or(|branch| self.is_for_one(*branch, value))
-        }) && node.all_of.iter().all(|part| self.is_for_one(*part, value))
+            taking.next().is_none() && first.is_none_or(|branch| self.is_unambiguous(*branch, value))
+        }) && node.all_of.iter().all(|part| self.is_unambiguous(*part, value))
     }
 
     /// Returns the schemas that apply to the value, each once: the given schemas, the schemas that they refer to, and
     /// the branch of each choice that is the only plausible one.
-    fn speaking(&self, ids: &[Id], value: &Value) -> Vec<&Node> {
+    fn applicable_nodes(&self, ids: &[Id], value: &Value) -> Vec<&Node> {
         let mut found = ids.to_vec();
         let mut next = 0;
         while let Some(id) = found.get(next) {
@@ -172,9 +171,9 @@ impl Coercion<'_> {
             let is_marked = members.iter().all(|(name, member)| match rules.properties.get(name) {
                 Some(id) => self
                     .node(*id)
-                    .options
+                    .allowed
                     .as_ref()
-                    .is_none_or(|options| options.iter().any(|option| number::equal(option, member))),
+                    .is_none_or(|options| options.iter().any(|option| number::are_equal(option, member))),
                 None => !matches!(rules.additional, Additional::Nothing),
             });
             if !is_complete || !is_marked {
@@ -190,7 +189,7 @@ impl Coercion<'_> {
 }
 
 /// Returns the schemas that an object has for one of its members.
-fn schemas_of(rules: &Objects, name: &str) -> Vec<Id> {
+fn schemas_of(rules: &ObjectRules, name: &str) -> Vec<Id> {
     let named = rules.properties.get(name);
     let matched = rules.patterns.iter().filter(|(pattern, _)| pattern.is_match(name)).map(|(_, id)| id);
     let mut ids: Vec<Id> = named.into_iter().chain(matched).copied().collect();
@@ -201,7 +200,7 @@ fn schemas_of(rules: &Objects, name: &str) -> Vec<Id> {
 }
 
 /// Reads the value in a text, if it has one of the types.
-fn read(text: &str, types: Types) -> Option<Value> {
+fn parse_text(text: &str, types: Types) -> Option<Value> {
     match text {
         "true" | "false" => types.contains(Types::BOOLEAN).then(|| Value::Bool(text == "true")),
         _ if text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) => {
@@ -211,7 +210,7 @@ fn read(text: &str, types: Types) -> Option<Value> {
                 return Some(value);
             }
             let is_integer = types.contains(Types::INTEGER) && Types::of(&value) == Types::INTEGER;
-            is_integer.then(|| whole(&value).unwrap_or(value))
+            is_integer.then(|| to_integer(&value).unwrap_or(value))
         }
         _ if text.trim_start().starts_with(['[', '{']) => {
             serde_json::from_str::<Value>(text).ok().filter(|value| types.contains(Types::of(value)))
@@ -221,17 +220,17 @@ fn read(text: &str, types: Types) -> Option<Value> {
 }
 
 /// Returns the nesting depth of a value.
-fn height(value: &Value) -> usize {
+fn nesting_depth(value: &Value) -> usize {
     let highest = match value {
-        Value::Array(items) => items.iter().map(height).max(),
-        Value::Object(members) => members.values().map(height).max(),
+        Value::Array(items) => items.iter().map(nesting_depth).max(),
+        Value::Object(members) => members.values().map(nesting_depth).max(),
         _ => return 0,
     };
     1 + highest.unwrap_or(0)
 }
 
 /// Returns 5.0 as 5, if it fits in a 64-bit integer.
-fn whole(value: &Value) -> Option<Value> {
+fn to_integer(value: &Value) -> Option<Value> {
     let number = value.as_number().filter(|number| number.is_f64())?;
     let whole = number::whole(number)?;
     i64::try_from(whole).map(Value::from).or_else(|_| u64::try_from(whole).map(Value::from)).ok()
@@ -239,4 +238,4 @@ fn whole(value: &Value) -> Option<Value> {
 
 /// The maximum depth of a value. The parser refuses deeper values, and the recursion over a value relies on that.
 /// Without this limit, a peer could nest JSON inside texts and so create a value of any depth.
-const DEEPEST: usize = 127;
+const MAX_DEPTH: usize = 127;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::terms::format::{FORMATS, Format};
 use crate::terms::types::Types;
 use crate::texts::problem::{
-    CHARACTERS, ITEMS, MEMBERS, Path, Problem, miscounted, not_among, shown, shown_with_kind,
+    CHARACTERS, ITEMS, MEMBERS, Path, Problem, not_one_of, preview, preview_with_type, wrong_count,
 };
 
 /// A validator for a schema that our own engine cannot check.
@@ -49,23 +49,23 @@ impl Engine {
 }
 
 fn problems_of(error: &ValidationError<'_>) -> Vec<Problem> {
-    below(&mut error.instance_path().iter(), &Path::Root, error)
+    problems_below(&mut error.instance_path().iter(), &Path::Root, error)
 }
 
 /// Follows the remaining `steps`, and returns the problems of the value at the end of the path.
-fn below(
+fn problems_below(
     steps: &mut dyn Iterator<Item = LocationSegment<'_>>,
     path: &Path<'_>,
     error: &ValidationError<'_>,
 ) -> Vec<Problem> {
     match steps.next() {
-        None => at(error, path),
-        Some(LocationSegment::Property(name)) => below(steps, &path.member(&name), error),
-        Some(LocationSegment::Index(index)) => below(steps, &path.item(index), error),
+        None => problems_at(error, path),
+        Some(LocationSegment::Property(name)) => problems_below(steps, &path.member(&name), error),
+        Some(LocationSegment::Index(index)) => problems_below(steps, &path.item(index), error),
     }
 }
 
-fn at(error: &ValidationError<'_>, path: &Path<'_>) -> Vec<Problem> {
+fn problems_at(error: &ValidationError<'_>, path: &Path<'_>) -> Vec<Problem> {
     use ValidationErrorKind as Kind;
     let value = error.instance();
     let count = |bound: &str, limit: u64, unit: [&str; 2]| {
@@ -75,9 +75,9 @@ fn at(error: &ValidationError<'_>, path: &Path<'_>) -> Vec<Problem> {
             Value::Object(members) => members.len(),
             _ => 0,
         };
-        miscounted(bound, limit, unit, count)
+        wrong_count(bound, limit, unit, count)
     };
-    let expected = |what: String| format!("expected {what}, got {}", shown(value));
+    let expected = |what: String| format!("expected {what}, got {}", preview(value));
     let complaint = match error.kind() {
         Kind::Required { property } => {
             return vec![Problem::missing(&path.member(property.as_str().unwrap_or_default()))];
@@ -89,18 +89,18 @@ fn at(error: &ValidationError<'_>, path: &Path<'_>) -> Vec<Problem> {
         }
         Kind::Type { kind } => {
             let types = match kind {
-                TypeKind::Single(name) => in_words(name.as_str()),
+                TypeKind::Single(name) => describe_type(name.as_str()),
                 TypeKind::Multiple(names) => {
-                    names.iter().map(|name| in_words(name.as_str())).collect::<Vec<_>>().join(" or ")
+                    names.iter().map(|name| describe_type(name.as_str())).collect::<Vec<_>>().join(" or ")
                 }
             };
-            format!("expected {types}, got {}", shown_with_kind(value))
+            format!("expected {types}, got {}", preview_with_type(value))
         }
         Kind::Enum { options } => match &**options {
-            Value::Array(options) => not_among(&options.iter().collect::<Vec<_>>(), value),
-            other => not_among(&[other], value),
+            Value::Array(options) => not_one_of(&options.iter().collect::<Vec<_>>(), value),
+            other => not_one_of(&[other], value),
         },
-        Kind::Constant { expected_value } => not_among(&[expected_value], value),
+        Kind::Constant { expected_value } => not_one_of(&[expected_value], value),
         Kind::Minimum { limit } => expected(format!("at least {limit}")),
         Kind::Maximum { limit } => expected(format!("at most {limit}")),
         Kind::ExclusiveMinimum { limit } => expected(format!("more than {limit}")),
@@ -114,26 +114,26 @@ fn at(error: &ValidationError<'_>, path: &Path<'_>) -> Vec<Problem> {
         Kind::MaxProperties { limit } => count("at most", *limit, MEMBERS),
         Kind::Pattern { pattern } => expected(format!("text that matches `{pattern}`")),
         Kind::Format { format } => expected(
-            Format::named(format)
+            Format::from_name(format)
                 .map_or_else(|| format!("text of the format `{format}`"), |format| format.noun.to_owned()),
         ),
-        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => return nearest(context),
+        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => return closest_branch_problems(context),
         Kind::UniqueItems => expected("unique items".to_owned()),
         Kind::Contains => expected("an item that matches `contains`".to_owned()),
-        Kind::FalseSchema => format!("nothing is allowed here, got {}", shown_with_kind(value)),
-        Kind::PropertyNames { error } => format!("a name is not allowed: {}", shown(error.instance())),
+        Kind::FalseSchema => format!("nothing is allowed here, got {}", preview_with_type(value)),
+        Kind::PropertyNames { error } => format!("a name is not allowed: {}", preview(error.instance())),
         // The error's own text would contain the whole value.
-        kind => format!("`{}` does not allow {}", kind.keyword(), shown(value)),
+        kind => format!("`{}` does not allow {}", kind.keyword(), preview(value)),
     };
     vec![Problem::at(path, &complaint)]
 }
 
-fn in_words(name: &str) -> String {
-    Types::named(name).map(Types::in_words).unwrap_or_default()
+fn describe_type(name: &str) -> String {
+    Types::from_name(name).map(Types::describe).unwrap_or_default()
 }
 
 /// Returns the problems of the branch with the fewest errors.
-fn nearest(branches: &[Vec<ValidationError<'static>>]) -> Vec<Problem> {
+fn closest_branch_problems(branches: &[Vec<ValidationError<'static>>]) -> Vec<Problem> {
     let least = branches.iter().min_by_key(|errors| errors.len());
     least.into_iter().flatten().flat_map(problems_of).collect()
 }
@@ -146,7 +146,7 @@ mod tests {
     use crate::Problem;
 
     /// Adds a keyword that our own engine does not know to each schema, so that this engine is used.
-    fn told(schema: Value, value: &Value) -> String {
+    fn problems_text(schema: Value, value: &Value) -> String {
         let whole =
             json!({"type": "object", "properties": {"a": schema}, "propertyNames": {"maxLength": 99}});
         Problem::join(&Checker::compile(&whole).unwrap().check(value))
@@ -199,7 +199,7 @@ mod tests {
             ),
             (json!({"type": "string"}), json!(null), ""),
         ] {
-            assert_eq!(told(schema.clone(), &json!({"a": value})), expected, "{schema} and {value}");
+            assert_eq!(problems_text(schema.clone(), &json!({"a": value})), expected, "{schema} and {value}");
         }
     }
 

@@ -31,7 +31,7 @@ use crate::model::{Id, Model};
 use crate::texts::problem::{Path, Problem};
 #[cfg(feature = "full")]
 pub(crate) use full::Engine;
-pub use walk::MOST_PROBLEMS;
+pub use walk::MAX_PROBLEMS;
 #[cfg(not(feature = "full"))]
 pub(crate) use without_full::Engine;
 
@@ -53,7 +53,7 @@ impl Checker {
     ///
     /// The mistakes in the schema, as sentences for its author.
     pub fn compile(schema: &Value) -> Result<Self, Vec<String>> {
-        let (model, beyond) = Model::to_check(schema)?;
+        let (model, beyond) = Model::for_checking(schema)?;
         let engine = if beyond.is_empty() { None } else { Some(Engine::compile(schema, &beyond)?) };
         let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
         let defaults = properties
@@ -62,7 +62,7 @@ impl Checker {
         Ok(Self { model, defaults, engine })
     }
 
-    /// Returns the problems of a value, at most [`MOST_PROBLEMS`].
+    /// Returns the problems of a value, at most [`MAX_PROBLEMS`].
     #[inline]
     pub fn check(&self, value: &Value) -> Vec<Problem> {
         match &self.engine {
@@ -72,7 +72,7 @@ impl Checker {
                 if coerce::has_null(&value) {
                     coerce::drop_nulls(&self.model, value.to_mut());
                 }
-                engine.check(&value, MOST_PROBLEMS)
+                engine.check(&value, MAX_PROBLEMS)
             }
             None => self.check_from(0, value, &Path::Root),
         }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{Checker, Problem};
 
-fn told(schema: &Value, value: &Value) -> String {
+fn problems_text(schema: &Value, value: &Value) -> String {
     let checker = Checker::compile(schema).unwrap_or_else(|errors| panic!("{schema}: {errors:?}"));
     Problem::join(&checker.check(value))
 }
@@ -147,7 +147,7 @@ fn problems_name_place_expectation_value_and_remedy() {
         ),
     ] {
         let whole = json!({"type": "object", "properties": {"a": schema}});
-        assert_eq!(told(&whole, &json!({"a": value})), expected, "{schema} and {value}");
+        assert_eq!(problems_text(&whole, &json!({"a": value})), expected, "{schema} and {value}");
     }
 }
 
@@ -161,10 +161,10 @@ fn the_arguments_themselves_are_checked() {
         (json!([]), "the arguments: expected an object, got the array []"),
         (json!({"a": 1, "b": null}), ""),
     ] {
-        assert_eq!(told(&schema, &value), expected, "{value}");
+        assert_eq!(problems_text(&schema, &value), expected, "{value}");
     }
     let none = json!({"type": "object", "properties": {}, "additionalProperties": false});
-    assert_eq!(told(&none, &json!({"x": 1})), "unknown argument `x`: this tool takes none");
+    assert_eq!(problems_text(&none, &json!({"x": 1})), "unknown argument `x`: this tool takes none");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn schemas_may_refer_to_themselves() {
     let value =
         json!({"root": {"name": "r", "children": [{"name": "c"}, {"children": []}]}, "again": {"root": 1}});
     assert_eq!(
-        told(&tree(), &value),
+        problems_text(&tree(), &value),
         "argument `again.root`: expected an object, got the number 1; argument `root.children[1].name` is missing"
     );
     for endless in [json!({"$ref": "#"}), json!({"anyOf": [{"type": "string"}, {"$ref": "#"}]})] {

@@ -6,14 +6,14 @@ use jsonschema::{Draft, Validator};
 use serde_json::{Map, Value, json};
 
 use super::provider::Provider;
-use super::{Converted, Effect, check, convert};
+use super::{Conversion, Effect, check, convert};
 use crate::Schema;
 
 #[test]
 fn whatever_is_converted_keeps_to_the_rules() {
     let mut strict = 0;
     for_cases(4_000, |random| {
-        let schema = random.schema(4, Taste::Anything);
+        let schema = random.schema(4, SchemaKind::Anything);
         for provider in Provider::ALL {
             let converted = convert(provider, &schema);
             strict += usize::from(converted.is_strict);
@@ -49,11 +49,11 @@ fn whatever_is_converted_keeps_to_the_rules() {
 fn what_is_not_told_as_lost_is_kept() {
     let (mut kept, mut back) = ([0; 4], [0; 4]);
     for_cases(4_000, |random| {
-        let schema = random.schema(4, Taste::WellFormed);
+        let schema = random.schema(4, SchemaKind::WellFormed);
         let original = build(&schema).map_err(|error| format!("{schema} is well formed: {error}"))?;
         for (index, provider) in Provider::ALL.into_iter().enumerate() {
             let converted = convert(provider, &schema);
-            let Converted { losses, .. } = &converted;
+            let Conversion { losses, .. } = &converted;
             let has = |effect| losses.iter().any(|loss| loss.effect == effect);
             let written = as_json_schema(&converted);
             let validator = build(&written)?;
@@ -145,7 +145,7 @@ fn schemas_that_unfold_are_bounded() {
 }
 
 /// Returns a converted schema in a form that a validator can read.
-fn as_json_schema(converted: &Converted) -> Value {
+fn as_json_schema(converted: &Conversion) -> Value {
     match &converted.schema {
         None => json!({"type": "object", "additionalProperties": false}),
         Some(schema) => plain(schema),
@@ -186,7 +186,7 @@ fn plain(schema: &Value) -> Value {
     plain_members.into()
 }
 
-fn is_narrow(converted: &Converted, provider: Provider) -> bool {
+fn is_narrow(converted: &Conversion, provider: Provider) -> bool {
     converted.is_strict || provider == Provider::Gemini
 }
 
@@ -260,7 +260,7 @@ fn build(schema: &Value) -> Result<Validator, String> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Taste {
+enum SchemaKind {
     /// A schema that a validator accepts, without endless references.
     WellFormed,
     /// Anything that a caller may send.
@@ -287,7 +287,7 @@ impl Random {
     }
 
     /// Returns a complete schema: mostly of an object, with definitions.
-    fn schema(&mut self, depth: usize, taste: Taste) -> Value {
+    fn schema(&mut self, depth: usize, taste: SchemaKind) -> Value {
         let mut root = match self.inner(depth, taste) {
             Value::Object(members) => members,
             other if self.below(2) == 0 => return other,
@@ -301,8 +301,8 @@ impl Random {
         let mut definitions = Map::new();
         for (index, name) in DEFINITIONS.iter().enumerate() {
             let mut definition = self.inner(depth.min(2), taste);
-            if taste == Taste::WellFormed {
-                later_only(&mut definition, index);
+            if taste == SchemaKind::WellFormed {
+                keep_later_references(&mut definition, index);
             }
             definitions.insert((*name).to_owned(), definition);
         }
@@ -317,11 +317,11 @@ impl Random {
         root.into()
     }
 
-    fn inner(&mut self, depth: usize, taste: Taste) -> Value {
+    fn inner(&mut self, depth: usize, taste: SchemaKind) -> Value {
         match self.below(40) {
             0 => return json!(true),
             1 => return json!(false),
-            2 if taste == Taste::Anything => {
+            2 if taste == SchemaKind::Anything => {
                 return self.pick(&[json!(null), json!(7), json!("x"), json!([{}])]);
             }
             _ => {}
@@ -337,7 +337,7 @@ impl Random {
                 members.insert(word.to_owned(), value);
             }
         }
-        if taste == Taste::Anything && self.below(10) == 0 {
+        if taste == SchemaKind::Anything && self.below(10) == 0 {
             let word = self.pick(WORDS);
             let junk = self.value(2);
             members.insert(word.to_owned(), junk);
@@ -367,7 +367,7 @@ impl Random {
     }
 
     /// Returns a value for a keyword, or `None` if the depth does not allow one.
-    fn word(&mut self, word: &str, depth: usize, taste: Taste) -> Option<Value> {
+    fn word(&mut self, word: &str, depth: usize, taste: SchemaKind) -> Option<Value> {
         let count = self.below(3);
         let inner = |random: &mut Self| random.inner(depth - 1, taste);
         Some(match word {
@@ -392,7 +392,7 @@ impl Random {
                 self.pick(&[json!(0), json!(1), json!(1.5), json!(-2)])
             }
             "multipleOf" => self.pick(&[json!(1), json!(2), json!(0.5)]),
-            "pattern" if taste == Taste::Anything => {
+            "pattern" if taste == SchemaKind::Anything => {
                 json!(self.pick(&["^a", "(", "[a-z]+$", "(?=a)", r"\p{L}", "*"]))
             }
             "pattern" => json!(self.pick(&["^a", "b$", "[a-z]+", "(?=a)"])),
@@ -406,7 +406,7 @@ impl Random {
             "$ref" => {
                 let name = self.pick(DEFINITIONS);
                 match self.below(8) {
-                    0 if taste == Taste::Anything => {
+                    0 if taste == SchemaKind::Anything => {
                         json!(self.pick(&["#", "#/properties/a", "https://example.com/y", "#/nowhere", "#x"]))
                     }
                     _ => json!(format!("#/$defs/{name}")),
@@ -429,7 +429,7 @@ impl Random {
         })
     }
 
-    fn named(&mut self, depth: usize, taste: Taste) -> Value {
+    fn named(&mut self, depth: usize, taste: SchemaKind) -> Value {
         let count = self.below(4);
         let named =
             (0..count).map(|_| (self.pick(NAMES).to_owned(), self.inner(depth.saturating_sub(1), taste)));
@@ -501,7 +501,7 @@ impl Random {
 }
 
 /// Removes references to the same or an earlier definition, so that references end.
-fn later_only(schema: &mut Value, index: usize) {
+fn keep_later_references(schema: &mut Value, index: usize) {
     match schema {
         Value::Object(members) => {
             let is_early = |reference: &Value| {
@@ -512,9 +512,9 @@ fn later_only(schema: &mut Value, index: usize) {
             if members.get("$ref").is_some_and(is_early) {
                 members.remove("$ref");
             }
-            members.values_mut().for_each(|inner| later_only(inner, index));
+            members.values_mut().for_each(|inner| keep_later_references(inner, index));
         }
-        Value::Array(items) => items.iter_mut().for_each(|inner| later_only(inner, index)),
+        Value::Array(items) => items.iter_mut().for_each(|inner| keep_later_references(inner, index)),
         _ => {}
     }
 }

@@ -6,39 +6,39 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
+use super::description_notes::DescriptionNotes;
 use super::loss::{Effect, Losses};
-use super::merge::Fuel;
-use super::node::{Node, Other, Part, Rest, Union};
+use super::merge::CopyBudget;
+use super::node::{KeywordGroup, KeywordValue, Node, Rest, Union};
 use super::provider::Provider;
 use super::root::as_object;
 use super::unfold::MAX_NODES;
-use super::words::Words;
 use crate::terms::types::Types;
 
 /// Writes the schema of a tool's arguments.
 pub(crate) fn write(provider: Provider, node: Node, losses: &mut Losses) -> Value {
-    let (mut root, mut words) = as_object(node, losses, &mut Fuel(MAX_NODES));
-    root.others.retain(|other| {
+    let (mut root, mut words) = as_object(node, losses, &mut CopyBudget(MAX_NODES));
+    root.keyword_groups.retain(|other| {
         let is_allowed = provider != Provider::OpenAi || other.members.iter().all(|(word, _)| *word != "not");
         if !is_allowed {
             losses.add(&root.at, "not", Effect::Wider, "it is not allowed at the root");
-            words.also(&other_json(other));
+            words.add_schema(&keyword_group_json(other));
         }
         is_allowed
     });
-    root.description = words.after(root.description.as_deref());
-    let mut writer = Writer { provider, losses };
+    root.description = words.full_description(root.description.as_deref());
+    let mut writer = JsonWriter { provider, losses };
     let mut members = writer.members(&root);
     members.entry("properties").or_insert_with(|| json!({}));
     // If the root has two keywords of the same kind, the second one was written in `allOf`.
     if let Some(Value::Array(more)) = members.remove("allOf") {
         writer.losses.add(&root.at, "allOf", Effect::Wider, "it is not allowed at the root");
-        let mut words = Words::default();
+        let mut words = DescriptionNotes::default();
         for schema in &more {
-            words.also(schema);
+            words.add_schema(schema);
         }
         let description = members.get("description").and_then(Value::as_str);
-        if let Some(description) = words.after(description) {
+        if let Some(description) = words.full_description(description) {
             members.insert("description".to_owned(), description.into());
         }
     }
@@ -46,25 +46,25 @@ pub(crate) fn write(provider: Provider, node: Node, losses: &mut Losses) -> Valu
 }
 
 /// Writes a node as plain JSON Schema, to be shown in a description.
-pub(crate) fn show(node: &Node) -> Value {
+pub(crate) fn plain_schema(node: &Node) -> Value {
     let mut losses = Losses::default();
-    Writer { provider: Provider::OpenAi, losses: &mut losses }.schema(node)
+    JsonWriter { provider: Provider::OpenAi, losses: &mut losses }.schema(node)
 }
 
 /// Writes keywords as plain JSON Schema, to be shown in a description.
-pub(crate) fn other_json(other: &Other) -> Value {
+pub(crate) fn keyword_group_json(other: &KeywordGroup) -> Value {
     let mut losses = Losses::default();
-    let mut writer = Writer { provider: Provider::OpenAi, losses: &mut losses };
+    let mut writer = JsonWriter { provider: Provider::OpenAi, losses: &mut losses };
     let members = other.members.iter().map(|(word, part)| ((*word).to_owned(), writer.part(part)));
     Value::Object(members.collect())
 }
 
-struct Writer<'l> {
+struct JsonWriter<'l> {
     provider: Provider,
     losses: &'l mut Losses,
 }
 
-impl Writer<'_> {
+impl JsonWriter<'_> {
     fn schema(&mut self, node: &Node) -> Value {
         Value::Object(self.members(node))
     }
@@ -73,7 +73,7 @@ impl Writer<'_> {
         let mut members = Map::new();
         put(&mut members, "title", node.title.clone());
         put(&mut members, "description", node.description.clone());
-        for (word, value) in &node.remarks {
+        for (word, value) in &node.annotations {
             members.insert((*word).to_owned(), value.clone());
         }
         if node.is_never() {
@@ -89,24 +89,24 @@ impl Writer<'_> {
         put(&mut members, "enum", node.allowed.clone().filter(|_| node.types != Types::NULL));
         // Keywords that cannot be members of this schema, because it already has one of the same kind.
         let mut more = Vec::new();
-        if node.types.has(Types::STRING) {
+        if node.types.intersects(Types::STRING) {
             text(node, &mut members, &mut more);
         }
-        if node.types.has(Types::NUMBER) {
+        if node.types.intersects(Types::NUMBER) {
             range(node, &mut members, &mut more);
         }
-        if node.types.has(Types::ARRAY) {
+        if node.types.intersects(Types::ARRAY) {
             self.array(node, &mut members);
         }
-        if node.types.has(Types::OBJECT) {
+        if node.types.intersects(Types::OBJECT) {
             self.object(node, &mut members);
         }
         for union in &node.unions {
             let word = if union.is_exclusive { "oneOf" } else { "anyOf" };
             let branches = self.branches(union);
-            place(&mut members, &mut more, vec![(word, branches)]);
+            put_or_add(&mut members, &mut more, vec![(word, branches)]);
         }
-        for other in &node.others {
+        for other in &node.keyword_groups {
             let mut parts = Vec::new();
             for (word, part) in &other.members {
                 if *word == "unevaluatedItems" && self.provider == Provider::OpenAi {
@@ -116,7 +116,7 @@ impl Writer<'_> {
                     parts.push((*word, self.condition(word, part)));
                 }
             }
-            place(&mut members, &mut more, parts);
+            put_or_add(&mut members, &mut more, parts);
         }
         more.extend(node.all_of.iter().map(|inner| self.schema(inner)));
         put(&mut members, "allOf", Some(more).filter(|more| !more.is_empty()));
@@ -129,32 +129,32 @@ impl Writer<'_> {
 
     /// Writes the value of a keyword. Except under a few keywords, a loss inside the value may have the opposite
     /// effect.
-    fn condition(&mut self, word: &str, part: &Part) -> Value {
+    fn condition(&mut self, word: &str, part: &KeywordValue) -> Value {
         if ["then", "else", "dependentSchemas", "dependentRequired"].contains(&word) {
             return self.part(part);
         }
         // Both providers accept a boolean for these keywords.
-        if let Part::Schema(node) = part
+        if let KeywordValue::Schema(node) = part
             && node.is_never()
             && word.starts_with("unevaluated")
         {
             return false.into();
         }
-        self.losses.turned += 1;
+        self.losses.negations += 1;
         let value = self.part(part);
-        self.losses.turned -= 1;
+        self.losses.negations -= 1;
         value
     }
 
-    fn part(&mut self, part: &Part) -> Value {
+    fn part(&mut self, part: &KeywordValue) -> Value {
         match part {
-            Part::Schema(node) => self.schema(node),
-            Part::Named(named) => {
+            KeywordValue::Schema(node) => self.schema(node),
+            KeywordValue::Named(named) => {
                 let named = named.iter().map(|(name, node)| (self.key(name), self.schema(node)));
                 Value::Object(named.collect())
             }
             // The lists of `dependentRequired`. Any other JSON is a number.
-            Part::Json(Value::Object(lists)) => {
+            KeywordValue::Json(Value::Object(lists)) => {
                 let lists = lists.iter().map(|(name, needed)| {
                     let needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
                     let needed: Value = needed.map(|name| self.key(name)).collect();
@@ -162,7 +162,7 @@ impl Writer<'_> {
                 });
                 Value::Object(lists.collect())
             }
-            Part::Json(value) => value.clone(),
+            KeywordValue::Json(value) => value.clone(),
         }
     }
 
@@ -197,7 +197,7 @@ impl Writer<'_> {
                 if own.contains(&*key)
                     || !object.patterns.is_empty()
                     || node.allowed.is_some()
-                    || speaks_of_names(node)
+                    || has_name_rules(node)
                 {
                     let why = "another part of the schema depends on the name";
                     self.losses.add(&property.at, "name", Effect::Wider, why);
@@ -216,11 +216,11 @@ impl Writer<'_> {
             members.insert("patternProperties".to_owned(), Value::Object(patterns.collect()));
         }
         match &object.rest {
-            Rest::Unsaid => {}
+            Rest::Unspecified => {}
             Rest::Closed => put(members, "additionalProperties", Some(false)),
-            Rest::Like(inner) if inner.is_any() => put(members, "additionalProperties", Some(true)),
-            Rest::Like(inner) if inner.is_never() => put(members, "additionalProperties", Some(false)),
-            Rest::Like(inner) => put(members, "additionalProperties", Some(self.schema(inner))),
+            Rest::Schema(inner) if inner.is_any() => put(members, "additionalProperties", Some(true)),
+            Rest::Schema(inner) if inner.is_never() => put(members, "additionalProperties", Some(false)),
+            Rest::Schema(inner) => put(members, "additionalProperties", Some(self.schema(inner))),
         }
         if !object.required.is_empty() {
             let required: Vec<_> = object.required.iter().map(|name| self.key(name)).collect();
@@ -232,7 +232,7 @@ impl Writer<'_> {
 
     fn key(&mut self, name: &str) -> String {
         let key = self.provider.key(name).into_owned();
-        if key != name && self.losses.turned > 0 {
+        if key != name && self.losses.negations > 0 {
             let why = format!(
                 "`{name}` is renamed to `{key}`, and names inside a negation are not restored in calls"
             );
@@ -242,8 +242,8 @@ impl Writer<'_> {
     }
 }
 
-fn speaks_of_names(node: &Node) -> bool {
-    node.others.iter().flat_map(|other| &other.members).any(|(word, _)| *word == "propertyNames")
+fn has_name_rules(node: &Node) -> bool {
+    node.keyword_groups.iter().flat_map(|other| &other.members).any(|(word, _)| *word == "propertyNames")
 }
 
 fn text(node: &Node, members: &mut Map<String, Value>, more: &mut Vec<Value>) {
@@ -251,10 +251,10 @@ fn text(node: &Node, members: &mut Map<String, Value>, more: &mut Vec<Value>) {
     put(members, "minLength", text.count.min);
     put(members, "maxLength", text.count.max);
     for pattern in &text.patterns {
-        place(members, more, vec![("pattern", pattern.clone().into())]);
+        put_or_add(members, more, vec![("pattern", pattern.clone().into())]);
     }
     for format in &text.formats {
-        place(members, more, vec![("format", format.clone().into())]);
+        put_or_add(members, more, vec![("format", format.clone().into())]);
     }
 }
 
@@ -263,8 +263,8 @@ fn range(node: &Node, members: &mut Map<String, Value>, more: &mut Vec<Value>) {
     for (word, bound) in range.bounds() {
         put(members, word, bound.clone().map(Value::Number));
     }
-    for multiple in &range.multiples {
-        place(members, more, vec![("multipleOf", Value::Number(multiple.clone()))]);
+    for multiple in &range.multiple_of {
+        put_or_add(members, more, vec![("multipleOf", Value::Number(multiple.clone()))]);
     }
 }
 
@@ -275,7 +275,7 @@ fn put(members: &mut Map<String, Value>, word: &str, value: Option<impl Into<Val
 }
 
 /// Adds keywords to the schema, or to `more` if the schema already has one of them.
-fn place(members: &mut Map<String, Value>, more: &mut Vec<Value>, parts: Vec<(&'static str, Value)>) {
+fn put_or_add(members: &mut Map<String, Value>, more: &mut Vec<Value>, parts: Vec<(&'static str, Value)>) {
     let is_taken = parts.iter().any(|(word, _)| members.contains_key(*word));
     let parts = parts.into_iter().map(|(word, value)| (word.to_owned(), value));
     if is_taken {

@@ -26,7 +26,7 @@ pub struct Loss {
 #[non_exhaustive]
 pub enum Effect {
     /// No effect: only an annotation is lost.
-    Remark,
+    AnnotationOnly,
     /// The model may send values that the tool will refuse.
     Wider,
     /// The model cannot send some values that the tool would accept, or does not know that it can send them.
@@ -36,7 +36,7 @@ pub enum Effect {
 impl Loss {
     /// Creates a remark about a whole tool.
     pub fn of_tool(tool: &str, what: &str, why: String) -> Self {
-        Self { tool: tool.to_owned(), ..Self::at("", what, Effect::Remark, why) }
+        Self { tool: tool.to_owned(), ..Self::at("", what, Effect::AnnotationOnly, why) }
     }
 
     fn at(pointer: &str, what: &str, effect: Effect, why: String) -> Self {
@@ -60,15 +60,15 @@ pub(crate) struct Losses {
     list: Vec<Loss>,
     /// The number of negations (`not` and similar keywords) around the added loss. Inside them, a wider part makes
     /// the whole narrower.
-    pub(crate) turned: usize,
+    pub(crate) negations: usize,
 }
 
 impl Losses {
     pub(crate) fn add(&mut self, pointer: &str, what: &str, effect: Effect, why: impl Into<String>) {
         let why = why.into();
         let effects: &[_] = match effect {
-            Effect::Remark => &[Effect::Remark],
-            _ if self.turned > 0 => &[Effect::Wider, Effect::Narrower],
+            Effect::AnnotationOnly => &[Effect::AnnotationOnly],
+            _ if self.negations > 0 => &[Effect::Wider, Effect::Narrower],
             Effect::Wider => &[Effect::Wider],
             Effect::Narrower => &[Effect::Narrower],
         };
@@ -80,7 +80,7 @@ impl Losses {
         let why = format!(
             "this name is not allowed; the property is renamed to `{key}`, and its name is restored in calls"
         );
-        self.add(&property.at, "name", Effect::Remark, why);
+        self.add(&property.at, "name", Effect::AnnotationOnly, why);
     }
 
     pub(crate) fn append(&mut self, other: Self) {

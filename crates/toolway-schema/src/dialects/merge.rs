@@ -6,16 +6,16 @@ use std::rc::Rc;
 
 use serde_json::Number;
 
-use super::node::{Members, Node, Rest, Union};
-use crate::model::Counts;
+use super::node::{Node, ObjectRules, Rest, Union};
+use crate::model::CountLimits;
 use crate::terms::number::{self, canonical};
 use crate::terms::types::Types;
 
 /// The number of nodes that may still be copied.
 #[derive(Debug)]
-pub(crate) struct Fuel(pub(super) usize);
+pub(crate) struct CopyBudget(pub(super) usize);
 
-impl Fuel {
+impl CopyBudget {
     /// Subtracts the nodes, if enough are left. Returns whether there were enough.
     pub(crate) fn spend(&mut self, nodes: usize) -> bool {
         let left = self.0.checked_sub(nodes);
@@ -25,9 +25,9 @@ impl Fuel {
 }
 
 /// Returns a node for the values that fit both nodes. Its annotations come from the first node that has any.
-pub(crate) fn both(a: Rc<Node>, b: Rc<Node>, fuel: &mut Fuel) -> Rc<Node> {
+pub(crate) fn intersect(a: Rc<Node>, b: Rc<Node>, fuel: &mut CopyBudget) -> Rc<Node> {
     let has_remarks =
-        |node: &Node| node.title.is_some() || node.description.is_some() || !node.remarks.is_empty();
+        |node: &Node| node.title.is_some() || node.description.is_some() || !node.annotations.is_empty();
     if a.is_any() && !has_remarks(&a) {
         return b;
     }
@@ -36,66 +36,69 @@ pub(crate) fn both(a: Rc<Node>, b: Rc<Node>, fuel: &mut Fuel) -> Rc<Node> {
     }
     let types = a.types.and(b.types);
     // If one node was cut, the rules of the other are still known.
-    let is_cut = (a.is_cut && (b.is_cut || b.is_any())) || (b.is_cut && a.is_any());
+    let is_cut = (a.is_truncated && (b.is_truncated || b.is_any())) || (b.is_truncated && a.is_any());
     // A node is not merged if one of its keywords depends on all other keywords. Objects with patterns are merged only
     // if they are equal, because it is unknown which names match a pattern.
-    let is_apart = a.is_about_all()
-        || b.is_about_all()
+    let is_apart = a.has_unevaluated()
+        || b.has_unevaluated()
         || ((!a.object.patterns.is_empty() || !b.object.patterns.is_empty()) && a.object != b.object)
-        || !fuel.spend(copies(&a, &b) + copies(&b, &a));
+        || !fuel.spend(copied_nodes(&a, &b) + copied_nodes(&b, &a));
     if is_apart {
-        let all_of = vec![a.without_remarks().into(), b.without_remarks().into()];
-        let mut apart = Node { types, is_cut, all_of, ..Node::any(&a.at) };
+        let all_of = vec![a.without_annotations().into(), b.without_annotations().into()];
+        let mut apart = Node { types, is_truncated: is_cut, all_of, ..Node::any(&a.at) };
         apart.title = a.title.clone().or_else(|| b.title.clone());
         apart.description = a.description.clone().or_else(|| b.description.clone());
-        apart.remarks = if a.remarks.is_empty() { b.remarks.clone() } else { a.remarks.clone() };
+        apart.annotations =
+            if a.annotations.is_empty() { b.annotations.clone() } else { a.annotations.clone() };
         return apart.into();
     }
     let (mut both, b) = (Rc::unwrap_or_clone(a), Rc::unwrap_or_clone(b));
     both.types = types;
-    both.is_cut = is_cut;
+    both.is_truncated = is_cut;
     both.title = both.title.or(b.title);
     both.description = both.description.or(b.description);
-    for (word, value) in b.remarks {
-        if !both.remarks.iter().any(|(known, _)| *known == word) {
-            both.remarks.push((word, value));
+    for (word, value) in b.annotations {
+        if !both.annotations.iter().any(|(known, _)| *known == word) {
+            both.annotations.push((word, value));
         }
     }
     both.allowed = both.allowed.into_iter().chain(b.allowed).reduce(|a, b| {
         let b: HashSet<_> = b.iter().map(canonical).collect();
         a.into_iter().filter(|value| b.contains(&canonical(value))).collect()
     });
-    both.text.count = both_counts(both.text.count, b.text.count);
+    both.text.count = intersect_counts(both.text.count, b.text.count);
     extend_new(&mut both.text.patterns, b.text.patterns);
     extend_new(&mut both.text.formats, b.text.formats);
     both.number.minimum = tighter(both.number.minimum, b.number.minimum, Ordering::Greater);
-    both.number.above = tighter(both.number.above, b.number.above, Ordering::Greater);
+    both.number.exclusive_minimum =
+        tighter(both.number.exclusive_minimum, b.number.exclusive_minimum, Ordering::Greater);
     both.number.maximum = tighter(both.number.maximum, b.number.maximum, Ordering::Less);
-    both.number.below = tighter(both.number.below, b.number.below, Ordering::Less);
-    extend_new(&mut both.number.multiples, b.number.multiples);
+    both.number.exclusive_maximum =
+        tighter(both.number.exclusive_maximum, b.number.exclusive_maximum, Ordering::Less);
+    extend_new(&mut both.number.multiple_of, b.number.multiple_of);
     both.array.is_unique |= b.array.is_unique;
-    both.array.count = both_counts(both.array.count, b.array.count);
+    both.array.count = intersect_counts(both.array.count, b.array.count);
     let (prefix, items) = (std::mem::take(&mut both.array.prefix), both.array.items.take());
     let length = prefix.len().max(b.array.prefix.len());
     let (mut ours, mut theirs) = (prefix.into_iter(), b.array.prefix.into_iter());
     for _ in 0..length {
         let one = ours.next().or_else(|| items.clone());
         let other = theirs.next().or_else(|| b.array.items.clone());
-        both.array.prefix.extend(maybe_both(one, other, fuel));
+        both.array.prefix.extend(intersect_optional(one, other, fuel));
     }
-    both.array.items = maybe_both(items, b.array.items, fuel);
-    both.object = both_members(both.object, b.object, fuel);
+    both.array.items = intersect_optional(items, b.array.items, fuel);
+    both.object = intersect_members(both.object, b.object, fuel);
     both.unions.extend(b.unions);
     both.all_of.extend(b.all_of);
-    extend_new(&mut both.others, b.others);
-    both.agree();
+    extend_new(&mut both.keyword_groups, b.keyword_groups);
+    both.reconcile();
     both.into()
 }
 
 /// Returns the number of nodes of `one` that a merge copies for the members of `other`.
-fn copies(one: &Node, other: &Node) -> usize {
+fn copied_nodes(one: &Node, other: &Node) -> usize {
     let rest = match &one.object.rest {
-        Rest::Like(node) if !other.object.properties.is_empty() => {
+        Rest::Schema(node) if !other.object.properties.is_empty() => {
             node.size() * other.object.properties.len()
         }
         _ => 0,
@@ -107,54 +110,56 @@ fn copies(one: &Node, other: &Node) -> usize {
     rest + items
 }
 
-fn maybe_both(a: Option<Rc<Node>>, b: Option<Rc<Node>>, fuel: &mut Fuel) -> Option<Rc<Node>> {
-    a.into_iter().chain(b).reduce(|a, b| both(a, b, fuel))
+fn intersect_optional(a: Option<Rc<Node>>, b: Option<Rc<Node>>, fuel: &mut CopyBudget) -> Option<Rc<Node>> {
+    a.into_iter().chain(b).reduce(|a, b| intersect(a, b, fuel))
 }
 
-fn both_members(a: Members, b: Members, fuel: &mut Fuel) -> Members {
+fn intersect_members(a: ObjectRules, b: ObjectRules, fuel: &mut CopyBudget) -> ObjectRules {
     let mut theirs: HashMap<_, _> = b.properties.iter().cloned().collect();
     let mut properties = Vec::new();
     for (name, node) in a.properties {
-        let other = theirs.remove(&name).or_else(|| of_rest(&b.rest, &node.at));
-        properties.extend(maybe_both(Some(node), other, fuel).map(|node| (name, node)));
+        let other = theirs.remove(&name).or_else(|| rest_schema(&b.rest, &node.at));
+        properties.extend(intersect_optional(Some(node), other, fuel).map(|node| (name, node)));
     }
     for (name, _) in b.properties {
         let Some(node) = theirs.remove(&name) else { continue };
-        let other = of_rest(&a.rest, &node.at);
-        properties.extend(maybe_both(Some(node), other, fuel).map(|node| (name, node)));
+        let other = rest_schema(&a.rest, &node.at);
+        properties.extend(intersect_optional(Some(node), other, fuel).map(|node| (name, node)));
     }
     let rest = match (a.rest, b.rest) {
         (Rest::Closed, _) | (_, Rest::Closed) => Rest::Closed,
-        (Rest::Like(a), Rest::Like(b)) => Rest::Like(both(a, b, fuel)),
-        (Rest::Like(node), Rest::Unsaid) | (Rest::Unsaid, Rest::Like(node)) => Rest::Like(node),
-        (Rest::Unsaid, Rest::Unsaid) => Rest::Unsaid,
+        (Rest::Schema(a), Rest::Schema(b)) => Rest::Schema(intersect(a, b, fuel)),
+        (Rest::Schema(node), Rest::Unspecified) | (Rest::Unspecified, Rest::Schema(node)) => {
+            Rest::Schema(node)
+        }
+        (Rest::Unspecified, Rest::Unspecified) => Rest::Unspecified,
     };
     let mut required = a.required;
     extend_names(&mut required, b.required);
     // The patterns are equal; otherwise the two nodes would not have been merged.
     let patterns = a.patterns;
-    Members { properties, patterns, rest, required, count: both_counts(a.count, b.count) }
+    ObjectRules { properties, patterns, rest, required, count: intersect_counts(a.count, b.count) }
 }
 
 /// Returns the schema of the properties that are not named.
-pub(crate) fn of_rest(rest: &Rest, at: &str) -> Option<Rc<Node>> {
+pub(crate) fn rest_schema(rest: &Rest, at: &str) -> Option<Rc<Node>> {
     match rest {
-        Rest::Unsaid => None,
+        Rest::Unspecified => None,
         Rest::Closed => Some(Node::never(at).into()),
-        Rest::Like(node) => Some(Rc::clone(node)),
+        Rest::Schema(node) => Some(Rc::clone(node)),
     }
 }
 
 /// Combines the branches of a choice into one object: it has the properties of all branches, and a property is
 /// required if all branches require it. The object allows everything that the branches allow, and more.
-pub(crate) fn one_object(at: &str, branches: Vec<Node>) -> Rc<Node> {
+pub(crate) fn union_of_objects(at: &str, branches: Vec<Node>) -> Rc<Node> {
     let mut joined = Node::of_types(at, Types::OBJECT);
     let mut required: Option<Vec<String>> = None;
     let mut properties: Vec<(String, Vec<Rc<Node>>)> = Vec::new();
     let mut places = HashMap::new();
     let mut is_closed = true;
     for branch in branches {
-        let Members { properties: ours, rest, required: needed, .. } = branch.object;
+        let ObjectRules { properties: ours, rest, required: needed, .. } = branch.object;
         required = Some(match required {
             None => needed,
             Some(before) => {
@@ -173,7 +178,7 @@ pub(crate) fn one_object(at: &str, branches: Vec<Node>) -> Rc<Node> {
         }
     }
     joined.object.required = required.unwrap_or_default();
-    joined.object.rest = if is_closed { Rest::Closed } else { Rest::Unsaid };
+    joined.object.rest = if is_closed { Rest::Closed } else { Rest::Unspecified };
     joined.object.properties = properties
         .into_iter()
         .map(|(name, mut nodes)| {
@@ -192,8 +197,8 @@ pub(crate) fn one_object(at: &str, branches: Vec<Node>) -> Rc<Node> {
 }
 
 /// Returns whether no value can fit both nodes.
-pub(crate) fn are_apart(a: &Node, b: &Node) -> bool {
-    if !a.types.has(b.types) {
+pub(crate) fn are_disjoint(a: &Node, b: &Node) -> bool {
+    if !a.types.intersects(b.types) {
         return true;
     }
     if let (Some(ours), Some(theirs)) = (&a.allowed, &b.allowed) {
@@ -207,7 +212,9 @@ pub(crate) fn are_apart(a: &Node, b: &Node) -> bool {
             node.allowed.is_some()
                 && a.object.requires(name)
                 && b.object.requires(name)
-                && b.object.get(name).is_some_and(|other| other.allowed.is_some() && are_apart(node, other))
+                && b.object
+                    .get(name)
+                    .is_some_and(|other| other.allowed.is_some() && are_disjoint(node, other))
         })
 }
 
@@ -216,8 +223,8 @@ pub(crate) fn tighter(a: Option<Number>, b: Option<Number>, wanted: Ordering) ->
     a.into_iter().chain(b).reduce(|a, b| if number::compare(&b, &a) == Some(wanted) { b } else { a })
 }
 
-fn both_counts(a: Counts, b: Counts) -> Counts {
-    Counts { min: a.min.max(b.min), max: a.max.into_iter().chain(b.max).min() }
+fn intersect_counts(a: CountLimits, b: CountLimits) -> CountLimits {
+    CountLimits { min: a.min.max(b.min), max: a.max.into_iter().chain(b.max).min() }
 }
 
 /// Adds the names that are not present yet; there may be thousands.

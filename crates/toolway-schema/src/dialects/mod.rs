@@ -15,11 +15,12 @@
 //! | `narrow.rs` | How is a schema split into schemas of one type each? |
 //! | `writer.rs`, `strict.rs`, `gemini.rs` | How is a schema written for providers that require one type per schema? |
 //! | `provider.rs` | Which providers are there, and which names of tools and properties do they allow? |
-//! | `words.rs` | How are rules that a provider's schema cannot express described to the model? |
+//! | `description_notes.rs` | How are rules that a provider's schema cannot express described to the model? |
 //! | `loss.rs` | What is lost? |
 //! | `restore.rs` | How are a model's arguments converted back to the form that the tool expects? |
 //! | `rules/` | Does a schema follow a provider's rules? |
 
+mod description_notes;
 mod gemini;
 mod json;
 mod loss;
@@ -32,7 +33,6 @@ mod root;
 mod rules;
 mod strict;
 mod unfold;
-mod words;
 mod writer;
 
 #[cfg(test)]
@@ -50,13 +50,13 @@ pub use rules::Violation;
 
 use crate::model::Schema;
 use loss::Losses;
-use rules::violation::Found;
+use rules::violation::Violations;
 use unfold::unfold;
 
 /// The result of [`convert`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Converted {
+pub struct Conversion {
     /// The schema. `None` for a tool without arguments, if the provider refuses a schema without properties (Gemini).
     pub schema: Option<Value>,
     /// `true` if `strict` may be set with this schema.
@@ -70,13 +70,13 @@ pub struct Converted {
 /// References inside the schema are expanded; nothing is ever fetched. A definition that contains itself is expanded a
 /// few times and then cut. If a schema cannot be strict, the result for [`Provider::OpenAiStrict`] is the schema for
 /// [`Provider::OpenAi`], and the losses contain the reason.
-pub fn convert(provider: Provider, schema: &Value) -> Converted {
+pub fn convert(provider: Provider, schema: &Value) -> Conversion {
     Schema::of(schema).convert(provider)
 }
 
 impl Schema {
     /// Converts the schema to the form that a provider accepts, as [`convert`] does.
-    pub fn convert(&self, provider: Provider) -> Converted {
+    pub fn convert(&self, provider: Provider) -> Conversion {
         let mut losses = Losses::default();
         let node = Rc::unwrap_or_clone(unfold(self, &mut losses));
         let mut is_strict = false;
@@ -98,13 +98,13 @@ impl Schema {
                 }
             }
         };
-        Converted { schema, is_strict, losses: losses.into_list() }
+        Conversion { schema, is_strict, losses: losses.into_list() }
     }
 }
 
 /// Returns every rule that the schema of a tool's arguments breaks. The provider accepts a schema without violations.
 pub fn check(provider: Provider, schema: &Value) -> Vec<Violation> {
-    let mut found = Found::default();
+    let mut found = Violations::default();
     match provider {
         Provider::OpenAi => rules::json::openai(schema, &mut found),
         Provider::Anthropic => rules::json::anthropic(schema, &mut found),

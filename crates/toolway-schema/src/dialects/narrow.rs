@@ -8,32 +8,40 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::description_notes::DescriptionNotes;
 use super::json;
 use super::loss::{Effect, Losses};
-use super::merge::{Fuel, are_apart, both, extend_new, of_rest};
-use super::node::{Node, Part, Rest, Union};
-use super::words::Words;
+use super::merge::{CopyBudget, are_disjoint, extend_new, intersect, rest_schema};
+use super::node::{KeywordValue, Node, Rest, Union};
 use crate::terms::number::canonical;
 use crate::terms::types::Types;
 
 /// The alternatives for a value, and whether null is one of them.
 #[derive(Debug)]
-pub(crate) struct Options {
+pub(crate) struct Alternatives {
     pub(crate) is_nullable: bool,
     /// The alternatives other than null. Each node has one type and contains no choices.
     pub(crate) nodes: Vec<Node>,
 }
 
 /// Splits a node into alternatives. Rules that are lost are described to the model in words.
-pub(crate) fn options(node: &Node, losses: &mut Losses, fuel: &mut Fuel, words: &mut Words) -> Options {
-    let mut options = Options { is_nullable: false, nodes: Vec::new() };
-    let mut base = node.without_remarks();
-    let about_all =
-        base.others.iter().position(|other| other.is_about_all).map(|index| base.others.remove(index));
+pub(crate) fn alternatives(
+    node: &Node,
+    losses: &mut Losses,
+    fuel: &mut CopyBudget,
+    words: &mut DescriptionNotes,
+) -> Alternatives {
+    let mut options = Alternatives { is_nullable: false, nodes: Vec::new() };
+    let mut base = node.without_annotations();
+    let about_all = base
+        .keyword_groups
+        .iter()
+        .position(|other| other.is_unevaluated)
+        .map(|index| base.keyword_groups.remove(index));
     let mut todo = vec![base];
     let mut flat = Vec::new();
     while let Some(mut node) = todo.pop() {
-        if node.is_never() || node.is_cut {
+        if node.is_never() || node.is_truncated {
             continue;
         }
         drop_conditions(&mut node, losses, words);
@@ -43,7 +51,7 @@ pub(crate) fn options(node: &Node, losses: &mut Losses, fuel: &mut Fuel, words: 
         }
         let union = node.unions.remove(0);
         let word = if union.is_exclusive { "oneOf" } else { "anyOf" };
-        if union.is_exclusive && !is_exclusive_anyway(&union) {
+        if union.is_exclusive && !has_disjoint_branches(&union) {
             losses.add(
                 &node.at,
                 word,
@@ -53,12 +61,12 @@ pub(crate) fn options(node: &Node, losses: &mut Losses, fuel: &mut Fuel, words: 
         }
         if let Some(values) = as_values(&union, words) {
             let values = Node::of_values(&node.at, values);
-            todo.push(Rc::unwrap_or_clone(both(node.into(), values.into(), fuel)));
+            todo.push(Rc::unwrap_or_clone(intersect(node.into(), values.into(), fuel)));
             continue;
         }
         let size = node.size() * union.branches.len()
             + union.branches.iter().map(|branch| branch.size()).sum::<usize>();
-        if flat.len() + todo.len() + union.branches.len() > MAX_OPTIONS || !fuel.spend(size) {
+        if flat.len() + todo.len() + union.branches.len() > MAX_ALTERNATIVES || !fuel.spend(size) {
             losses.add(
                 &node.at,
                 word,
@@ -70,23 +78,23 @@ pub(crate) fn options(node: &Node, losses: &mut Losses, fuel: &mut Fuel, words: 
         }
         let branches = union.branches.into_iter().rev();
         let node = Rc::new(node);
-        todo.extend(branches.map(|branch| Rc::unwrap_or_clone(both(Rc::clone(&node), branch, fuel))));
+        todo.extend(branches.map(|branch| Rc::unwrap_or_clone(intersect(Rc::clone(&node), branch, fuel))));
     }
     for mut node in flat {
         if let Some(other) = &about_all {
             for (word, part) in &other.members {
-                unevaluated(&mut node, word, part);
+                apply_unevaluated(&mut node, word, part);
             }
         }
         assume_type(&mut node, losses);
-        options.is_nullable |= node.types.has(Types::NULL);
+        options.is_nullable |= node.types.intersects(Types::NULL);
         for types in [Types::STRING, Types::NUMBER, Types::BOOLEAN, Types::ARRAY, Types::OBJECT] {
             let types = node.types.and(types);
-            if types.is_none() {
+            if types.is_empty() {
                 continue;
             }
             let mut one = Node { types, ..node.clone() };
-            one.agree();
+            one.reconcile();
             if !one.is_never() && !options.nodes.contains(&one) {
                 options.nodes.push(one);
             }
@@ -96,33 +104,33 @@ pub(crate) fn options(node: &Node, losses: &mut Losses, fuel: &mut Fuel, words: 
 }
 
 /// Moves rules that only a full JSON Schema can express into words.
-fn drop_conditions(node: &mut Node, losses: &mut Losses, words: &mut Words) {
-    for other in std::mem::take(&mut node.others) {
+fn drop_conditions(node: &mut Node, losses: &mut Losses, words: &mut DescriptionNotes) {
+    for other in std::mem::take(&mut node.keyword_groups) {
         let word = other.members.first().map_or("", |(word, _)| word);
         losses.add(&node.at, word, Effect::Wider, "conditions cannot be expressed");
-        words.also(&json::other_json(&other));
+        words.add_schema(&json::keyword_group_json(&other));
     }
     for more in std::mem::take(&mut node.all_of) {
         losses.add(&node.at, "allOf", Effect::Wider, "the parts cannot be merged");
-        words.also(&json::show(&more));
+        words.add_schema(&json::plain_schema(&more));
     }
 }
 
 /// Applies an `unevaluated…` keyword to a node without choices, where it is known which members and items are not
 /// evaluated.
-fn unevaluated(node: &mut Node, word: &str, part: &Part) {
-    let Part::Schema(inner) = part else { return };
+fn apply_unevaluated(node: &mut Node, word: &str, part: &KeywordValue) {
+    let KeywordValue::Schema(inner) = part else { return };
     if word == "unevaluatedItems" {
         node.array.items.get_or_insert_with(|| inner.clone());
-    } else if node.object.rest == Rest::Unsaid {
-        node.object.rest = if inner.is_never() { Rest::Closed } else { Rest::Like(inner.clone()) };
+    } else if node.object.rest == Rest::Unspecified {
+        node.object.rest = if inner.is_never() { Rest::Closed } else { Rest::Schema(inner.clone()) };
     }
 }
 
 /// Sets a missing type to the one that the keywords apply to: a schema with properties but without a type means an
 /// object.
 fn assume_type(node: &mut Node, losses: &mut Losses) {
-    let subjects = node.subjects();
+    let subjects = node.constrained_types();
     let is_one = [Types::STRING, Types::NUMBER, Types::ARRAY, Types::OBJECT].contains(&subjects);
     if node.types == Types::ANY && node.allowed.is_none() && is_one {
         losses.add(
@@ -136,12 +144,12 @@ fn assume_type(node: &mut Node, losses: &mut Losses) {
 }
 
 /// Turns a choice between values into a list of them. The descriptions of the values are added to the words.
-fn as_values(union: &Union, words: &mut Words) -> Option<Vec<Value>> {
+fn as_values(union: &Union, words: &mut DescriptionNotes) -> Option<Vec<Value>> {
     let mut values = Vec::new();
     let mut known = HashSet::new();
     for branch in &union.branches {
         let allowed = branch.allowed.as_ref()?;
-        if !branch.says_no_more() {
+        if !branch.has_no_other_rules() {
             return None;
         }
         values.extend(allowed.iter().filter(|value| known.insert(canonical(value))).cloned());
@@ -150,20 +158,20 @@ fn as_values(union: &Union, words: &mut Words) -> Option<Vec<Value>> {
         if let (Some([value]), Some(about)) =
             (branch.allowed.as_deref(), branch.description.as_ref().or(branch.title.as_ref()))
         {
-            words.say(format!("{value}: {about}"));
+            words.add(format!("{value}: {about}"));
         }
     }
     Some(values)
 }
 
 /// Returns whether no value fits two branches.
-fn is_exclusive_anyway(union: &Union) -> bool {
+fn has_disjoint_branches(union: &Union) -> bool {
     let branches = &union.branches;
-    branches.len() <= MAX_OPTIONS
+    branches.len() <= MAX_ALTERNATIVES
         && branches.iter().enumerate().all(|(index, a)| {
             branches[index + 1..]
                 .iter()
-                .all(|b| a.unions.is_empty() && b.unions.is_empty() && are_apart(a, b))
+                .all(|b| a.unions.is_empty() && b.unions.is_empty() && are_disjoint(a, b))
         })
 }
 
@@ -179,7 +187,7 @@ pub(crate) fn properties(node: &Node) -> Option<Vec<(String, Rc<Node>, bool)>> {
         .map(|(name, property)| (name.clone(), property.clone(), required.contains(name)))
         .collect();
     for name in object.required.iter().filter(|name| !named.contains(name)) {
-        let property = of_rest(&object.rest, &node.at).filter(|_| object.patterns.is_empty());
+        let property = rest_schema(&object.rest, &node.at).filter(|_| object.patterns.is_empty());
         properties.push((name.clone(), property.unwrap_or_else(|| Node::any(&node.at).into()), true));
     }
     let is_possible =
@@ -189,7 +197,7 @@ pub(crate) fn properties(node: &Node) -> Option<Vec<(String, Rc<Node>, bool)>> {
 
 /// Returns the schema of any item of an array, even if each position has a schema of its own. Returns `None` if every
 /// item is allowed.
-pub(crate) fn any_item(node: &Node, losses: &mut Losses, words: &mut Words) -> Option<Rc<Node>> {
+pub(crate) fn any_item(node: &Node, losses: &mut Losses, words: &mut DescriptionNotes) -> Option<Rc<Node>> {
     let array = &node.array;
     if array.prefix.is_empty() {
         return array.items.clone();
@@ -201,8 +209,8 @@ pub(crate) fn any_item(node: &Node, losses: &mut Losses, words: &mut Words) -> O
         "a separate schema for each position cannot be expressed",
     );
     let places =
-        array.prefix.iter().map(|place| json::show(place).to_string()).collect::<Vec<_>>().join(", ");
-    words.say(format!("The items in order: {places}."));
+        array.prefix.iter().map(|place| json::plain_schema(place).to_string()).collect::<Vec<_>>().join(", ");
+    words.add(format!("The items in order: {places}."));
     // A schema that no item can satisfy is left out.
     let rest = array.items.as_ref().filter(|items| !items.is_never());
     let is_open =
@@ -220,7 +228,7 @@ pub(crate) fn any_item(node: &Node, losses: &mut Losses, words: &mut Words) -> O
 }
 
 /// Returns the maximum number of items; a closed tuple ends after its last position.
-pub(crate) fn most_items(node: &Node) -> Option<u64> {
+pub(crate) fn max_items(node: &Node) -> Option<u64> {
     let array = &node.array;
     let is_closed = array.items.as_deref().is_some_and(Node::is_never);
     let places = is_closed.then_some(array.prefix.len() as u64);
@@ -228,4 +236,4 @@ pub(crate) fn most_items(node: &Node) -> Option<u64> {
 }
 
 /// The maximum number of branches that are expanded.
-const MAX_OPTIONS: usize = 32;
+const MAX_ALTERNATIVES: usize = 32;

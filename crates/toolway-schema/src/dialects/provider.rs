@@ -35,13 +35,13 @@ impl Provider {
 
     /// Returns whether a tool may have this name.
     pub fn accepts_name(self, name: &str) -> bool {
-        self.tools().accepts(name)
+        self.tool_name_rule().accepts(name)
     }
 
     /// Returns the name of a tool, rewritten as this provider allows it. Different values of `round` give different
     /// hashes.
     pub fn legal_name(self, name: &str, round: u64) -> String {
-        self.tools().write(name, round)
+        self.tool_name_rule().rewrite(name, round)
     }
 
     /// Returns the provider's name for a property. The model uses this name in calls, and
@@ -52,53 +52,53 @@ impl Provider {
             Self::Anthropic => DOTTED.accepts(name),
             Self::Gemini => PLAIN.accepts(name),
         };
-        if is_kept { name.into() } else { PLAIN.write(name, 0).into() }
+        if is_kept { name.into() } else { PLAIN.rewrite(name, 0).into() }
     }
 
-    fn tools(self) -> Rule {
+    fn tool_name_rule(self) -> NameRule {
         let allows = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
         match self {
-            Self::OpenAi | Self::OpenAiStrict => Rule { longest: 64, allows, begins: allows },
-            Self::Anthropic => Rule { longest: 128, allows, begins: allows },
-            Self::Gemini => Rule { begins: PLAIN.begins, ..DOTTED },
+            Self::OpenAi | Self::OpenAiStrict => NameRule { max_length: 64, allows, allows_first: allows },
+            Self::Anthropic => NameRule { max_length: 128, allows, allows_first: allows },
+            Self::Gemini => NameRule { allows_first: PLAIN.allows_first, ..DOTTED },
         }
     }
 }
 
 /// A rule for allowed names. All allowed characters are one byte long.
-struct Rule {
-    longest: usize,
+struct NameRule {
+    max_length: usize,
     allows: fn(char) -> bool,
-    begins: fn(char) -> bool,
+    allows_first: fn(char) -> bool,
 }
 
-const PLAIN: Rule = Rule {
-    longest: 64,
+const PLAIN: NameRule = NameRule {
+    max_length: 64,
     allows: |letter| letter.is_ascii_alphanumeric() || letter == '_',
-    begins: |letter| letter.is_ascii_alphabetic() || letter == '_',
+    allows_first: |letter| letter.is_ascii_alphabetic() || letter == '_',
 };
 
-const DOTTED: Rule = Rule {
-    longest: 64,
+const DOTTED: NameRule = NameRule {
+    max_length: 64,
     allows: |letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'),
-    begins: |_| true,
+    allows_first: |_| true,
 };
 
-impl Rule {
+impl NameRule {
     fn accepts(&self, name: &str) -> bool {
-        (1..=self.longest).contains(&name.len())
+        (1..=self.max_length).contains(&name.len())
             && name.chars().all(self.allows)
-            && name.starts_with(self.begins)
+            && name.starts_with(self.allows_first)
     }
 
-    fn write(&self, name: &str, round: u64) -> String {
+    fn rewrite(&self, name: &str, round: u64) -> String {
         let allowed = |letter: char| if (self.allows)(letter) { letter } else { '_' };
-        let mut written: String = name.chars().map(allowed).take(self.longest).collect();
-        if !written.starts_with(self.begins) {
+        let mut written: String = name.chars().map(allowed).take(self.max_length).collect();
+        if !written.starts_with(self.allows_first) {
             written.insert(0, '_');
         }
         let seed = name.bytes().chain(round.to_le_bytes().into_iter().filter(|_| round > 0));
-        with_hash(written, self.longest, '_', &format!("{:08x}", fnv1a(seed) >> 32))
+        with_hash(written, self.max_length, '_', &format!("{:08x}", fnv1a(seed) >> 32))
     }
 }
 

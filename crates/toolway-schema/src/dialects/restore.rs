@@ -12,20 +12,24 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::provider::Provider;
-use crate::model::{Id, Look, Model, Node, Part, Schema};
+use crate::model::{Id, KeywordValue, Model, Node, Schema, SearchLimit};
 use crate::terms::types::Types;
 
 impl Schema {
     /// Returns the text of the arguments as the tool expects them, or `None` if nothing needs to change.
     pub fn restore(&self, arguments: &str) -> Option<String> {
-        let (model, id) = self.place();
-        Restorer { model, look: Look::new() }.value(&[Said { id, is_certain: true }], arguments, 0)
+        let (model, id) = self.model_and_id();
+        Restorer { model, search_limit: SearchLimit::new() }.value(
+            &[AppliedSchema { id, is_certain: true }],
+            arguments,
+            0,
+        )
     }
 }
 
 /// A schema that applies to a value: certainly, or as one branch of a choice.
 #[derive(Clone, Copy)]
-struct Said {
+struct AppliedSchema {
     id: Id,
     is_certain: bool,
 }
@@ -33,21 +37,21 @@ struct Said {
 struct Restorer<'m> {
     model: &'m Model,
     /// The limit of the search for the allowed types.
-    look: Look,
+    search_limit: SearchLimit,
 }
 
 impl<'m> Restorer<'m> {
     /// Returns the restored text of a value, or `None` if it is unchanged. Values that are nested too deeply stay
     /// unchanged.
-    fn value(&self, said: &[Said], text: &str, depth: usize) -> Option<String> {
+    fn value(&self, said: &[AppliedSchema], text: &str, depth: usize) -> Option<String> {
         if depth > MAX_DEPTH {
             return None;
         }
         match text.as_bytes().first()? {
-            b'{' => self.members(&self.expand(said), &decode::<Members<'_>>(text)?, depth),
+            b'{' => self.members(&self.expand(said), &decode::<RawMembers<'_>>(text)?, depth),
             b'[' => self.items(&self.expand(said), &decode::<Vec<&RawValue>>(text)?, depth),
             b'"' => {
-                let inner = self.read(said, &decode::<Cow<'_, str>>(text)?)?;
+                let inner = self.read_json(said, &decode::<Cow<'_, str>>(text)?)?;
                 Some(self.value(said, &inner, depth + 1).unwrap_or(inner))
             }
             _ => None,
@@ -55,13 +59,13 @@ impl<'m> Restorer<'m> {
     }
 
     /// Returns the JSON in a text, if it is the expected object or array.
-    fn read(&self, said: &[Said], text: &str) -> Option<String> {
+    fn read_json(&self, said: &[AppliedSchema], text: &str) -> Option<String> {
         let types = match text.trim_start().as_bytes().first()? {
             b'{' => Types::OBJECT,
             b'[' => Types::ARRAY,
             _ => return None,
         };
-        if said.is_empty() || self.may_be(said, Types::STRING) || !self.may_be(said, types) {
+        if said.is_empty() || self.may_have_type(said, Types::STRING) || !self.may_have_type(said, types) {
             return None;
         }
         // The whole text must be JSON, and not nested deeper than `serde_json` reads.
@@ -69,7 +73,12 @@ impl<'m> Restorer<'m> {
         Some(text.trim().to_owned())
     }
 
-    fn members(&self, said: &[Said], Members(members): &Members<'_>, depth: usize) -> Option<String> {
+    fn members(
+        &self,
+        said: &[AppliedSchema],
+        RawMembers(members): &RawMembers<'_>,
+        depth: usize,
+    ) -> Option<String> {
         let mut restored = Vec::with_capacity(members.len());
         let mut is_changed = false;
         let is_there = |name: &str| members.iter().any(|(other, _)| other == name);
@@ -77,7 +86,7 @@ impl<'m> Restorer<'m> {
             let own = self.own_name(said, name).filter(|own| !is_there(own));
             is_changed |= own.is_some();
             let name = own.unwrap_or(name);
-            let inner = self.within(said, |node| node.object.as_ref()?.properties.get(name).copied());
+            let inner = self.inner_schemas(said, |node| node.object.as_ref()?.properties.get(name).copied());
             if value.get() == "null" && self.is_absent(said, name, &inner) {
                 is_changed = true;
                 continue;
@@ -93,21 +102,21 @@ impl<'m> Restorer<'m> {
     }
 
     /// Returns whether a null stands for a missing property: the property is neither required nor nullable.
-    fn is_absent(&self, said: &[Said], name: &str, inner: &[Said]) -> bool {
-        let requires = |said: &Said| {
+    fn is_absent(&self, said: &[AppliedSchema], name: &str, inner: &[AppliedSchema]) -> bool {
+        let requires = |said: &AppliedSchema| {
             let object = self.model.node(said.id).object.as_ref();
             said.is_certain && object.is_some_and(|object| object.required.iter().any(|known| known == name))
         };
-        !inner.is_empty() && !said.iter().any(requires) && !self.may_be(inner, Types::NULL)
+        !inner.is_empty() && !said.iter().any(requires) && !self.may_have_type(inner, Types::NULL)
     }
 
-    fn items(&self, said: &[Said], items: &[&RawValue], depth: usize) -> Option<String> {
+    fn items(&self, said: &[AppliedSchema], items: &[&RawValue], depth: usize) -> Option<String> {
         let mut restored = Vec::with_capacity(items.len());
         let mut is_changed = false;
         for (index, item) in items.iter().enumerate() {
             let may_change = item.get().starts_with(['"', '{', '[']);
             let changed = may_change.then(|| {
-                let inner = self.within(said, |node| item_schema(node, index));
+                let inner = self.inner_schemas(said, |node| item_schema(node, index));
                 self.value(&inner, item.get(), depth + 1)
             });
             let changed = changed.flatten();
@@ -118,45 +127,51 @@ impl<'m> Restorer<'m> {
     }
 
     /// Returns the schemas, together with those that they refer to or include.
-    fn expand(&self, said: &[Said]) -> Vec<Said> {
-        let mut all: Vec<Said> = Vec::new();
-        let mut todo: Vec<Said> = said.iter().rev().copied().collect();
-        while let Some(one @ Said { id, is_certain }) = todo.pop() {
+    fn expand(&self, said: &[AppliedSchema]) -> Vec<AppliedSchema> {
+        let mut all: Vec<AppliedSchema> = Vec::new();
+        let mut todo: Vec<AppliedSchema> = said.iter().rev().copied().collect();
+        while let Some(one @ AppliedSchema { id, is_certain }) = todo.pop() {
             if all.len() >= MAX_BRANCHES || all.iter().any(|known| known.id == id) {
                 continue;
             }
             all.push(one);
             let node = self.model.node(id);
             let conditions =
-                node.more.iter().flat_map(|more| &more.parts).flat_map(|(word, part)| match part {
-                    Part::Schema(id) if matches!(*word, "then" | "else") => vec![*id],
-                    Part::Named(named) => named.iter().map(|(_, id)| *id).collect(),
+                node.details.iter().flat_map(|more| &more.parts).flat_map(|(word, part)| match part {
+                    KeywordValue::Schema(id) if matches!(*word, "then" | "else") => vec![*id],
+                    KeywordValue::Named(named) => named.iter().map(|(_, id)| *id).collect(),
                     _ => Vec::new(),
                 });
             let maybe = node.branches().flatten().copied().chain(conditions);
-            todo.extend(node.all_of.iter().map(|id| Said { id: *id, is_certain }));
-            todo.extend(maybe.map(|id| Said { id, is_certain: false }));
+            todo.extend(node.all_of.iter().map(|id| AppliedSchema { id: *id, is_certain }));
+            todo.extend(maybe.map(|id| AppliedSchema { id, is_certain: false }));
         }
         all
     }
 
     /// Returns whether a value of these types may fit the schemas. If that is unknown, the answer is yes.
-    fn may_be(&self, said: &[Said], types: Types) -> bool {
-        let accepts = |said: &Said| self.model.types(said.id, &self.look, 0).has(types);
+    fn may_have_type(&self, said: &[AppliedSchema], types: Types) -> bool {
+        let accepts =
+            |said: &AppliedSchema| self.model.types(said.id, &self.search_limit, 0).intersects(types);
         let mut branches = said.iter().filter(|said| !said.is_certain).peekable();
         said.iter().filter(|said| said.is_certain).all(accepts)
             && (branches.peek().is_none() || branches.any(accepts))
     }
 
     /// Returns the schemas that apply to an inner value.
-    fn within(&self, said: &[Said], find: impl Fn(&Node) -> Option<Id>) -> Vec<Said> {
-        let inner =
-            said.iter().filter_map(|said| Some(Said { id: find(self.model.node(said.id))?, ..*said }));
+    fn inner_schemas(
+        &self,
+        said: &[AppliedSchema],
+        find: impl Fn(&Node) -> Option<Id>,
+    ) -> Vec<AppliedSchema> {
+        let inner = said
+            .iter()
+            .filter_map(|said| Some(AppliedSchema { id: find(self.model.node(said.id))?, ..*said }));
         inner.collect()
     }
 
     /// Returns the tool's own name of a property that a provider knows by another name.
-    fn own_name(&self, said: &[Said], name: &str) -> Option<&'m str> {
+    fn own_name(&self, said: &[AppliedSchema], name: &str) -> Option<&'m str> {
         // A rewritten name ends in `_` and eight hex digits, so most names need no search.
         let (_, digits) = name.rsplit_once('_').filter(|(_, digits)| digits.len() == 8)?;
         if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -168,10 +183,10 @@ impl<'m> Restorer<'m> {
             return None;
         }
         // A property may be required, always or depending on others, without being described.
-        let parts = nodes().flat_map(|node| &node.more).flat_map(|more| &more.parts);
+        let parts = nodes().flat_map(|node| &node.details).flat_map(|more| &more.parts);
         let dependent = parts.flat_map(|(_, part)| match part {
-            Part::Named(named) => named.iter().map(|(name, _)| name.as_str()).collect(),
-            Part::Json(Value::Object(lists)) => lists.iter().flat_map(names_in).collect(),
+            KeywordValue::Named(named) => named.iter().map(|(name, _)| name.as_str()).collect(),
+            KeywordValue::Json(Value::Object(lists)) => lists.iter().flat_map(names_in).collect(),
             _ => Vec::new(),
         });
         let described = objects().flat_map(|object| object.properties.keys().chain(&object.required));
@@ -194,14 +209,14 @@ fn item_schema(node: &Node, index: usize) -> Option<Id> {
 }
 
 /// The members of an object in their order, as text.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
+struct RawMembers<'a>(Vec<(String, &'a RawValue)>);
 
-impl<'de> Deserialize<'de> for Members<'de> {
+impl<'de> Deserialize<'de> for RawMembers<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
+        struct MembersVisitor;
 
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Members<'de>;
+        impl<'de> Visitor<'de> for MembersVisitor {
+            type Value = RawMembers<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
@@ -209,11 +224,11 @@ impl<'de> Deserialize<'de> for Members<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let members = std::iter::from_fn(|| map.next_entry().transpose());
-                members.collect::<Result<_, _>>().map(Members)
+                members.collect::<Result<_, _>>().map(RawMembers)
             }
         }
 
-        deserializer.deserialize_map(InOrder)
+        deserializer.deserialize_map(MembersVisitor)
     }
 }
 

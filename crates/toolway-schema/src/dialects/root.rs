@@ -6,17 +6,21 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use super::description_notes::DescriptionNotes;
 use super::loss::{Effect, Losses};
-use super::merge::{Fuel, both, extend_names, of_rest, one_object};
+use super::merge::{CopyBudget, extend_names, intersect, rest_schema, union_of_objects};
 use super::node::{Node, Rest};
-use super::words::Words;
-use crate::model::Counts;
+use crate::model::CountLimits;
 use crate::terms::types::Types;
 
 /// Turns the root into an object without choices. Also returns the sentences to add to its description.
-pub(crate) fn as_object(mut node: Node, losses: &mut Losses, fuel: &mut Fuel) -> (Node, Words) {
-    let mut words = Words::default();
-    if !node.types.has(Types::OBJECT) {
+pub(crate) fn as_object(
+    mut node: Node,
+    losses: &mut Losses,
+    fuel: &mut CopyBudget,
+) -> (Node, DescriptionNotes) {
+    let mut words = DescriptionNotes::default();
+    if !node.types.intersects(Types::OBJECT) {
         losses.add(
             &node.at,
             "type",
@@ -29,7 +33,7 @@ pub(crate) fn as_object(mut node: Node, losses: &mut Losses, fuel: &mut Fuel) ->
     node.types = Types::OBJECT;
     if let Some(values) = node.allowed.take() {
         losses.add(&node.at, "enum", Effect::Wider, "the root may not be a list of values");
-        words.note("enum", &values.into());
+        words.add_keyword("enum", &values.into());
     }
     for residue in std::mem::take(&mut node.all_of) {
         let (residue, _) = as_object(Rc::unwrap_or_clone(residue), losses, fuel);
@@ -37,7 +41,7 @@ pub(crate) fn as_object(mut node: Node, losses: &mut Losses, fuel: &mut Fuel) ->
     }
     for union in std::mem::take(&mut node.unions) {
         let word = if union.is_exclusive { "oneOf" } else { "anyOf" };
-        let branches = union.branches.into_iter().filter(|branch| branch.types.has(Types::OBJECT));
+        let branches = union.branches.into_iter().filter(|branch| branch.types.intersects(Types::OBJECT));
         let branches: Vec<_> =
             branches.map(|branch| as_object(Rc::unwrap_or_clone(branch), losses, fuel).0).collect();
         let why = "the root may not be a choice, so the properties of all branches are put into one object";
@@ -51,12 +55,12 @@ pub(crate) fn as_object(mut node: Node, losses: &mut Losses, fuel: &mut Fuel) ->
         if is_missed {
             losses.add(&node.at, word, Effect::Narrower, why);
         }
-        tell(&branches, &mut words);
+        describe_branches(&branches, &mut words);
         for branch in &branches {
-            forget(branch, losses);
+            report_unmerged(branch, losses);
         }
-        let joined = one_object(&node.at, branches);
-        node = Rc::unwrap_or_clone(both(node.into(), joined, fuel));
+        let joined = union_of_objects(&node.at, branches);
+        node = Rc::unwrap_or_clone(intersect(node.into(), joined, fuel));
         // Nodes that could not be merged are still separate.
         for residue in std::mem::take(&mut node.all_of) {
             absorb(&mut node, Rc::unwrap_or_clone(residue), losses, fuel);
@@ -66,18 +70,18 @@ pub(crate) fn as_object(mut node: Node, losses: &mut Losses, fuel: &mut Fuel) ->
 }
 
 /// Merges as much as possible of another object that must also hold.
-fn absorb(node: &mut Node, other: Node, losses: &mut Losses, fuel: &mut Fuel) {
-    forget(&other, losses);
+fn absorb(node: &mut Node, other: Node, losses: &mut Losses, fuel: &mut CopyBudget) {
+    report_unmerged(&other, losses);
     let places = node.object.properties.iter().enumerate();
     let places: HashMap<_, _> = places.map(|(place, (name, _))| (name.clone(), place)).collect();
     for (name, property) in other.object.properties {
         if let Some((_, known)) = places.get(&name).and_then(|place| node.object.properties.get_mut(*place)) {
-            *known = both(Rc::clone(known), property, fuel);
+            *known = intersect(Rc::clone(known), property, fuel);
             continue;
         }
-        let rest = of_rest(&node.object.rest, &property.at).filter(|_| node.object.patterns.is_empty());
+        let rest = rest_schema(&node.object.rest, &property.at).filter(|_| node.object.patterns.is_empty());
         let property = match rest {
-            Some(rest) => both(property, rest, fuel),
+            Some(rest) => intersect(property, rest, fuel),
             None => property,
         };
         node.object.properties.push((name, property));
@@ -87,18 +91,18 @@ fn absorb(node: &mut Node, other: Node, losses: &mut Losses, fuel: &mut Fuel) {
 }
 
 /// Reports the rules of an object that [`absorb`] does not merge.
-fn forget(object: &Node, losses: &mut Losses) {
+fn report_unmerged(object: &Node, losses: &mut Losses) {
     let members = &object.object;
-    let has_rest = members.rest != Rest::Unsaid || !members.patterns.is_empty();
-    let has_counts = members.count != Counts::default();
-    if has_rest || has_counts || !object.others.is_empty() {
+    let has_rest = members.rest != Rest::Unspecified || !members.patterns.is_empty();
+    let has_counts = members.count != CountLimits::default();
+    if has_rest || has_counts || !object.keyword_groups.is_empty() {
         let why = "it is in a branch of the root, and the root may not have branches";
         losses.add(&object.at, "additionalProperties", Effect::Wider, why);
     }
 }
 
 /// Describes which properties belong together.
-fn tell(branches: &[Node], words: &mut Words) {
+fn describe_branches(branches: &[Node], words: &mut DescriptionNotes) {
     let required: Vec<HashSet<_>> =
         branches.iter().map(|branch| branch.object.required.iter().collect()).collect();
     let common = |name: &String| required.iter().all(|names| names.contains(name));
@@ -108,6 +112,6 @@ fn tell(branches: &[Node], words: &mut Words) {
     });
     let needs: Vec<_> = needs.collect();
     if needs.len() > 1 && needs.iter().all(|need| !need.is_empty()) {
-        words.say(format!("Give one of: {}.", needs.join("; ")));
+        words.add(format!("Give one of: {}.", needs.join("; ")));
     }
 }

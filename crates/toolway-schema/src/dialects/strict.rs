@@ -7,22 +7,22 @@
 use serde_json::Value;
 
 use super::loss::Losses;
-use super::merge::Fuel;
+use super::merge::CopyBudget;
 use super::node::{Node, Rest};
 use super::root::as_object;
-use super::rules::strict::{MAX_LETTERS, MAX_NESTING, MAX_PROPERTIES, MAX_VALUES, Size};
-use super::rules::violation::Found;
+use super::rules::strict::{MAX_CHARACTERS, MAX_NESTING, MAX_PROPERTIES, MAX_VALUES, Size};
+use super::rules::violation::Violations;
 use super::unfold::MAX_NODES;
 use super::writer::{Dialect, Refusal, Writer};
 
 /// Writes the schema of a tool's arguments.
 pub(crate) fn write(node: Node, losses: &mut Losses) -> Result<Value, Refusal> {
-    let mut fuel = Fuel(MAX_NODES);
+    let mut fuel = CopyBudget(MAX_NODES);
     let (mut root, mut words) = as_object(node, losses, &mut fuel);
     // The schema of a tool without arguments often says only that the arguments are an object.
     if root.object.properties.is_empty()
         && root.object.required.is_empty()
-        && root.object.rest == Rest::Unsaid
+        && root.object.rest == Rest::Unspecified
     {
         root.object.rest = Rest::Closed;
     }
@@ -30,21 +30,21 @@ pub(crate) fn write(node: Node, losses: &mut Losses) -> Result<Value, Refusal> {
     let Some(members) = writer.root(&root, &mut words)? else {
         return Err(Refusal::of(&root, "no arguments can match the schema"));
     };
-    let schema = Value::Object(writer.described(members, &root, &words));
-    match fits(&schema) {
+    let schema = Value::Object(writer.with_description(members, &root, &words));
+    match check_size(&schema) {
         Ok(()) => Ok(schema),
         Err(why) => Err(Refusal { at: String::new(), why }),
     }
 }
 
 /// Checks the size limits of OpenAI.
-fn fits(schema: &Value) -> Result<(), &'static str> {
-    let size = Size::of(schema, &mut Found::default());
+fn check_size(schema: &Value) -> Result<(), &'static str> {
+    let size = Size::of(schema, &mut Violations::default());
     let rules = [
         (size.levels <= MAX_NESTING, "it is nested deeper than 10 levels"),
         (size.properties <= MAX_PROPERTIES, "it has more than 5000 properties"),
         (size.values <= MAX_VALUES, "its lists have more than 1000 values"),
-        (size.letters <= MAX_LETTERS, "its names and values have more than 120000 letters"),
+        (size.characters <= MAX_CHARACTERS, "its names and values have more than 120000 letters"),
         (!size.has_long_list, "a list of more than 250 values has more than 15000 letters"),
     ];
     rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, why)| Err(why))
@@ -54,10 +54,10 @@ fn fits(schema: &Value) -> Result<(), &'static str> {
 mod tests {
     use serde_json::json;
 
-    use super::super::{Converted, Provider, check, convert};
+    use super::super::{Conversion, Provider, check, convert};
     use super::*;
 
-    fn strict(property: &Value) -> Converted {
+    fn strict(property: &Value) -> Conversion {
         let schema = json!({
             "type": "object",
             "properties": {"a": property},

@@ -7,19 +7,19 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::loss::{Effect, Losses};
-use super::merge::{Fuel, both};
-use super::node::{Node, Other, Part, Rest, Union};
-use crate::model::{self, Additional, Counts, Id, Model, More, Schema};
+use super::merge::{CopyBudget, intersect};
+use super::node::{KeywordGroup, KeywordValue, Node, Rest, Union};
+use crate::model::{self, Additional, CountLimits, Id, Model, NodeDetails, Schema};
 use crate::terms::refs::MAX_DEPTH;
 use crate::terms::types::Types;
 
 /// Expands a schema, and reports the losses.
 pub(crate) fn unfold(schema: &Schema, losses: &mut Losses) -> Rc<Node> {
-    let (model, id) = schema.place();
+    let (model, id) = schema.model_and_id();
     // A schema that refers to itself in many places grows fast. If it becomes too large, it is expanded fewer times.
     for deepest in (1..MAX_RECURSION).rev() {
         let mut tried = Losses::default();
-        let mut unfolder = Unfolder { deepest: deepest + 1, ..Unfolder::new(model, &mut tried) };
+        let mut unfolder = Unfolder { max_recursion: deepest + 1, ..Unfolder::new(model, &mut tried) };
         let node = unfolder.schema(id, 0);
         if unfolder.nodes <= MAX_NODES {
             losses.append(tried);
@@ -33,61 +33,70 @@ struct Unfolder<'m, 'l> {
     model: &'m Model,
     losses: &'l mut Losses,
     nodes: usize,
-    fuel: Fuel,
+    copy_budget: CopyBudget,
     /// The number of open expansions of each definition.
-    open: HashMap<Id, usize>,
-    deepest: usize,
+    open_expansions: HashMap<Id, usize>,
+    max_recursion: usize,
 }
 
 impl<'m, 'l> Unfolder<'m, 'l> {
     fn new(model: &'m Model, losses: &'l mut Losses) -> Self {
-        Self { model, losses, nodes: 0, fuel: Fuel(MAX_NODES), open: HashMap::new(), deepest: 1 }
+        Self {
+            model,
+            losses,
+            nodes: 0,
+            copy_budget: CopyBudget(MAX_NODES),
+            open_expansions: HashMap::new(),
+            max_recursion: 1,
+        }
     }
 
     fn schema(&mut self, id: Id, depth: usize) -> Rc<Node> {
         let said = self.model.node(id);
-        let more = said.more.as_deref().expect("it was read to be written");
+        let more = said.details.as_deref().expect("it was read to be written");
         let at = &more.at;
         self.nodes += 1;
-        if self.nodes > MAX_NODES || more.is_cut {
+        if self.nodes > MAX_NODES || more.is_truncated {
             // The loss is reported only once, because very many nodes may be cut.
-            if self.nodes == MAX_NODES + 1 || more.is_cut {
-                return self.cut(at, "the schema is too large when its references are written out").into();
+            if self.nodes == MAX_NODES + 1 || more.is_truncated {
+                return self
+                    .truncated_node(at, "the schema is too large when its references are written out")
+                    .into();
             }
-            return Node { is_cut: true, ..Node::any(at) }.into();
+            return Node { is_truncated: true, ..Node::any(at) }.into();
         }
         if depth > MAX_DEPTH {
-            return self.cut(at, "the schema is nested too deeply").into();
+            return self.truncated_node(at, "the schema is nested too deeply").into();
         }
         if said.is_never {
             return Node::never(at).into();
         }
         for mistake in &more.mistakes {
-            let effect = if mistake.is_remark { Effect::Remark } else { Effect::Wider };
-            self.losses.add(&mistake.at, &mistake.word, effect, &*mistake.why);
+            let effect = if mistake.is_annotation { Effect::AnnotationOnly } else { Effect::Wider };
+            self.losses.add(&mistake.at, &mistake.keyword, effect, &*mistake.why);
         }
-        self.all(said, more, depth).into()
+        self.expand_keywords(said, more, depth).into()
     }
 
     /// Returns a node that allows any value, because its rules are unknown. A provider whose schemas cannot express
     /// this gets a narrower schema, so both effects are reported.
-    fn cut(&mut self, at: &str, why: &str) -> Node {
+    fn truncated_node(&mut self, at: &str, why: &str) -> Node {
         self.losses.add(at, "schema", Effect::Wider, why);
         self.losses.add(at, "schema", Effect::Narrower, why);
-        Node { is_cut: true, ..Node::any(at) }
+        Node { is_truncated: true, ..Node::any(at) }
     }
 
-    fn all(&mut self, said: &model::Node, more: &More, depth: usize) -> Node {
-        let mut node = plain(said, more);
+    fn expand_keywords(&mut self, said: &model::Node, more: &NodeDetails, depth: usize) -> Node {
+        let mut node = plain_node(said, more);
         self.inner(&mut node, said, more, depth);
         let (references, all_of) = said.all_of.split_at(more.references);
         for target in references {
             let target = self.reference(*target, depth);
-            node = self.both(node, target);
+            node = self.intersect(node, target);
         }
         for part in all_of {
             let part = self.schema(*part, depth + 1);
-            node = self.both(node, part);
+            node = self.intersect(node, part);
         }
         let any_of = said.any_of.iter().map(|branches| (branches, false));
         for (branches, is_exclusive) in any_of.chain([(&said.one_of, true)]) {
@@ -100,7 +109,7 @@ impl<'m, 'l> Unfolder<'m, 'l> {
             branches.retain(|branch| !branch.is_never());
             match branches.len() {
                 0 => node.types = Types::NONE,
-                1 => node = self.both(node, branches.remove(0)),
+                1 => node = self.intersect(node, branches.remove(0)),
                 _ => node.unions.push(Union { branches, is_exclusive }),
             }
         }
@@ -109,17 +118,18 @@ impl<'m, 'l> Unfolder<'m, 'l> {
         node
     }
 
-    fn both(&mut self, node: Node, other: Rc<Node>) -> Node {
-        Rc::unwrap_or_clone(both(node.into(), other, &mut self.fuel))
+    fn intersect(&mut self, node: Node, other: Rc<Node>) -> Node {
+        Rc::unwrap_or_clone(intersect(node.into(), other, &mut self.copy_budget))
     }
 
     /// Expands the target of a reference.
     fn reference(&mut self, target: Id, depth: usize) -> Rc<Node> {
-        let open = self.open.entry(target).or_default();
-        if *open >= self.deepest {
+        let open = self.open_expansions.entry(target).or_default();
+        if *open >= self.max_recursion {
             let said = self.model.node(target);
-            let at = said.more.as_deref().map(|more| &*more.at).unwrap_or_default();
-            let mut node = self.cut(at, "the schema contains itself, and is written out only a few times");
+            let at = said.details.as_deref().map(|more| &*more.at).unwrap_or_default();
+            let mut node =
+                self.truncated_node(at, "the schema contains itself, and is written out only a few times");
             // The innermost expansion keeps only its type.
             node.description = Some("The nesting continues in the same way.".to_owned());
             if let Some(types) = said.types.filter(|types| types.names().len() == 1) {
@@ -129,14 +139,14 @@ impl<'m, 'l> Unfolder<'m, 'l> {
         }
         *open += 1;
         let node = self.schema(target, depth + 1);
-        if let Some(open) = self.open.get_mut(&target) {
+        if let Some(open) = self.open_expansions.get_mut(&target) {
             *open -= 1;
         }
         node
     }
 
     /// Expands keywords with schemas for inner values.
-    fn inner(&mut self, node: &mut Node, said: &model::Node, more: &More, depth: usize) {
+    fn inner(&mut self, node: &mut Node, said: &model::Node, more: &NodeDetails, depth: usize) {
         if let Some(object) = &said.object {
             let named = more.names.iter().filter_map(|name| Some((name, object.properties.get(name)?)));
             node.object.properties =
@@ -145,13 +155,13 @@ impl<'m, 'l> Unfolder<'m, 'l> {
             node.object.patterns =
                 patterns.map(|(pattern, id)| (pattern.source.clone(), self.schema(*id, depth + 1))).collect();
             node.object.rest = match object.additional {
-                Additional::Unsaid => Rest::Unsaid,
+                Additional::Unspecified => Rest::Unspecified,
                 Additional::Nothing => Rest::Closed,
                 Additional::Anything => {
                     self.nodes += 1;
-                    Rest::Like(Node::any(&format!("{}/additionalProperties", more.at)).into())
+                    Rest::Schema(Node::any(&format!("{}/additionalProperties", more.at)).into())
                 }
-                Additional::Schema(id) => Rest::Like(self.schema(id, depth + 1)),
+                Additional::Schema(id) => Rest::Schema(self.schema(id, depth + 1)),
             };
         }
         if let Some(array) = &said.array {
@@ -161,8 +171,8 @@ impl<'m, 'l> Unfolder<'m, 'l> {
     }
 
     /// Expands keywords that few providers support.
-    fn conditions(&mut self, node: &mut Node, said: &model::Node, more: &More, depth: usize) {
-        let not = said.not.map(model::Part::Schema);
+    fn conditions(&mut self, node: &mut Node, said: &model::Node, more: &NodeDetails, depth: usize) {
+        let not = said.not.map(model::KeywordValue::Schema);
         for (group, is_turned) in GROUPS {
             let parts = group.iter().filter_map(|word| {
                 let part = match *word {
@@ -172,68 +182,70 @@ impl<'m, 'l> Unfolder<'m, 'l> {
                 Some((*word, self.part(part, is_turned, depth)))
             });
             let parts: Vec<_> = parts.collect();
-            if let [("not", Part::Schema(inner))] = parts.as_slice()
-                && let Some(types) = left_by(node.types, inner)
+            if let [("not", KeywordValue::Schema(inner))] = parts.as_slice()
+                && let Some(types) = types_left_by(node.types, inner)
             {
                 node.types = types;
-                node.agree();
+                node.reconcile();
             } else if !parts.is_empty() {
-                node.others.push(Other { members: parts, is_about_all: false });
+                node.keyword_groups.push(KeywordGroup { members: parts, is_unevaluated: false });
             }
         }
     }
 
     /// Expands the value of a keyword. If `is_turned` is `true`, a loss inside the value may have the opposite effect.
-    fn part(&mut self, part: &model::Part<Id>, is_turned: bool, depth: usize) -> Part {
-        self.losses.turned += usize::from(is_turned);
+    fn part(&mut self, part: &model::KeywordValue<Id>, is_turned: bool, depth: usize) -> KeywordValue {
+        self.losses.negations += usize::from(is_turned);
         let part = match part {
-            model::Part::Schema(id) => Part::Schema(self.schema(*id, depth + 1)),
-            model::Part::Named(named) => {
+            model::KeywordValue::Schema(id) => KeywordValue::Schema(self.schema(*id, depth + 1)),
+            model::KeywordValue::Named(named) => {
                 let named = named.iter().map(|(name, id)| (name.clone(), self.schema(*id, depth + 1)));
-                Part::Named(named.collect())
+                KeywordValue::Named(named.collect())
             }
-            model::Part::Json(value) => Part::Json(value.clone()),
+            model::KeywordValue::Json(value) => KeywordValue::Json(value.clone()),
         };
-        self.losses.turned -= usize::from(is_turned);
+        self.losses.negations -= usize::from(is_turned);
         part
     }
 
     /// Expands `unevaluated…` keywords. Without choices they mean the same as `additionalProperties` and `items`.
-    fn unevaluated(&mut self, node: &mut Node, more: &More, depth: usize) {
-        let is_flat = node.unions.is_empty() && node.others.is_empty() && node.all_of.is_empty();
+    fn unevaluated(&mut self, node: &mut Node, more: &NodeDetails, depth: usize) {
+        let is_flat = node.unions.is_empty() && node.keyword_groups.is_empty() && node.all_of.is_empty();
         let mut parts = Vec::new();
         for (word, part) in &more.parts {
-            let (true, model::Part::Schema(id)) = (word.starts_with("unevaluated"), part) else { continue };
+            let (true, model::KeywordValue::Schema(id)) = (word.starts_with("unevaluated"), part) else {
+                continue;
+            };
             let inner = self.schema(*id, depth + 1);
             if *word == "unevaluatedProperties" && is_flat {
-                if node.object.rest == Rest::Unsaid {
-                    node.object.rest = if inner.is_never() { Rest::Closed } else { Rest::Like(inner) };
+                if node.object.rest == Rest::Unspecified {
+                    node.object.rest = if inner.is_never() { Rest::Closed } else { Rest::Schema(inner) };
                 }
             } else if is_flat {
                 node.array.items.get_or_insert(inner);
             } else if !inner.is_any() {
-                parts.push((*word, Part::Schema(inner)));
+                parts.push((*word, KeywordValue::Schema(inner)));
             }
         }
         if !parts.is_empty() {
-            node.others.push(Other { members: parts, is_about_all: true });
+            node.keyword_groups.push(KeywordGroup { members: parts, is_unevaluated: true });
         }
     }
 }
 
 /// Converts keywords without inner schemas.
-fn plain(said: &model::Node, more: &More) -> Node {
+fn plain_node(said: &model::Node, more: &NodeDetails) -> Node {
     // A minimum of 0 has no effect.
-    let said_by = |count: Counts| Counts { min: count.min.filter(|min| *min > 0), ..count };
+    let said_by = |count: CountLimits| CountLimits { min: count.min.filter(|min| *min > 0), ..count };
     let mut node = Node::any(&more.at);
     node.title.clone_from(&more.title);
     node.description.clone_from(&more.description);
-    node.remarks.clone_from(&more.remarks);
+    node.annotations.clone_from(&more.annotations);
     if let Some(types) = said.types {
         node.types = if more.is_nullable { types.or(Types::NULL) } else { types };
     }
-    if let Some(options) = &said.options {
-        node.allow(options.clone());
+    if let Some(options) = &said.allowed {
+        node.restrict_to(options.clone());
     }
     node.text.formats.extend(more.format.clone());
     if let Some(text) = &said.text {
@@ -257,10 +269,10 @@ fn plain(said: &model::Node, more: &More) -> Node {
 }
 
 /// Returns the types that are left if `not` excludes some, or `None` if the result cannot be expressed by types.
-fn left_by(types: Types, not: &Node) -> Option<Types> {
+fn types_left_by(types: Types, not: &Node) -> Option<Types> {
     let left = types.without(not.types);
-    let is_sayable = left.has(Types::INTEGER) || !left.has(Types::NUMBER);
-    let is_all = not.allowed.is_none() && not.says_no_more();
+    let is_sayable = left.intersects(Types::INTEGER) || !left.intersects(Types::NUMBER);
+    let is_all = not.allowed.is_none() && not.has_no_other_rules();
     (is_all && is_sayable).then_some(left)
 }
 

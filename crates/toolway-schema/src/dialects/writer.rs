@@ -7,14 +7,14 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
+use super::description_notes::DescriptionNotes;
 use super::loss::{Effect, Losses};
-use super::merge::Fuel;
-use super::narrow::{any_item, most_items, options, properties};
+use super::merge::CopyBudget;
+use super::narrow::{alternatives, any_item, max_items, properties};
 use super::node::{Node, Rest};
 use super::provider::Provider;
 use super::rules::strict::FORMATS;
 use super::unfold::MAX_NODES;
-use super::words::Words;
 use crate::terms::pattern;
 use crate::terms::types::Types;
 
@@ -38,21 +38,21 @@ impl Refusal {
 }
 
 /// A schema, or `None` if no value can fit it.
-pub(crate) type Written = Result<Option<Map<String, Value>>, Refusal>;
+pub(crate) type WriteResult = Result<Option<Map<String, Value>>, Refusal>;
 
 /// Writes nodes, and tracks the losses and the remaining size.
 pub(crate) struct Writer<'l> {
     pub(crate) dialect: Dialect,
     pub(crate) losses: &'l mut Losses,
-    pub(crate) fuel: Fuel,
-    pub(crate) written: usize,
+    pub(crate) copy_budget: CopyBudget,
+    pub(crate) written_nodes: usize,
 }
 
 /// A schema of one type that is being written.
 pub(crate) struct Draft<'d> {
     pub(crate) node: &'d Node,
     pub(crate) members: Map<String, Value>,
-    pub(crate) words: &'d mut Words,
+    pub(crate) notes: &'d mut DescriptionNotes,
 }
 
 impl Draft<'_> {
@@ -62,54 +62,54 @@ impl Draft<'_> {
 }
 
 impl<'l> Writer<'l> {
-    pub(crate) fn new(dialect: Dialect, losses: &'l mut Losses, fuel: Fuel) -> Self {
-        Self { dialect, losses, fuel, written: 0 }
+    pub(crate) fn new(dialect: Dialect, losses: &'l mut Losses, fuel: CopyBudget) -> Self {
+        Self { dialect, losses, copy_budget: fuel, written_nodes: 0 }
     }
 
     /// Writes the schema of the arguments. Returns `None` if no arguments are possible, or none can be expressed.
-    pub(crate) fn root(&mut self, root: &Node, words: &mut Words) -> Written {
-        let nodes = options(root, self.losses, &mut self.fuel, words).nodes;
+    pub(crate) fn root(&mut self, root: &Node, words: &mut DescriptionNotes) -> WriteResult {
+        let nodes = alternatives(root, self.losses, &mut self.copy_budget, words).nodes;
         nodes.first().map_or(Ok(None), |node| self.object(node, words))
     }
 
-    fn schema(&mut self, node: &Node) -> Written {
-        self.written += 1;
-        if self.written > MAX_NODES {
+    fn schema(&mut self, node: &Node) -> WriteResult {
+        self.written_nodes += 1;
+        if self.written_nodes > MAX_NODES {
             return self.too_large(node);
         }
-        if node.is_cut && node.types == Types::OBJECT && self.dialect == Dialect::Gemini {
-            let mut words = Words::default();
-            let text = self.as_text(node, false, &mut words);
-            return Ok(text.map(|members| self.described(members, node, &words)));
+        if node.is_truncated && node.types == Types::OBJECT && self.dialect == Dialect::Gemini {
+            let mut words = DescriptionNotes::default();
+            let text = self.write_as_text(node, false, &mut words);
+            return Ok(text.map(|members| self.with_description(members, node, &words)));
         }
-        if node.is_cut || node.is_never() {
+        if node.is_truncated || node.is_never() {
             return Ok(None);
         }
-        let mut words = self.remarks(node);
+        let mut words = self.annotation_notes(node);
         if node.is_any() {
-            let members = self.anything(node, "a value of any type cannot be expressed")?;
-            return Ok(Some(self.described(members, node, &words)));
+            let members = self.any_scalar(node, "a value of any type cannot be expressed")?;
+            return Ok(Some(self.with_description(members, node, &words)));
         }
-        let options = options(node, self.losses, &mut self.fuel, &mut words);
+        let options = alternatives(node, self.losses, &mut self.copy_budget, &mut words);
         let is_alone = options.nodes.len() == 1;
         let has_text = options.nodes.iter().any(|option| option.types == Types::STRING);
         let mut written: Vec<Map<String, Value>> = Vec::new();
         for option in &options.nodes {
-            let mut own = Words::default();
+            let mut own = DescriptionNotes::default();
             let words = if is_alone { &mut words } else { &mut own };
-            let Some(one) = self.one(option, has_text, words)? else { continue };
-            let one = self.described(one, option, &own);
+            let Some(one) = self.single_type(option, has_text, words)? else { continue };
+            let one = self.with_description(one, option, &own);
             if !written.contains(&one) {
                 written.push(one);
             }
         }
         let members = match written.len() {
-            0 if options.is_nullable => self.typed("null"),
+            0 if options.is_nullable => self.type_schema("null"),
             0 => return Ok(None),
             1 => written.remove(0),
             _ => Map::from_iter([("anyOf".to_owned(), written.into_iter().map(Value::Object).collect())]),
         };
-        let mut members = self.described(members, node, &words);
+        let mut members = self.with_description(members, node, &words);
         if options.is_nullable {
             self.allow_null(&mut members);
         }
@@ -117,22 +117,22 @@ impl<'l> Writer<'l> {
     }
 
     /// Returns the annotations in words.
-    fn remarks(&mut self, node: &Node) -> Words {
-        let mut words = Words::default();
-        words.remarks(node);
-        for (word, _) in &node.remarks {
+    fn annotation_notes(&mut self, node: &Node) -> DescriptionNotes {
+        let mut words = DescriptionNotes::default();
+        words.add_annotations(node);
+        for (word, _) in &node.annotations {
             let why = "it is not supported; the description mentions it instead";
-            self.losses.add(&node.at, word, Effect::Remark, why);
+            self.losses.add(&node.at, word, Effect::AnnotationOnly, why);
         }
         words
     }
 
     /// Adds the title and the description of the node to its schema, before a description that is already there.
-    pub(crate) fn described(
+    pub(crate) fn with_description(
         &self,
         mut schema: Map<String, Value>,
         node: &Node,
-        words: &Words,
+        words: &DescriptionNotes,
     ) -> Map<String, Value> {
         let members = match self.dialect {
             Dialect::Strict => &mut schema,
@@ -146,7 +146,7 @@ impl<'l> Writer<'l> {
             (Some(outer), Some(own)) if *outer != own => Some(format!("{outer}\n\n{own}")),
             (outer, own) => outer.clone().or(own),
         };
-        if let Some(description) = words.after(description.as_deref()) {
+        if let Some(description) = words.full_description(description.as_deref()) {
             members.insert("description".to_owned(), description.into());
         }
         schema
@@ -165,7 +165,7 @@ impl<'l> Writer<'l> {
     }
 
     /// Returns a schema of any value of a type.
-    pub(crate) fn typed(&self, name: &str) -> Map<String, Value> {
+    pub(crate) fn type_schema(&self, name: &str) -> Map<String, Value> {
         let name = match self.dialect {
             Dialect::Strict => name.to_owned(),
             Dialect::Gemini => name.to_ascii_uppercase(),
@@ -173,18 +173,18 @@ impl<'l> Writer<'l> {
         Map::from_iter([("type".to_owned(), name.into())])
     }
 
-    fn draft<'d>(&self, node: &'d Node, words: &'d mut Words) -> Draft<'d> {
+    fn draft<'d>(&self, node: &'d Node, words: &'d mut DescriptionNotes) -> Draft<'d> {
         let name = node.types.names().first().copied().unwrap_or_default();
-        Draft { node, members: self.typed(name), words }
+        Draft { node, members: self.type_schema(name), notes: words }
     }
 
     /// Writes a node of one type.
-    fn one(&mut self, node: &Node, has_text: bool, words: &mut Words) -> Written {
+    fn single_type(&mut self, node: &Node, has_text: bool, words: &mut DescriptionNotes) -> WriteResult {
         if node.types == Types::OBJECT {
             return match self.object(node, words)? {
                 // An object that is possible but cannot be written has properties without names.
                 None if self.dialect == Dialect::Gemini && properties(node).is_some() => {
-                    Ok(self.as_text(node, has_text, words))
+                    Ok(self.write_as_text(node, has_text, words))
                 }
                 written => Ok(written),
             };
@@ -208,7 +208,7 @@ impl<'l> Writer<'l> {
         let Some(values) = node.allowed.clone() else { return true };
         match (self.dialect, node.types) {
             (Dialect::Strict, Types::ARRAY | Types::OBJECT) => {
-                self.lose(draft, "enum", values, "only simple values can be listed");
+                self.describe_instead(draft, "enum", values, "only simple values can be listed");
             }
             (Dialect::Strict, _) => draft.put("enum", values),
             (Dialect::Gemini, Types::STRING) => {
@@ -224,7 +224,9 @@ impl<'l> Writer<'l> {
                 draft.put("enum", listed);
                 draft.put("format", "enum");
             }
-            (Dialect::Gemini, _) => self.lose(draft, "enum", values, "only strings can be listed"),
+            (Dialect::Gemini, _) => {
+                self.describe_instead(draft, "enum", values, "only strings can be listed");
+            }
         }
         true
     }
@@ -268,26 +270,26 @@ impl<'l> Writer<'l> {
                 (false, "it is not supported")
             }
         };
-        for multiple in &range.multiples {
+        for multiple in &range.multiple_of {
             self.put_once(draft, "multipleOf", multiple.clone(), is_taken, why);
         }
     }
 
-    fn array(&mut self, mut draft: Draft<'_>) -> Written {
+    fn array(&mut self, mut draft: Draft<'_>) -> WriteResult {
         let Draft { node, .. } = draft;
         if node.array.is_unique {
-            self.lose(&mut draft, "uniqueItems", true, "it is not supported");
+            self.describe_instead(&mut draft, "uniqueItems", true, "it is not supported");
         }
-        let mut most = most_items(node);
-        let item = match any_item(node, self.losses, draft.words) {
+        let mut most = max_items(node);
+        let item = match any_item(node, self.losses, draft.notes) {
             // The array must be empty, so the schema of its items does not matter.
             _ if most == Some(0) => None,
             Some(item) => self.schema(&item)?,
-            None => Some(self.anything(node, "a list of anything cannot be expressed")?),
+            None => Some(self.any_scalar(node, "a list of anything cannot be expressed")?),
         };
         let item = item.unwrap_or_else(|| {
             most = Some(0);
-            self.typed("string")
+            self.type_schema("string")
         });
         if node.array.count.min.zip(most).is_some_and(|(fewest, most)| fewest > most) {
             return Ok(None);
@@ -300,13 +302,13 @@ impl<'l> Writer<'l> {
 
     /// Writes an object. Strict objects are closed and require all their properties; Gemini requires at least one
     /// property.
-    fn object(&mut self, node: &Node, words: &mut Words) -> Written {
+    fn object(&mut self, node: &Node, words: &mut DescriptionNotes) -> WriteResult {
         let object = &node.object;
         let is_strict = self.dialect == Dialect::Strict;
         let Some(named) = properties(node) else { return Ok(None) };
         let is_open =
-            !object.patterns.is_empty() || matches!(&object.rest, Rest::Like(inner) if !inner.is_never());
-        if is_strict && named.is_empty() && (is_open || object.rest == Rest::Unsaid) {
+            !object.patterns.is_empty() || matches!(&object.rest, Rest::Schema(inner) if !inner.is_never());
+        if is_strict && named.is_empty() && (is_open || object.rest == Rest::Unspecified) {
             return Err(Refusal::of(node, "an object whose properties have no names cannot be expressed"));
         }
         let own: HashSet<_> = named.iter().map(|(name, ..)| name.clone()).collect();
@@ -375,9 +377,15 @@ impl<'l> Writer<'l> {
     }
 
     /// Describes a keyword in words, because the schema cannot express it.
-    pub(crate) fn lose(&mut self, draft: &mut Draft<'_>, word: &str, value: impl Into<Value>, why: &str) {
+    pub(crate) fn describe_instead(
+        &mut self,
+        draft: &mut Draft<'_>,
+        word: &str,
+        value: impl Into<Value>,
+        why: &str,
+    ) {
         self.losses.add(&draft.node.at, word, Effect::Wider, why);
-        draft.words.note(word, &value.into());
+        draft.notes.add_keyword(word, &value.into());
     }
 
     /// Writes a keyword that may occur only once, or describes it in words.
@@ -392,7 +400,7 @@ impl<'l> Writer<'l> {
         if is_taken && !draft.members.contains_key(word) {
             draft.put(word, value);
         } else {
-            self.lose(draft, word, value, why);
+            self.describe_instead(draft, word, value, why);
         }
     }
 
@@ -401,11 +409,11 @@ impl<'l> Writer<'l> {
         let Some(count) = count else { return };
         match self.dialect {
             Dialect::Strict if !word.ends_with("Items") => {
-                self.lose(draft, word, count, "it is not supported");
+                self.describe_instead(draft, word, count, "it is not supported");
             }
             // Gemini uses a signed number.
             Dialect::Gemini if i64::try_from(count).is_err() => {
-                self.lose(draft, word, count, "it is too large");
+                self.describe_instead(draft, word, count, "it is too large");
             }
             _ => draft.put(word, count),
         }
@@ -413,7 +421,7 @@ impl<'l> Writer<'l> {
 
     /// Returns a schema of text, numbers and booleans, because a schema of any value would never end. A strict schema
     /// is refused.
-    fn anything(&mut self, node: &Node, why: &'static str) -> Result<Map<String, Value>, Refusal> {
+    fn any_scalar(&mut self, node: &Node, why: &'static str) -> Result<Map<String, Value>, Refusal> {
         if self.dialect == Dialect::Strict {
             return Err(Refusal::of(node, why));
         }
@@ -423,11 +431,11 @@ impl<'l> Writer<'l> {
         Ok(Map::from_iter([("anyOf".to_owned(), simple)]))
     }
 
-    fn too_large(&mut self, node: &Node) -> Written {
+    fn too_large(&mut self, node: &Node) -> WriteResult {
         if self.dialect == Dialect::Strict {
             return Err(Refusal::of(node, "it is too large with everything written out"));
         }
-        if self.written == MAX_NODES + 1 {
+        if self.written_nodes == MAX_NODES + 1 {
             let why = "the schema is too large with everything written out";
             self.losses.add("", "schema", Effect::Narrower, why);
         }

@@ -11,6 +11,7 @@ mod read;
 mod schema;
 
 pub(crate) use node::{
-    Additional, Arrays, Counts, Id, Look, Model, More, Node, Numbers, Objects, Part, Texts,
+    Additional, ArrayRules, CountLimits, Id, KeywordValue, Model, Node, NodeDetails, NumberRules,
+    ObjectRules, SearchLimit, TextRules,
 };
 pub use schema::Schema;

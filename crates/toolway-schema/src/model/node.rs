@@ -30,51 +30,51 @@ pub(crate) struct Node {
     pub(crate) is_shared: bool,
     pub(crate) types: Option<Types>,
     /// The values of `enum` and `const`.
-    pub(crate) options: Option<Vec<Value>>,
-    pub(crate) number: Option<Box<Numbers>>,
-    pub(crate) text: Option<Box<Texts>>,
-    pub(crate) array: Option<Box<Arrays>>,
-    pub(crate) object: Option<Box<Objects>>,
+    pub(crate) allowed: Option<Vec<Value>>,
+    pub(crate) number: Option<Box<NumberRules>>,
+    pub(crate) text: Option<Box<TextRules>>,
+    pub(crate) array: Option<Box<ArrayRules>>,
+    pub(crate) object: Option<Box<ObjectRules>>,
     /// The targets of references, followed by `allOf`.
     pub(crate) all_of: Vec<Id>,
     pub(crate) any_of: Vec<Vec<Id>>,
     pub(crate) one_of: Vec<Id>,
     pub(crate) not: Option<Id>,
-    /// Data that is not needed to check values; present only in models that [`Model::of`] reads.
-    pub(crate) more: Option<Box<More>>,
+    /// Data that is not needed to check values; present only in models that [`Schema::of`](super::Schema::of) reads.
+    pub(crate) details: Option<Box<NodeDetails>>,
 }
 
 /// Limits on the number of characters, items or members.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Counts {
+pub(crate) struct CountLimits {
     pub(crate) min: Option<u64>,
     pub(crate) max: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Numbers {
+pub(crate) struct NumberRules {
     pub(crate) minimum: Option<Number>,
     pub(crate) maximum: Option<Number>,
-    pub(crate) above: Option<Number>,
-    pub(crate) below: Option<Number>,
-    pub(crate) multiples: Vec<Number>,
+    pub(crate) exclusive_minimum: Option<Number>,
+    pub(crate) exclusive_maximum: Option<Number>,
+    pub(crate) multiple_of: Vec<Number>,
 }
 
-impl Numbers {
+impl NumberRules {
     /// Returns the bounds with their keywords.
     pub(crate) fn bounds(&self) -> [(&'static str, &Option<Number>); 4] {
         [
             ("minimum", &self.minimum),
             ("maximum", &self.maximum),
-            ("exclusiveMinimum", &self.above),
-            ("exclusiveMaximum", &self.below),
+            ("exclusiveMinimum", &self.exclusive_minimum),
+            ("exclusiveMaximum", &self.exclusive_maximum),
         ]
     }
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Texts {
-    pub(crate) count: Counts,
+pub(crate) struct TextRules {
+    pub(crate) count: CountLimits,
     pub(crate) pattern: Option<Pattern>,
     pub(crate) format: Option<&'static Format>,
 }
@@ -93,29 +93,29 @@ impl Pattern {
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Arrays<N = Id> {
+pub(crate) struct ArrayRules<N = Id> {
     /// The schemas of the first items, one per position.
     pub(crate) prefix: Vec<N>,
     /// The schema of the other items.
     pub(crate) items: Option<N>,
-    pub(crate) count: Counts,
+    pub(crate) count: CountLimits,
     pub(crate) is_unique: bool,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Objects {
+pub(crate) struct ObjectRules {
     pub(crate) properties: BTreeMap<String, Id>,
     pub(crate) required: Vec<String>,
     pub(crate) patterns: Vec<(Pattern, Id)>,
     pub(crate) additional: Additional,
-    pub(crate) count: Counts,
+    pub(crate) count: CountLimits,
 }
 
 /// The members that an object may have besides the named ones.
 #[derive(Debug, Default)]
 pub(crate) enum Additional {
     #[default]
-    Unsaid,
+    Unspecified,
     Anything,
     Nothing,
     Schema(Id),
@@ -123,11 +123,11 @@ pub(crate) enum Additional {
 
 /// The other data of a schema: its position, its annotations and its conditions.
 #[derive(Debug, Default)]
-pub(crate) struct More {
+pub(crate) struct NodeDetails {
     /// The position, as a JSON pointer.
     pub(crate) at: String,
     /// `true` if this schema was not read, because the whole schema is too large.
-    pub(crate) is_cut: bool,
+    pub(crate) is_truncated: bool,
     /// The number of references in `all_of`.
     pub(crate) references: usize,
     /// `true` if `nullable` of `OpenAPI` 3.0 allows null.
@@ -135,19 +135,19 @@ pub(crate) struct More {
     pub(crate) title: Option<String>,
     pub(crate) description: Option<String>,
     /// The annotations: `default`, `examples`, …
-    pub(crate) remarks: Vec<(&'static str, Value)>,
+    pub(crate) annotations: Vec<(&'static str, Value)>,
     /// The format, known or not.
     pub(crate) format: Option<String>,
     /// The names of properties, in their order.
     pub(crate) names: Vec<String>,
     /// Keywords that few providers support.
-    pub(crate) parts: Vec<(&'static str, Part<Id>)>,
+    pub(crate) parts: Vec<(&'static str, KeywordValue<Id>)>,
     pub(crate) mistakes: Vec<Mistake>,
 }
 
 /// The value of a keyword that few providers support.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Part<N> {
+pub(crate) enum KeywordValue<N> {
     Schema(N),
     Named(Vec<(String, N)>),
     Json(Value),
@@ -157,10 +157,10 @@ pub(crate) enum Part<N> {
 #[derive(Debug)]
 pub(crate) struct Mistake {
     pub(crate) at: String,
-    pub(crate) word: String,
+    pub(crate) keyword: String,
     pub(crate) why: String,
     /// `true` if the ignored part is only an annotation, which restricts no value.
-    pub(crate) is_remark: bool,
+    pub(crate) is_annotation: bool,
 }
 
 impl Model {
@@ -169,19 +169,19 @@ impl Model {
     }
 
     /// Returns the types that a value may have, as far as the schema says and the search limit allows.
-    pub(crate) fn types(&self, id: Id, look: &Look, depth: usize) -> Types {
+    pub(crate) fn types(&self, id: Id, look: &SearchLimit, depth: usize) -> Types {
         let node = self.node(id);
         if node.is_never {
             return Types::NONE;
         }
-        if !look.goes_on(depth) {
+        if !look.allows(depth) {
             return Types::ANY;
         }
         let mut types = node.types.unwrap_or(Types::ANY);
-        if node.more.as_ref().is_some_and(|more| more.is_nullable) {
+        if node.details.as_ref().is_some_and(|more| more.is_nullable) {
             types = types.or(Types::NULL);
         }
-        if let Some(options) = &node.options {
+        if let Some(options) = &node.allowed {
             types = types.and(options.iter().map(Types::of).fold(Types::NONE, Types::or));
         }
         for part in &node.all_of {
@@ -204,31 +204,31 @@ impl Node {
 
 /// The limit of the search for the types that a schema allows: a schema from a peer may expand endlessly.
 #[derive(Debug)]
-pub(crate) struct Look {
-    deepest: usize,
-    left: Cell<usize>,
+pub(crate) struct SearchLimit {
+    max_depth: usize,
+    remaining: Cell<usize>,
 }
 
-impl Look {
+impl SearchLimit {
     /// Returns an unlimited search, for a schema that is known to end.
-    pub(crate) fn everywhere() -> Self {
-        Self { deepest: usize::MAX, left: Cell::new(usize::MAX) }
+    pub(crate) fn unlimited() -> Self {
+        Self { max_depth: usize::MAX, remaining: Cell::new(usize::MAX) }
     }
 
     pub(crate) fn new() -> Self {
-        Self { deepest: MAX_LOOK, left: Cell::new(MAX_LOOKS) }
+        Self { max_depth: MAX_SEARCH_DEPTH, remaining: Cell::new(MAX_SEARCH_NODES) }
     }
 
-    fn goes_on(&self, depth: usize) -> bool {
-        let left = self.left.get().saturating_sub(1);
-        self.left.set(left);
-        depth < self.deepest && left > 0
+    fn allows(&self, depth: usize) -> bool {
+        let left = self.remaining.get().saturating_sub(1);
+        self.remaining.set(left);
+        depth < self.max_depth && left > 0
     }
 }
 
 /// The maximum depth of a search for the allowed types.
-const MAX_LOOK: usize = 16;
+const MAX_SEARCH_DEPTH: usize = 16;
 
 /// The maximum number of nodes that a search for the allowed types visits. If the limit is reached, the types are
 /// unknown.
-const MAX_LOOKS: usize = 100_000;
+const MAX_SEARCH_NODES: usize = 100_000;

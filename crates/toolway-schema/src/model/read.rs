@@ -9,17 +9,17 @@ use std::collections::HashMap;
 use regex_lite::Regex;
 use serde_json::{Map, Number, Value};
 
-use super::node::{Additional, Id, Mistake, Model, More, Node, Part, Pattern};
+use super::node::{Additional, Id, KeywordValue, Mistake, Model, Node, NodeDetails, Pattern};
 use crate::terms::format::Format;
 use crate::terms::number;
 use crate::terms::pattern;
-use crate::terms::refs::{Refs, escaped, pointer};
+use crate::terms::refs::{RefResolver, escape_step, pointer};
 use crate::terms::types::Types;
 
 impl Model {
     /// Reads a schema of any draft, which may come from an untrusted peer. Parts with mistakes are skipped.
-    pub(crate) fn of(schema: &Value) -> Self {
-        Self { nodes: Reader::new(schema, Aim::Write).all().nodes }
+    pub(crate) fn for_conversion(schema: &Value) -> Self {
+        Self { nodes: Reader::new(schema, Purpose::Convert).read_all().nodes }
     }
 
     /// Reads a schema to check values with it. Also returns a sentence for each keyword that our own engine cannot
@@ -28,73 +28,73 @@ impl Model {
     /// # Errors
     ///
     /// The mistakes in the schema.
-    pub(crate) fn to_check(schema: &Value) -> Result<(Self, Vec<String>), Vec<String>> {
-        let mut reader = Reader::new(schema, Aim::Check).all();
+    pub(crate) fn for_checking(schema: &Value) -> Result<(Self, Vec<String>), Vec<String>> {
+        let mut reader = Reader::new(schema, Purpose::Check).read_all();
         if is_endless(&reader.nodes) {
             reader.errors.push("a `$ref` refers to itself without descending into the value".to_owned());
         }
         if !reader.errors.is_empty() {
             return Err(reader.errors);
         }
-        Ok((Self { nodes: reader.nodes }, reader.beyond))
+        Ok((Self { nodes: reader.nodes }, reader.unsupported))
     }
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Aim {
+enum Purpose {
     Check,
-    Write,
+    Convert,
 }
 
 struct Reader<'s> {
     root: &'s Value,
-    refs: Refs<'s>,
-    aim: Aim,
+    refs: RefResolver<'s>,
+    purpose: Purpose,
     nodes: Vec<Node>,
     by_pointer: HashMap<String, Id>,
     /// The referenced schemas that are still to be read. With recursion instead, a peer could make the call stack
     /// arbitrarily deep.
-    waiting: Vec<(Id, String, &'s Value)>,
+    pending: Vec<(Id, String, &'s Value)>,
     /// The mistakes in the current schema.
     mistakes: Vec<Mistake>,
-    beyond: Vec<String>,
+    unsupported: Vec<String>,
     errors: Vec<String>,
 }
 
 /// The requirement for a keyword's value in two wordings. The first is for the author of a schema that checks values.
 /// The second is for the losses of a converted schema; if it is empty, the mistake is not reported there.
-type Demand = (&'static str, &'static str);
+type Requirement = (&'static str, &'static str);
 
-const A_LIST: Demand = ("be an array", "a list");
-const TEXT: Demand = ("be a string", "");
-const SCHEMAS: Demand = ("be an array of schemas", "a list of schemas");
-const NAMED: Demand = ("be an object of schemas", "an object");
-const NAMES: Demand = ("be an array of strings", "a list of names");
-const TYPES: Demand = ("name JSON types", "a JSON type");
-const A_NUMBER: Demand = ("be a number", "a number");
-const A_STEP: Demand = ("be a number above 0", "a number");
-const A_COUNT: Demand = ("be a non-negative integer", "a whole number");
+const A_LIST: Requirement = ("be an array", "a list");
+const TEXT: Requirement = ("be a string", "");
+const SCHEMAS: Requirement = ("be an array of schemas", "a list of schemas");
+const NAMED: Requirement = ("be an object of schemas", "an object");
+const NAMES: Requirement = ("be an array of strings", "a list of names");
+const TYPES: Requirement = ("name JSON types", "a JSON type");
+const A_NUMBER: Requirement = ("be a number", "a number");
+const A_POSITIVE_NUMBER: Requirement = ("be a number above 0", "a number");
+const A_COUNT: Requirement = ("be a non-negative integer", "a whole number");
 
 impl<'s> Reader<'s> {
-    fn new(root: &'s Value, aim: Aim) -> Self {
+    fn new(root: &'s Value, aim: Purpose) -> Self {
         Self {
             root,
-            refs: Refs::of(root),
-            aim,
+            refs: RefResolver::of(root),
+            purpose: aim,
             nodes: Vec::new(),
             by_pointer: HashMap::new(),
-            waiting: Vec::new(),
+            pending: Vec::new(),
             mistakes: Vec::new(),
-            beyond: Vec::new(),
+            unsupported: Vec::new(),
             errors: Vec::new(),
         }
     }
 
-    fn all(mut self) -> Self {
+    fn read_all(mut self) -> Self {
         self.shared(String::new(), self.root);
         // The root is shared only if a reference leads to it. All other schemas in `waiting` are targets of references.
         self.nodes[0].is_shared = false;
-        while let Some((id, pointer, schema)) = self.waiting.pop() {
+        while let Some((id, pointer, schema)) = self.pending.pop() {
             let node = self.read(schema, &pointer);
             let is_shared = self.nodes[id].is_shared;
             self.nodes[id] = Node { is_shared, ..node };
@@ -111,7 +111,7 @@ impl<'s> Reader<'s> {
         let id = self.nodes.len();
         self.nodes.push(Node { is_shared: true, ..Node::default() });
         self.by_pointer.insert(pointer.clone(), id);
-        self.waiting.push((id, pointer, schema));
+        self.pending.push((id, pointer, schema));
         id
     }
 
@@ -124,12 +124,14 @@ impl<'s> Reader<'s> {
     fn read(&mut self, schema: &'s Value, at: &str) -> Node {
         let mut node = Node::default();
         let before = std::mem::take(&mut self.mistakes);
-        let mut more = More { at: at.to_owned(), ..More::default() };
+        let mut more = NodeDetails { at: at.to_owned(), ..NodeDetails::default() };
         match schema {
             Value::Bool(allows) => node.is_never = !allows,
             // References with overlapping pointers could read the same schemas very often, so the number of nodes is
             // limited.
-            Value::Object(_) if self.aim == Aim::Write && self.nodes.len() > MAX_READ => more.is_cut = true,
+            Value::Object(_) if self.purpose == Purpose::Convert && self.nodes.len() > MAX_READ => {
+                more.is_truncated = true;
+            }
             Value::Object(members) => {
                 for word in ["$ref", "$dynamicRef", "$recursiveRef"] {
                     if let Some(value) = members.get(word) {
@@ -138,17 +140,17 @@ impl<'s> Reader<'s> {
                 }
                 more.references = node.all_of.len();
                 self.members(&mut node, members, at);
-                if self.aim == Aim::Write {
-                    self.more(&mut more, members, at);
+                if self.purpose == Purpose::Convert {
+                    self.read_details(&mut more, members, at);
                 }
             }
-            _ if self.aim == Aim::Check => {
+            _ if self.purpose == Purpose::Check => {
                 self.errors.push(format!("the schema at `#{at}` must be an object"));
             }
             _ => self.mistake(at, "schema", "it is neither an object nor a boolean", false),
         }
         more.mistakes = std::mem::replace(&mut self.mistakes, before);
-        node.more = (self.aim == Aim::Write).then(|| more.into());
+        node.details = (self.purpose == Purpose::Convert).then(|| more.into());
         node
     }
 
@@ -161,21 +163,21 @@ impl<'s> Reader<'s> {
                 "not" => node.not = Some(self.node(value, &format!("{at}/not"))),
                 "type" => node.types = self.types(value, at),
                 "enum" => match value {
-                    Value::Array(options) => node.options = Some(options.clone()),
-                    _ => self.must(keyword, at, A_LIST),
+                    Value::Array(options) => node.allowed = Some(options.clone()),
+                    _ => self.report_wrong_value(keyword, at, A_LIST),
                 },
                 "const" => {
-                    node.options.get_or_insert_with(|| vec![value.clone()]);
+                    node.allowed.get_or_insert_with(|| vec![value.clone()]);
                 }
                 "minimum" => node.number.get_or_insert_default().minimum = self.number(value, keyword, at),
                 "maximum" => node.number.get_or_insert_default().maximum = self.number(value, keyword, at),
                 "exclusiveMinimum" => {
-                    node.number.get_or_insert_default().above = self.number(value, keyword, at);
+                    node.number.get_or_insert_default().exclusive_minimum = self.number(value, keyword, at);
                 }
                 "exclusiveMaximum" => {
-                    node.number.get_or_insert_default().below = self.number(value, keyword, at);
+                    node.number.get_or_insert_default().exclusive_maximum = self.number(value, keyword, at);
                 }
-                "multipleOf" => node.number.get_or_insert_default().multiples = self.step(value, at),
+                "multipleOf" => node.number.get_or_insert_default().multiple_of = self.multiple_of(value, at),
                 "minLength" => node.text.get_or_insert_default().count.min = self.count(value, keyword, at),
                 "maxLength" => node.text.get_or_insert_default().count.max = self.count(value, keyword, at),
                 "pattern" => match value.as_str() {
@@ -183,22 +185,22 @@ impl<'s> Reader<'s> {
                         let pattern = self.pattern(source, keyword, at);
                         node.text.get_or_insert_default().pattern = pattern;
                     }
-                    None => self.must(keyword, at, TEXT),
+                    None => self.report_wrong_value(keyword, at, TEXT),
                 },
                 "format" => match value.as_str() {
                     Some(name) => {
-                        if let Some(format) = Format::named(name) {
+                        if let Some(format) = Format::from_name(name) {
                             node.text.get_or_insert_default().format = Some(format);
                         }
                     }
-                    None => self.must(keyword, at, TEXT),
+                    None => self.report_wrong_value(keyword, at, TEXT),
                 },
                 "minItems" => node.array.get_or_insert_default().count.min = self.count(value, keyword, at),
                 "maxItems" => node.array.get_or_insert_default().count.max = self.count(value, keyword, at),
                 "uniqueItems" => node.array.get_or_insert_default().is_unique = value == &Value::Bool(true),
                 "prefixItems" => node.array.get_or_insert_default().prefix = self.list(value, keyword, at),
                 // Before draft 2020-12, a list in `items` had the meaning of `prefixItems`.
-                "items" if self.is_old_list(members) => {
+                "items" if self.is_tuple_items(members) => {
                     let array = node.array.get_or_insert_default();
                     array.prefix = self.list(value, keyword, at);
                     let rest = members.get("additionalItems");
@@ -237,10 +239,10 @@ impl<'s> Reader<'s> {
                 }
                 // An `$id` inside a schema begins another document, and pointers are relative to it.
                 "$id" if at.is_empty() => {}
-                word if self.aim == Aim::Check && is_beyond(word) => {
-                    self.beyond(&format!("`{keyword}`"), at);
+                word if self.purpose == Purpose::Check && is_unsupported(word) => {
+                    self.add_unsupported(&format!("`{keyword}`"), at);
                 }
-                word if self.aim == Aim::Write && !is_known(word) => {
+                word if self.purpose == Purpose::Convert && !is_known(word) => {
                     self.mistake(at, word, "it is not a JSON Schema keyword that models know", true);
                 }
                 // Annotations, and words that are not part of JSON Schema.
@@ -248,27 +250,27 @@ impl<'s> Reader<'s> {
             }
         }
         // If a schema has both `enum` and `const`, both must hold.
-        if let (Some(constant), Some(options)) = (members.get("const"), &mut node.options) {
-            options.retain(|option| number::equal(option, constant));
+        if let (Some(constant), Some(options)) = (members.get("const"), &mut node.allowed) {
+            options.retain(|option| number::are_equal(option, constant));
         }
         if let Some(number) = &mut node.number {
             // In draft 4 these keywords are booleans.
             if members.get("exclusiveMinimum") == Some(&Value::Bool(true)) {
-                number.above = number.minimum.take();
+                number.exclusive_minimum = number.minimum.take();
             }
             if members.get("exclusiveMaximum") == Some(&Value::Bool(true)) {
-                number.below = number.maximum.take();
+                number.exclusive_maximum = number.maximum.take();
             }
         }
     }
 
-    fn is_old_list(&self, members: &Map<String, Value>) -> bool {
+    fn is_tuple_items(&self, members: &Map<String, Value>) -> bool {
         let is_list = members.get("items").is_some_and(Value::is_array);
-        self.aim == Aim::Write && is_list && !members.contains_key("prefixItems")
+        self.purpose == Purpose::Convert && is_list && !members.contains_key("prefixItems")
     }
 
     /// Reads the data that is not needed to check values.
-    fn more(&mut self, more: &mut More, members: &'s Map<String, Value>, at: &str) {
+    fn read_details(&mut self, more: &mut NodeDetails, members: &'s Map<String, Value>, at: &str) {
         let text = |word: &str| members.get(word).and_then(Value::as_str).map(str::to_owned);
         more.title = text("title");
         more.description = text("description");
@@ -276,7 +278,7 @@ impl<'s> Reader<'s> {
         more.is_nullable = members.get("nullable") == Some(&Value::Bool(true));
         let properties = members.get("properties").and_then(Value::as_object);
         more.names = properties.into_iter().flat_map(Map::keys).cloned().collect();
-        for word in REMARKS {
+        for word in ANNOTATIONS {
             let is_right = |value: &Value| match word {
                 "examples" => value.is_array(),
                 "deprecated" | "readOnly" | "writeOnly" => value.is_boolean(),
@@ -284,13 +286,13 @@ impl<'s> Reader<'s> {
                 _ => true,
             };
             match members.get(word) {
-                Some(value) if is_right(value) => more.remarks.push((word, value.clone())),
+                Some(value) if is_right(value) => more.annotations.push((word, value.clone())),
                 Some(_) => self.mistake(at, word, "its value has the wrong type", true),
                 None => {}
             }
         }
         if let Some(example) = members.get("example").filter(|_| !members.contains_key("examples")) {
-            more.remarks.push(("examples", Value::Array(vec![example.clone()])));
+            more.annotations.push(("examples", Value::Array(vec![example.clone()])));
         }
         for word in CONDITIONS {
             // These keywords have no meaning without the first keyword of their group.
@@ -305,15 +307,17 @@ impl<'s> Reader<'s> {
             };
             let Some(value) = members.get(word).filter(|_| members.contains_key(first)) else { continue };
             let part = match word {
-                "minContains" | "maxContains" => number::count(value).map(|count| Part::Json(count.into())),
-                _ => Some(Part::Schema(self.node(value, &format!("{at}/{word}")))),
+                "minContains" | "maxContains" => {
+                    number::as_count(value).map(|count| KeywordValue::Json(count.into()))
+                }
+                _ => Some(KeywordValue::Schema(self.node(value, &format!("{at}/{word}")))),
             };
             more.parts.extend(part.map(|part| (word, part)));
         }
         self.dependencies(more, members, at);
     }
 
-    fn dependencies(&mut self, more: &mut More, members: &'s Map<String, Value>, at: &str) {
+    fn dependencies(&mut self, more: &mut NodeDetails, members: &'s Map<String, Value>, at: &str) {
         let mut names = Map::new();
         let mut schemas = Vec::new();
         for word in ["dependentRequired", "dependentSchemas", "dependencies"] {
@@ -324,41 +328,41 @@ impl<'s> Reader<'s> {
                         names.insert(name.clone(), needed.collect());
                     }
                     schema if word != "dependentRequired" => {
-                        let at = format!("{at}/{word}/{}", escaped(name));
+                        let at = format!("{at}/{word}/{}", escape_step(name));
                         schemas.push((name.clone(), self.node(schema, &at)));
                     }
-                    _ => self.must(word, at, ("", "lists of names")),
+                    _ => self.report_wrong_value(word, at, ("", "lists of names")),
                 }
             }
         }
         if !names.is_empty() {
-            more.parts.push(("dependentRequired", Part::Json(Value::Object(names))));
+            more.parts.push(("dependentRequired", KeywordValue::Json(Value::Object(names))));
         }
         if !schemas.is_empty() {
-            more.parts.push(("dependentSchemas", Part::Named(schemas)));
+            more.parts.push(("dependentSchemas", KeywordValue::Named(schemas)));
         }
     }
 
-    fn must(&mut self, keyword: &str, at: &str, (strictly, loosely): Demand) {
-        match self.aim {
-            Aim::Check => self.errors.push(format!("`{keyword}` at `#{at}` must {strictly}")),
-            Aim::Write if loosely.is_empty() => {}
-            Aim::Write => self.mistake(at, keyword, &format!("it should be {loosely}"), false),
+    fn report_wrong_value(&mut self, keyword: &str, at: &str, (strictly, loosely): Requirement) {
+        match self.purpose {
+            Purpose::Check => self.errors.push(format!("`{keyword}` at `#{at}` must {strictly}")),
+            Purpose::Convert if loosely.is_empty() => {}
+            Purpose::Convert => self.mistake(at, keyword, &format!("it should be {loosely}"), false),
         }
     }
 
     fn mistake(&mut self, at: &str, word: &str, why: &str, is_remark: bool) {
         let (at, word, why) = (at.to_owned(), word.to_owned(), why.to_owned());
-        self.mistakes.push(Mistake { at, word, why, is_remark });
+        self.mistakes.push(Mistake { at, keyword: word, why, is_annotation: is_remark });
     }
 
-    fn beyond(&mut self, what: &str, at: &str) {
-        self.beyond
+    fn add_unsupported(&mut self, what: &str, at: &str) {
+        self.unsupported
             .push(format!("{what} at `#{at}` is not checked: enable the feature `full-schema` of toolway"));
     }
 
     fn reference(&mut self, word: &str, value: &Value, at: &str) -> Option<Id> {
-        if self.aim == Aim::Write {
+        if self.purpose == Purpose::Convert {
             if let Some((pointer, schema)) = value.as_str().and_then(|reference| self.refs.resolve(reference))
             {
                 return Some(self.shared(pointer, schema));
@@ -373,11 +377,11 @@ impl<'s> Reader<'s> {
             return None;
         }
         let Some(reference) = value.as_str() else {
-            self.must(word, at, TEXT);
+            self.report_wrong_value(word, at, TEXT);
             return None;
         };
         let Some(pointer) = pointer(reference) else {
-            self.beyond(&format!("`$ref` to `{reference}`"), at);
+            self.add_unsupported(&format!("`$ref` to `{reference}`"), at);
             return None;
         };
         let Some(schema) = self.root.pointer(&pointer) else {
@@ -390,13 +394,13 @@ impl<'s> Reader<'s> {
     fn list(&mut self, value: &'s Value, keyword: &str, at: &str) -> Vec<Id> {
         match value {
             Value::Array(schemas)
-                if self.aim == Aim::Check || !schemas.is_empty() || keyword.ends_with("tems") =>
+                if self.purpose == Purpose::Check || !schemas.is_empty() || keyword.ends_with("tems") =>
             {
                 let schemas = schemas.iter().enumerate();
                 schemas.map(|(index, schema)| self.node(schema, &format!("{at}/{keyword}/{index}"))).collect()
             }
             _ => {
-                self.must(keyword, at, SCHEMAS);
+                self.report_wrong_value(keyword, at, SCHEMAS);
                 Vec::new()
             }
         }
@@ -405,11 +409,11 @@ impl<'s> Reader<'s> {
     fn named(&mut self, value: &'s Value, keyword: &str, at: &str) -> Vec<(String, Id)> {
         match value {
             Value::Object(schemas) => {
-                let place = |name: &str| format!("{at}/{keyword}/{}", escaped(name));
+                let place = |name: &str| format!("{at}/{keyword}/{}", escape_step(name));
                 schemas.iter().map(|(name, schema)| (name.clone(), self.node(schema, &place(name)))).collect()
             }
             _ => {
-                self.must(keyword, at, NAMED);
+                self.report_wrong_value(keyword, at, NAMED);
                 Vec::new()
             }
         }
@@ -418,65 +422,66 @@ impl<'s> Reader<'s> {
     fn names(&mut self, value: &Value, at: &str) -> Vec<String> {
         let names = value.as_array().map(Vec::as_slice).unwrap_or_default();
         let texts: Vec<_> = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-        let is_right = match self.aim {
-            Aim::Check => value.is_array() && texts.len() == names.len(),
+        let is_right = match self.purpose {
+            Purpose::Check => value.is_array() && texts.len() == names.len(),
             // Draft 3 has a boolean here, and some authors still use it.
-            Aim::Write => value.is_array() || value.is_boolean(),
+            Purpose::Convert => value.is_array() || value.is_boolean(),
         };
         if !is_right {
-            self.must("required", at, NAMES);
+            self.report_wrong_value("required", at, NAMES);
         }
         texts
     }
 
     fn types(&mut self, value: &Value, at: &str) -> Option<Types> {
         let names = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-        let known: Vec<_> = names.iter().filter_map(|name| Types::named(name.as_str()?)).collect();
+        let known: Vec<_> = names.iter().filter_map(|name| Types::from_name(name.as_str()?)).collect();
         if known.len() < names.len() || names.is_empty() {
-            self.must("type", at, TYPES);
+            self.report_wrong_value("type", at, TYPES);
         }
         known.into_iter().reduce(Types::or)
     }
 
     fn number(&mut self, value: &Value, keyword: &str, at: &str) -> Option<Number> {
-        let is_draft_4 = self.aim == Aim::Write && value.is_boolean() && keyword.starts_with("exclusive");
+        let is_draft_4 =
+            self.purpose == Purpose::Convert && value.is_boolean() && keyword.starts_with("exclusive");
         if !value.is_number() && !is_draft_4 {
-            self.must(keyword, at, A_NUMBER);
+            self.report_wrong_value(keyword, at, A_NUMBER);
         }
         value.as_number().cloned()
     }
 
-    fn step(&mut self, value: &Value, at: &str) -> Vec<Number> {
+    fn multiple_of(&mut self, value: &Value, at: &str) -> Vec<Number> {
         let step = value.as_number().filter(|step| step.as_f64().is_some_and(|step| step > 0.0));
-        if step.is_none() && !(self.aim == Aim::Write && value.is_number()) {
-            self.must("multipleOf", at, A_STEP);
+        if step.is_none() && !(self.purpose == Purpose::Convert && value.is_number()) {
+            self.report_wrong_value("multipleOf", at, A_POSITIVE_NUMBER);
         }
         step.into_iter().cloned().collect()
     }
 
     fn count(&mut self, value: &Value, keyword: &str, at: &str) -> Option<u64> {
-        let count = number::count(value);
+        let count = number::as_count(value);
         if count.is_none() {
-            self.must(keyword, at, A_COUNT);
+            self.report_wrong_value(keyword, at, A_COUNT);
         }
         count
     }
 
     fn pattern(&mut self, source: &str, keyword: &str, at: &str) -> Option<Pattern> {
-        let regex = match self.aim {
-            Aim::Check => match Regex::new(&pattern::from_ecma(source)) {
+        let regex = match self.purpose {
+            Purpose::Check => match Regex::new(&pattern::from_ecma(source)) {
                 Ok(regex) => Some(regex),
                 Err(error) => {
                     // The pattern may still be valid: the engine of `full-schema` supports look-around and more.
-                    self.beyond.push(format!(
+                    self.unsupported.push(format!(
                         "`{keyword}` at `#{at}` does not compile: `{source}`: {error} (the feature `full-schema` of \
                          toolway supports more patterns)"
                     ));
                     return None;
                 }
             },
-            Aim::Write if pattern::is_sound(source) => None,
-            Aim::Write => {
+            Purpose::Convert if pattern::is_valid(source) => None,
+            Purpose::Convert => {
                 let why = if keyword == "pattern" { "it is not a regular expression" } else { BROKEN_NAME };
                 self.mistake(at, keyword, why, false);
                 return None;
@@ -511,7 +516,7 @@ fn is_endless(nodes: &[Node]) -> bool {
 }
 
 /// Returns whether our own engine cannot check a keyword.
-fn is_beyond(word: &str) -> bool {
+fn is_unsupported(word: &str) -> bool {
     word == "$id" || (CONDITIONS.contains(&word) && !word.ends_with("Contains"))
 }
 
@@ -519,13 +524,13 @@ fn is_beyond(word: &str) -> bool {
 fn is_known(word: &str) -> bool {
     const SILENT: &str = " $schema $id id $anchor $dynamicAnchor $recursiveAnchor $vocabulary $comment $defs definitions $ref \
                           nullable title description example additionalItems ";
-    REMARKS.contains(&word) || CONDITIONS.contains(&word) || SILENT.contains(&format!(" {word} "))
+    ANNOTATIONS.contains(&word) || CONDITIONS.contains(&word) || SILENT.contains(&format!(" {word} "))
 }
 
 const BROKEN_NAME: &str = "a name in it is not a regular expression";
 
 /// The annotations that models understand.
-const REMARKS: [&str; 7] =
+const ANNOTATIONS: [&str; 7] =
     ["default", "examples", "deprecated", "readOnly", "writeOnly", "contentEncoding", "contentMediaType"];
 
 /// The keywords that few providers support.

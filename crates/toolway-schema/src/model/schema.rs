@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::node::{Additional, Id, Look, Model, Node, Objects};
+use super::node::{Additional, Id, Model, Node, ObjectRules, SearchLimit};
 use crate::terms::format::Format;
 use crate::terms::types::Types;
 
@@ -34,7 +34,7 @@ pub struct Schema {
 impl Schema {
     /// Reads a schema.
     pub fn of(schema: &Value) -> Self {
-        Self { model: Arc::new(Model::of(schema)), id: 0 }
+        Self { model: Arc::new(Model::for_conversion(schema)), id: 0 }
     }
 
     /// Reads a schema that refers to separate definitions.
@@ -50,7 +50,7 @@ impl Schema {
     }
 
     /// Returns the model and the index of the node.
-    pub(crate) fn place(&self) -> (&Model, Id) {
+    pub(crate) fn model_and_id(&self) -> (&Model, Id) {
         (&self.model, self.id)
     }
 
@@ -86,9 +86,9 @@ impl Schema {
     }
 
     fn types_within(&self, depth: usize) -> Option<Types> {
-        let said = self.model.types(self.id, &Look::new(), 0);
+        let said = self.model.types(self.id, &SearchLimit::new(), 0);
         if said != Types::ANY {
-            return Some(said).filter(|types| !types.is_none());
+            return Some(said).filter(|types| !types.is_empty());
         }
         let meant = self.nodes(self.parts()).map(|node| match (&node.object, &node.array) {
             (Some(object), _) if !object.properties.is_empty() => Types::OBJECT,
@@ -96,8 +96,8 @@ impl Schema {
             _ => Types::NONE,
         });
         let meant = meant.fold(Types::NONE, Types::or);
-        if !meant.is_none() || depth == MAX_DEPTH {
-            return Some(meant).filter(|types| !types.is_none());
+        if !meant.is_empty() || depth == MAX_DEPTH {
+            return Some(meant).filter(|types| !types.is_empty());
         }
         // If one alternative allows any type, the others add nothing.
         let each = self.alternatives();
@@ -107,7 +107,7 @@ impl Schema {
 
     /// Returns the allowed values, if they are listed.
     pub fn choices(&self) -> Option<Vec<Value>> {
-        let values = |schema: &Self| schema.nodes(schema.parts()).find_map(|node| node.options.clone());
+        let values = |schema: &Self| schema.nodes(schema.parts()).find_map(|node| node.allowed.clone());
         if let Some(values) = values(self) {
             return Some(values);
         }
@@ -118,7 +118,7 @@ impl Schema {
     }
 
     /// Returns the allowed texts, if the schema allows only listed texts and null.
-    pub fn listed(&self) -> Option<Vec<String>> {
+    pub fn text_choices(&self) -> Option<Vec<String>> {
         let texts = self.choices()?.into_iter().filter(|value| !value.is_null()).map(|value| match value {
             Value::String(text) => Some(text),
             _ => None,
@@ -142,7 +142,7 @@ impl Schema {
     }
 
     /// Returns the object rules, also those of an object that may be null.
-    fn objects(&self) -> impl Iterator<Item = &Objects> {
+    fn objects(&self) -> impl Iterator<Item = &ObjectRules> {
         let mut parts = self.parts();
         let mut others: Vec<_> = self.alternatives().into_iter().filter(|schema| !schema.is_null()).collect();
         if others.len() == 1
@@ -166,12 +166,12 @@ impl Schema {
     /// Returns the schema of the members that are not named, or `None` if they are not allowed. In JSON Schema, members
     /// that the schema does not mention are allowed. Here they count as not allowed if the schema names other members,
     /// because an unknown name is probably misspelled.
-    pub fn unnamed(&self) -> Option<Self> {
-        if self.types().is_some_and(|types| !types.has(Types::OBJECT)) {
+    pub fn additional_properties(&self) -> Option<Self> {
+        if self.types().is_some_and(|types| !types.intersects(Types::OBJECT)) {
             return None;
         }
         let mut said = self.objects().map(|object| &object.additional);
-        match said.find(|additional| !matches!(additional, Additional::Unsaid)) {
+        match said.find(|additional| !matches!(additional, Additional::Unspecified)) {
             Some(Additional::Schema(id)) => Some(self.at(*id)),
             Some(Additional::Nothing) => None,
             Some(Additional::Anything) => Some(Self::of(&Value::Bool(true))),
@@ -190,12 +190,13 @@ impl Schema {
     /// Returns the author's description. The schema's own description takes precedence over that of a referenced
     /// schema.
     pub fn description(&self) -> Option<&str> {
-        self.nodes(self.parts()).find_map(|node| node.more.as_ref()?.description.as_deref())
+        self.nodes(self.parts()).find_map(|node| node.details.as_ref()?.description.as_deref())
     }
 
     /// Returns the default value.
     pub fn default(&self) -> Option<&Value> {
-        let mut remarks = self.nodes(self.parts()).flat_map(|node| &node.more).flat_map(|more| &more.remarks);
+        let mut remarks =
+            self.nodes(self.parts()).flat_map(|node| &node.details).flat_map(|more| &more.annotations);
         remarks.find(|(word, _)| *word == "default").map(|(_, value)| value)
     }
 
@@ -207,8 +208,8 @@ impl Schema {
     fn expected_within(&self, depth: usize) -> Option<String> {
         let depth = depth.checked_sub(1)?;
         let node = self.model.node(self.id);
-        if let Some(name) = node.more.as_ref().and_then(|more| more.format.as_deref()) {
-            return Some(match Format::named(name) {
+        if let Some(name) = node.details.as_ref().and_then(|more| more.format.as_deref()) {
+            return Some(match Format::from_name(name) {
                 Some(format) => format.noun.to_owned(),
                 None => format!("text of the format `{name}`"),
             });

@@ -14,7 +14,7 @@ pub struct Format {
 
 impl Format {
     /// Returns the format with this name, if it is checked.
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub fn from_name(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }
 
@@ -39,13 +39,15 @@ pub(crate) const FORMATS: [Format; 8] = [
 fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
     let is_atom = |atom: &str| {
-        !atom.is_empty() && atom.chars().all(|letter| letter.is_alphanumeric() || is_mark(letter))
+        !atom.is_empty() && atom.chars().all(|letter| letter.is_alphanumeric() || is_mailbox_symbol(letter))
     };
     let is_mark_free = local.split('.').all(is_atom);
-    local.len() <= 64 && (is_mark_free || is_quoted(local)) && (is_domain(domain) || is_literal(domain))
+    local.len() <= 64
+        && (is_mark_free || is_quoted(local))
+        && (is_domain(domain) || is_address_literal(domain))
 }
 
-fn is_mark(letter: char) -> bool {
+fn is_mailbox_symbol(letter: char) -> bool {
     "!#$%&'*+-/=?^_`{|}~".contains(letter)
 }
 
@@ -73,7 +75,7 @@ fn is_domain(domain: &str) -> bool {
 }
 
 /// Checks an address literal, `[192.0.2.1]` or `[IPv6:2001:db8::1]`.
-fn is_literal(domain: &str) -> bool {
+fn is_address_literal(domain: &str) -> bool {
     let inside = domain.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     inside.is_some_and(|address| match address.strip_prefix("IPv6:") {
         Some(address) => address.parse::<Ipv6Addr>().is_ok(),
@@ -255,7 +257,7 @@ mod tests {
             ("ipv4", "127.0.0.1 255.255.255.255", "256.0.0.1 1.2.3 01.2.3.4 1.2.3.4.5"),
             ("ipv6", "::1 2001:db8::ff00:42:8329 ::ffff:1.2.3.4", "1 ::1::2 fe80::1%eth0 12345::"),
         ] {
-            let fits = Format::named(name).unwrap().check;
+            let fits = Format::from_name(name).unwrap().check;
             for text in good.split(' ') {
                 assert!(fits(text), "{name} refuses {text}");
             }

@@ -3,18 +3,18 @@
 use serde_json::{Map, Value};
 
 use crate::terms::format::Format;
-use crate::terms::refs::escaped;
+use crate::terms::refs::escape_step;
 
 /// The kind of schemas that the value of a keyword contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub(crate) enum SchemaContent {
     NoSchema,
     Schema,
     ListOfSchemas,
     SchemasByName,
 }
 
-impl Holds {
+impl SchemaContent {
     pub(crate) fn of(keyword: &str) -> Self {
         match keyword {
             "items"
@@ -37,16 +37,16 @@ impl Holds {
 }
 
 /// Returns the schemas directly inside a keyword, each with its relative pointer.
-pub(crate) fn inner<'v>(keyword: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
-    match (Holds::of(keyword), value) {
-        (Holds::Schema, schema) => vec![(format!("/{keyword}"), schema)],
-        (Holds::ListOfSchemas, Value::Array(list)) => {
+pub(crate) fn inner_schemas<'v>(keyword: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
+    match (SchemaContent::of(keyword), value) {
+        (SchemaContent::Schema, schema) => vec![(format!("/{keyword}"), schema)],
+        (SchemaContent::ListOfSchemas, Value::Array(list)) => {
             let list = list.iter().enumerate();
             list.map(|(index, schema)| (format!("/{keyword}/{index}"), schema)).collect()
         }
-        (Holds::SchemasByName, Value::Object(named)) => {
+        (SchemaContent::SchemasByName, Value::Object(named)) => {
             let named = named.iter();
-            named.map(|(name, schema)| (format!("/{keyword}/{}", escaped(name)), schema)).collect()
+            named.map(|(name, schema)| (format!("/{keyword}/{}", escape_step(name)), schema)).collect()
         }
         _ => Vec::new(),
     }
@@ -55,14 +55,14 @@ pub(crate) fn inner<'v>(keyword: &str, value: &'v Value) -> Vec<(String, &'v Val
 /// Calls `visit` for each schema directly inside the keywords, to modify it.
 pub(crate) fn for_each_inner(members: &mut Map<String, Value>, mut visit: impl FnMut(&str, &mut Value)) {
     for (keyword, value) in members {
-        match (Holds::of(keyword), value) {
-            (Holds::Schema, schema) => visit(keyword, schema),
-            (Holds::ListOfSchemas, Value::Array(list)) => {
+        match (SchemaContent::of(keyword), value) {
+            (SchemaContent::Schema, schema) => visit(keyword, schema),
+            (SchemaContent::ListOfSchemas, Value::Array(list)) => {
                 for schema in list {
                     visit(keyword, schema);
                 }
             }
-            (Holds::SchemasByName, Value::Object(named)) => {
+            (SchemaContent::SchemasByName, Value::Object(named)) => {
                 for schema in named.values_mut() {
                     visit(keyword, schema);
                 }
@@ -92,12 +92,12 @@ pub(crate) fn is_annotation(keyword: &str) -> bool {
 }
 
 /// Returns whether a schema patch adds only annotations.
-pub fn adds_remarks_only(schema: &Value) -> bool {
+pub fn adds_only_annotations(schema: &Value) -> bool {
     let Value::Object(members) = schema else { return false };
     members.iter().all(|(keyword, value)| match keyword.as_str() {
-        "properties" => value.as_object().is_some_and(|named| named.values().all(adds_remarks_only)),
-        "items" => adds_remarks_only(value),
-        "format" => value.as_str().is_some_and(|name| Format::named(name).is_none()),
+        "properties" => value.as_object().is_some_and(|named| named.values().all(adds_only_annotations)),
+        "items" => adds_only_annotations(value),
+        "format" => value.as_str().is_some_and(|name| Format::from_name(name).is_none()),
         keyword => is_annotation(keyword),
     })
 }

@@ -19,11 +19,11 @@ pub fn whole(number: &Number) -> Option<i128> {
     }
     let float = number.as_f64()?;
     #[expect(clippy::cast_possible_truncation, reason = "it is whole and far below 2^127")]
-    (float.fract() == 0.0 && float.abs() < EXACT).then_some(float as i128)
+    (float.fract() == 0.0 && float.abs() < INTEGER_LIMIT).then_some(float as i128)
 }
 
 /// Returns the value as an unsigned integer, if it has no fraction: 2.0 is the integer 2.
-pub(crate) fn count(value: &Value) -> Option<u64> {
+pub(crate) fn as_count(value: &Value) -> Option<u64> {
     value.as_number().and_then(whole).and_then(|count| u64::try_from(count).ok())
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn compare(a: &Number, b: &Number) -> Option<Ordering> {
 /// Returns whether `number` is a multiple of `step`, in decimal arithmetic: 0.3 is a multiple of 0.1.
 pub(crate) fn is_multiple(number: &Number, step: &Number) -> bool {
     let (Some((digits, power)), Some((step_digits, step_power))) =
-        (decimal(&number.to_string()), decimal(&step.to_string()))
+        (parse_decimal(&number.to_string()), parse_decimal(&step.to_string()))
     else {
         // A number has more digits, or a larger exponent, than any `f64`.
         return number
@@ -68,7 +68,7 @@ pub(crate) fn is_multiple(number: &Number, step: &Number) -> bool {
 }
 
 /// Splits a number into digits and a power of ten.
-fn decimal(text: &str) -> Option<(i128, i32)> {
+fn parse_decimal(text: &str) -> Option<(i128, i32)> {
     let (mantissa, power) = match text.split_once(['e', 'E']) {
         Some((mantissa, power)) => (mantissa, power.parse::<i32>().ok()?),
         None => (text, 0),
@@ -79,19 +79,21 @@ fn decimal(text: &str) -> Option<(i128, i32)> {
     let digits = format!("{before}{after}")
         .parse::<i128>()
         .ok()
-        .filter(|digits| digits.unsigned_abs() < MANY_DIGITS)?;
+        .filter(|digits| digits.unsigned_abs() < DIGITS_LIMIT)?;
     let power = power.checked_sub(i32::try_from(after.len()).ok()?)?;
     // `is_multiple` needs one loop iteration per power of ten, and the exponent comes from a peer.
-    (power.unsigned_abs() <= GREATEST_POWER).then_some((digits, power))
+    (power.unsigned_abs() <= MAX_POWER).then_some((digits, power))
 }
 
 /// Returns whether two values are equal in JSON Schema.
-pub(crate) fn equal(a: &Value, b: &Value) -> bool {
+pub(crate) fn are_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => compare(a, b) == Some(Ordering::Equal),
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| are_equal(a, b))
+        }
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| equal(a, b)))
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| are_equal(a, b)))
         }
         _ => a == b,
     }
@@ -114,12 +116,12 @@ pub(crate) fn canonical(value: &Value) -> Value {
 }
 
 /// Returns the first item that repeats an earlier one.
-pub(crate) fn repeated(items: &[Value]) -> Option<&Value> {
+pub(crate) fn find_duplicate(items: &[Value]) -> Option<&Value> {
     if items.len() <= FEW_ITEMS {
         // Comparing all pairs needs no copies.
         let mut rest = items.iter().enumerate();
         return rest
-            .find(|(index, item)| items[..*index].iter().any(|earlier| equal(earlier, item)))
+            .find(|(index, item)| items[..*index].iter().any(|earlier| are_equal(earlier, item)))
             .map(|(_, item)| item);
     }
     let mut known = HashSet::with_capacity(items.len());
@@ -129,13 +131,13 @@ pub(crate) fn repeated(items: &[Value]) -> Option<&Value> {
 /// The maximum number of items that are compared in pairs.
 const FEW_ITEMS: usize = 16;
 
-const EXACT: f64 = 1_267_650_600_228_229_401_496_703_205_376.0; // 2^100
+const INTEGER_LIMIT: f64 = 1_267_650_600_228_229_401_496_703_205_376.0; // 2^100
 
-const MANY_DIGITS: u128 = u128::MAX / 32;
+const DIGITS_LIMIT: u128 = u128::MAX / 32;
 
 /// The largest accepted power of ten. The digits of an `f64` have no larger one: the smallest number is
 /// 4.9406564584124654e-324.
-const GREATEST_POWER: u32 = 350;
+const MAX_POWER: u32 = 350;
 
 #[cfg(test)]
 mod tests {
@@ -189,7 +191,7 @@ mod tests {
             ("1e-2000000000", None),
             ("1e-2147483648", None),
         ] {
-            assert_eq!(decimal(text), expected, "{text}");
+            assert_eq!(parse_decimal(text), expected, "{text}");
         }
     }
 
@@ -206,11 +208,11 @@ mod tests {
     fn what_repeats_is_found_in_short_and_in_long_lists() {
         for length in [2, FEW_ITEMS, FEW_ITEMS + 1, 100] {
             let mut items: Vec<Value> = (0..length).map(|index| json!({"at": [index]})).collect();
-            assert_eq!(repeated(&items), None, "{length} items");
+            assert_eq!(find_duplicate(&items), None, "{length} items");
             let last = items.last_mut().unwrap();
             *last = json!({"at": [0.0]});
-            assert_eq!(repeated(&items), Some(&json!({"at": [0.0]})), "{length} items");
+            assert_eq!(find_duplicate(&items), Some(&json!({"at": [0.0]})), "{length} items");
         }
-        assert_eq!(repeated(&[]), None);
+        assert_eq!(find_duplicate(&[]), None);
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn from_ecma(pattern: &str) -> String {
 }
 
 /// Returns whether a text has the syntax of a regular expression of ECMA-262.
-pub(crate) fn is_sound(pattern: &str) -> bool {
+pub(crate) fn is_valid(pattern: &str) -> bool {
     let letters: Vec<char> = pattern.chars().collect();
     let mut at = 0;
     let mut groups = 0_usize;
@@ -167,13 +167,13 @@ mod tests {
             "a{3}",
             "a{3,}",
         ] {
-            assert!(is_sound(sound), "{sound}");
+            assert!(is_valid(sound), "{sound}");
         }
         for broken in [
             "(", r"\p{L", ")", "[a", "*a", "a**", r"\", "a{2", "a{3,2}", "{", "(?a)", "[]", "a)(", "x{1}{2}",
             "^*", "}",
         ] {
-            assert!(!is_sound(broken), "{broken}");
+            assert!(!is_valid(broken), "{broken}");
         }
     }
 

@@ -7,13 +7,13 @@ use serde_json::Value;
 
 /// A schema that contains references.
 #[derive(Debug)]
-pub(crate) struct Refs<'s> {
+pub(crate) struct RefResolver<'s> {
     root: &'s Value,
     /// The schemas with an anchor or an id, collected at the first lookup.
     named: OnceCell<BTreeMap<String, (String, &'s Value)>>,
 }
 
-impl<'s> Refs<'s> {
+impl<'s> RefResolver<'s> {
     pub(crate) fn of(root: &'s Value) -> Self {
         Self { root, named: OnceCell::new() }
     }
@@ -36,11 +36,14 @@ impl<'s> Refs<'s> {
 /// Returns the JSON pointer of a reference into the same document. References are URIs, so the pointer may be
 /// percent-encoded.
 pub(crate) fn pointer(reference: &str) -> Option<String> {
-    reference.strip_prefix('#').filter(|rest| rest.is_empty() || rest.starts_with('/')).and_then(decoded)
+    reference
+        .strip_prefix('#')
+        .filter(|rest| rest.is_empty() || rest.starts_with('/'))
+        .and_then(percent_decode)
 }
 
 /// Escapes a step of a JSON pointer.
-pub(crate) fn escaped(name: &str) -> String {
+pub(crate) fn escape_step(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
@@ -57,7 +60,7 @@ fn collect<'v>(value: &'v Value, at: &str, depth: usize, named: &mut BTreeMap<St
                 }
             }
             for (name, inner) in members {
-                collect(inner, &format!("{at}/{}", escaped(name)), depth + 1, named);
+                collect(inner, &format!("{at}/{}", escape_step(name)), depth + 1, named);
             }
         }
         Value::Array(items) => {
@@ -69,7 +72,7 @@ fn collect<'v>(value: &'v Value, at: &str, depth: usize, named: &mut BTreeMap<St
     }
 }
 
-fn decoded(pointer: &str) -> Option<String> {
+fn percent_decode(pointer: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(pointer.len());
     let mut rest = pointer.as_bytes();
     while let Some((byte, after)) = rest.split_first() {
@@ -103,12 +106,13 @@ mod tests {
             "with an anchor": {"$anchor": "here", "type": "null"},
             "bundled": {"$id": "https://example.com/bundled", "type": "boolean"},
         }});
-        let resolved = |reference| Refs::of(&root).resolve(reference).map(|(_, value)| value["type"].clone());
+        let resolved =
+            |reference| RefResolver::of(&root).resolve(reference).map(|(_, value)| value["type"].clone());
         assert_eq!(resolved("#/$defs/a"), Some(json!("string")));
         assert_eq!(resolved("#/%24defs/b~1c~0d%20e"), Some(json!("number")));
         assert_eq!(resolved("#here"), Some(json!("null")));
         assert_eq!(resolved("https://example.com/bundled"), Some(json!("boolean")));
-        assert_eq!(Refs::of(&root).resolve("#").unwrap().1, &root);
+        assert_eq!(RefResolver::of(&root).resolve("#").unwrap().1, &root);
         for nowhere in [
             "#/$defs/x",
             "#nowhere",

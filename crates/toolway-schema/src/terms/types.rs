@@ -42,7 +42,7 @@ impl Types {
     }
 
     /// Returns the type with this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         NAMES.iter().find(|(known, ..)| *known == name).map(|(.., types)| *types)
     }
 
@@ -52,14 +52,14 @@ impl Types {
     }
 
     /// Describes the set in words, as in `a string or null`.
-    pub(crate) fn in_words(self) -> String {
+    pub(crate) fn describe(self) -> String {
         self.each().map(|(_, noun, _)| noun).collect::<Vec<_>>().join(" or ")
     }
 
     fn each(self) -> impl Iterator<Item = (&'static str, &'static str, Self)> {
         let mut left = self;
         NAMES.into_iter().filter(move |(name, _, types)| {
-            let is_in = left.contains(*types) || (*name == "number" && left.has(Self(16)));
+            let is_in = left.contains(*types) || (*name == "number" && left.intersects(Self(16)));
             left = if is_in { left.without(*types) } else { left };
             is_in
         })
@@ -85,12 +85,12 @@ impl Types {
     }
 
     /// Returns whether the two sets have a type in common.
-    pub fn has(self, other: Self) -> bool {
+    pub fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
     /// Returns whether the set is empty.
-    pub fn is_none(self) -> bool {
+    pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 }
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(Types::of(&json!(2.0)).names(), ["integer"]);
         assert_eq!(Types::NUMBER.and(Types::INTEGER).names(), ["integer"]);
         assert!(Types::NONE.names().is_empty());
-        assert_eq!(Types::named("number"), Some(Types::NUMBER));
-        assert_eq!(Types::named("float"), None);
+        assert_eq!(Types::from_name("number"), Some(Types::NUMBER));
+        assert_eq!(Types::from_name("float"), None);
     }
 }

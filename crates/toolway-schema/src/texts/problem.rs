@@ -57,7 +57,7 @@ impl Problem {
             ([], _) => Self(format!("unknown argument `{path}`: `{parent}` has no members")),
             (names, _) => Self(format!(
                 "unknown argument `{path}`, known are {}",
-                list(names, |name| format!("`{}`", parent.member(name)))
+                join_first(names, |name| format!("`{}`", parent.member(name)))
             )),
         }
     }
@@ -91,33 +91,33 @@ impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Path::Root => Ok(()),
-            Path::Member(Path::Root, name) => f.write_str(&cut(name)),
-            Path::Member(parent, name) => write!(f, "{parent}.{}", cut(name)),
+            Path::Member(Path::Root, name) => f.write_str(&truncate(name)),
+            Path::Member(parent, name) => write!(f, "{parent}.{}", truncate(name)),
             Path::Item(parent, index) => write!(f, "{parent}[{index}]"),
         }
     }
 }
 
 /// Returns the beginning of a value as JSON.
-pub(crate) fn shown(value: &Value) -> String {
+pub(crate) fn preview(value: &Value) -> String {
     // A large value is not serialized completely. The only possible error is that the buffer is full.
-    let mut beginning = [0; 4 * SHOWN + 4];
+    let mut beginning = [0; 4 * MAX_SHOWN + 4];
     let mut room = &mut beginning[..];
     let _ = serde_json::to_writer(&mut room, value);
     let left = room.len();
-    cut(&String::from_utf8_lossy(&beginning[..beginning.len() - left]))
+    truncate(&String::from_utf8_lossy(&beginning[..beginning.len() - left]))
 }
 
 /// Returns the beginning of a text.
-pub fn cut(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
+pub fn truncate(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
 }
 
 /// Returns the beginning of a value with its type, for a value of the wrong type.
-pub fn shown_with_kind(value: &Value) -> String {
+pub fn preview_with_type(value: &Value) -> String {
     let kind = match value {
         Value::Null => "",
         Value::Bool(_) => "the boolean ",
@@ -126,23 +126,23 @@ pub fn shown_with_kind(value: &Value) -> String {
         Value::Array(_) => "the array ",
         Value::Object(_) => "the object ",
     };
-    format!("{kind}{}", shown(value))
+    format!("{kind}{}", preview(value))
 }
 
 /// Returns a text such as `expected one of "free", "pro", got "prp", did you mean "pro"?`
-pub fn not_among(options: &[&Value], value: &Value) -> String {
+pub fn not_one_of(options: &[&Value], value: &Value) -> String {
     let expected = match options {
-        [only] => shown(only),
-        many => format!("one of {}", list(many, |option| shown(option))),
+        [only] => preview(only),
+        many => format!("one of {}", join_first(many, |option| preview(option))),
     };
     let texts = || options.iter().filter_map(|option| option.as_str());
     let meant = value.as_str().filter(|_| options.len() > 1).and_then(|text| closest(text, texts()));
-    let hint = meant.map(|meant| format!(", did you mean {}?", shown(&meant.into()))).unwrap_or_default();
-    format!("expected {expected}, got {}{hint}", shown(value))
+    let hint = meant.map(|meant| format!(", did you mean {}?", preview(&meant.into()))).unwrap_or_default();
+    format!("expected {expected}, got {}{hint}", preview(value))
 }
 
 /// Returns a text such as `expected at least 1 character, got none`
-pub(crate) fn miscounted(bound: &str, limit: u64, unit: [&str; 2], count: usize) -> String {
+pub(crate) fn wrong_count(bound: &str, limit: u64, unit: [&str; 2], count: usize) -> String {
     let [one, many] = unit;
     let unit = if limit == 1 { one } else { many };
     match count {
@@ -156,23 +156,23 @@ pub(crate) const ITEMS: [&str; 2] = ["item", "items"];
 pub(crate) const MEMBERS: [&str; 2] = ["member", "members"];
 
 /// Joins the first items with commas.
-fn list<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
-    let mut texts: Vec<_> = items.iter().take(LISTED).map(show).collect();
-    if items.len() > LISTED {
+fn join_first<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
+    let mut texts: Vec<_> = items.iter().take(MAX_LISTED).map(show).collect();
+    if items.len() > MAX_LISTED {
         texts.push("…".to_owned());
     }
     texts.join(", ")
 }
 
 /// The number of characters of a value that are shown.
-const SHOWN: usize = 60;
+const MAX_SHOWN: usize = 60;
 
 /// The maximum number of names or options that are listed: enough for all country codes. A longer list does not help a
 /// model.
-const LISTED: usize = 250;
+const MAX_LISTED: usize = 250;
 
 /// Describes the problems of a tool's result, with the word `member` instead of `argument`.
-pub fn output_text(problems: &[Problem]) -> String {
+pub fn describe_output_problems(problems: &[Problem]) -> String {
     let text = Problem::join(problems).replace("argument `", "member `");
     format!("the result does not fit the output schema: {text}")
 }
@@ -183,9 +183,9 @@ mod tests {
 
     #[test]
     fn long_values_are_cut_between_characters() {
-        assert_eq!(shown(&"é".repeat(1 << 20).into()), format!("\"{}…", "é".repeat(59)));
-        assert_eq!(shown(&"😀".repeat(70).into()), format!("\"{}…", "😀".repeat(59)));
-        assert_eq!(shown(&"a".repeat(58).into()), format!("\"{}\"", "a".repeat(58)));
+        assert_eq!(preview(&"é".repeat(1 << 20).into()), format!("\"{}…", "é".repeat(59)));
+        assert_eq!(preview(&"😀".repeat(70).into()), format!("\"{}…", "😀".repeat(59)));
+        assert_eq!(preview(&"a".repeat(58).into()), format!("\"{}\"", "a".repeat(58)));
     }
 
     #[test]

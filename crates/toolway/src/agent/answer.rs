@@ -38,7 +38,7 @@ pub struct ToolAnswer {
     /// The output of the tool, or the failure.
     pub result: Result<ToolOutput, ToolFailure>,
     /// `true` if this library generated the id, because the model's call had none.
-    pub(super) has_own_id: bool,
+    pub(super) has_generated_id: bool,
 }
 
 impl ToolAnswer {
@@ -57,7 +57,7 @@ impl ToolAnswer {
             let mut blocks: Vec<_> = pieces
                 .into_iter()
                 .map(|piece| match piece {
-                    Piece::Blob { mime, data, .. } if is_picture(mime) => {
+                    Piece::Blob { mime, data, .. } if is_supported_image(mime) => {
                         json!({"type": "input_image", "image_url": format!("data:{mime};base64,{data}")})
                     }
                     Piece::Blob { mime: mime @ "application/pdf", data, name, .. } => {
@@ -80,7 +80,7 @@ impl ToolAnswer {
         let blocks = self.pieces().into_iter().map(|piece| match piece {
             // An error may contain only text.
             failed if self.result.is_err() => json!({"type": "text", "text": failed.into_text()}),
-            Piece::Blob { mime, data, .. } if is_picture(mime) => {
+            Piece::Blob { mime, data, .. } if is_supported_image(mime) => {
                 json!({"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}})
             }
             Piece::Blob { mime: mime @ "application/pdf", data, .. } => {
@@ -111,7 +111,7 @@ impl ToolAnswer {
         let (mut texts, mut parts, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
         for piece in self.pieces() {
             match piece {
-                Piece::Blob { mime, data, .. } if is_taken_by_gemini(mime) => {
+                Piece::Blob { mime, data, .. } if is_supported_by_gemini(mime) => {
                     parts.push(json!({"inlineData": {"mimeType": mime, "data": data}}));
                 }
                 Piece::Text(text) => texts.push(text),
@@ -127,7 +127,7 @@ impl ToolAnswer {
         };
         let key = if self.result.is_ok() { "output" } else { "error" };
         let mut response = Map::new();
-        if !self.has_own_id {
+        if !self.has_generated_id {
             response.insert("id".to_owned(), self.id.clone().into());
         }
         response.insert("name".to_owned(), self.name.clone().into());
@@ -222,27 +222,27 @@ fn piece(block: &Content) -> Piece<'_> {
             let about = link.description.as_deref().map(|about| format!(": {about}")).unwrap_or_default();
             Piece::Text(format!("[{}]({}){about}", link.display_name(), link.uri).into())
         }
-        Content::Other(block) => Piece::Text(format!("[{} left out]", kind(block)).into()),
+        Content::Other(block) => Piece::Text(format!("[{} left out]", describe_block(block)).into()),
         _ => Piece::Text("[a block of a sampling message left out]".into()),
     }
 }
 
 /// Returns a description of a block of an unknown type.
-fn kind(block: &RawJson) -> String {
+fn describe_block(block: &RawJson) -> String {
     let kind = block.decode::<Value>().ok().and_then(|block| Some(block["type"].as_str()?.to_owned()));
     match kind {
-        Some(kind) => format!("a block of kind `{}`", super::failure::cut(&kind)),
+        Some(kind) => format!("a block of kind `{}`", super::failure::truncate_name(&kind)),
         None => "a block".to_owned(),
     }
 }
 
 /// Returns whether OpenAI and Anthropic accept images of this type.
-fn is_picture(mime: &str) -> bool {
+fn is_supported_image(mime: &str) -> bool {
     matches!(mime, "image/png" | "image/jpeg" | "image/gif" | "image/webp")
 }
 
 /// Returns whether Gemini accepts data of this type in a function response.
-fn is_taken_by_gemini(mime: &str) -> bool {
+fn is_supported_by_gemini(mime: &str) -> bool {
     matches!(mime, "image/png" | "image/jpeg" | "image/webp" | "application/pdf" | "text/plain")
 }
 

@@ -37,14 +37,14 @@ pub struct ToolCall {
     /// The arguments, a JSON object; or a description of what is wrong with them.
     arguments: Result<RawJson, String>,
     /// `true` if this library generated the id, because the model's call had none.
-    has_own_id: bool,
+    has_generated_id: bool,
 }
 
 impl ToolCall {
     /// Creates a call. If the arguments are not a JSON object, the call fails when it is made.
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: impl Into<RawJson>) -> Self {
-        let arguments = object(arguments.into());
-        Self { id: id.into(), name: name.into(), arguments, has_own_id: false }
+        let arguments = expect_object(arguments.into());
+        Self { id: id.into(), name: name.into(), arguments, has_generated_id: false }
     }
 
     /// Returns the arguments, which are a JSON object, or a description of what is wrong with them.
@@ -73,7 +73,7 @@ impl ToolCall {
             (Value::Array(calls), _) | (_, Value::Array(calls)) => calls.as_slice(),
             _ => one_or_many(message),
         };
-        numbered(calls, |call| match call["type"].as_str() {
+        read_calls(calls, |call| match call["type"].as_str() {
             Some("function_call") => {
                 Some((call.get("call_id").or(call.get("id")), &call["name"], &call["arguments"]))
             }
@@ -90,7 +90,7 @@ impl ToolCall {
     /// Reads the calls in a reply of Anthropic. Pass a message, its `content`, or one block of the content.
     pub fn from_anthropic(reply: &Value) -> Vec<Self> {
         let blocks = reply["content"].as_array().map_or_else(|| one_or_many(reply), Vec::as_slice);
-        numbered(blocks, |block| {
+        read_calls(blocks, |block| {
             (block["type"] == "tool_use").then(|| (block.get("id"), &block["name"], &block["input"]))
         })
     }
@@ -103,7 +103,7 @@ impl ToolCall {
             content => content,
         };
         let parts = content["parts"].as_array().map_or_else(|| one_or_many(content), Vec::as_slice);
-        numbered(parts, |part| {
+        read_calls(parts, |part| {
             let call = part.get("functionCall").or(part.get("function_call"))?;
             Some((call.get("id"), &call["name"], &call["args"]))
         })
@@ -111,7 +111,7 @@ impl ToolCall {
 
     /// Creates the answer to this call.
     pub(super) fn answer(self, result: Result<ToolOutput, ToolFailure>) -> ToolAnswer {
-        ToolAnswer { id: self.id, name: self.name, result, has_own_id: self.has_own_id }
+        ToolAnswer { id: self.id, name: self.name, result, has_generated_id: self.has_generated_id }
     }
 }
 
@@ -124,7 +124,7 @@ fn one_or_many(value: &Value) -> &[Value] {
 
 /// Reads the calls among the items of a reply. A call without an id gets the id `call_` followed by the index of the
 /// call.
-fn numbered<'v>(
+fn read_calls<'v>(
     items: &'v [Value],
     read: impl Fn(&'v Value) -> Option<(Option<&'v Value>, &'v Value, &'v Value)>,
 ) -> Vec<ToolCall> {
@@ -136,7 +136,7 @@ fn numbered<'v>(
                 id: id.map_or_else(|| format!("call_{index}"), str::to_owned),
                 name: name.as_str().unwrap_or_default().to_owned(),
                 arguments: read_arguments(arguments),
-                has_own_id: id.is_none(),
+                has_generated_id: id.is_none(),
             }
         })
         .collect()
@@ -145,16 +145,16 @@ fn numbered<'v>(
 /// Reads arguments that are JSON, or a string that contains JSON. An empty string means no arguments.
 fn read_arguments(arguments: &Value) -> Result<RawJson, String> {
     match arguments {
-        Value::String(text) if text.trim().is_empty() => object(Value::Null.into()),
+        Value::String(text) if text.trim().is_empty() => expect_object(Value::Null.into()),
         Value::String(text) => match RawJson::parse(text) {
-            Ok(arguments) => object(arguments),
+            Ok(arguments) => expect_object(arguments),
             Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
         },
-        other => object(other.clone().into()),
+        other => expect_object(other.clone().into()),
     }
 }
 
-fn object(arguments: RawJson) -> Result<RawJson, String> {
+fn expect_object(arguments: RawJson) -> Result<RawJson, String> {
     match arguments.as_bytes().first() {
         Some(b'{') => Ok(arguments),
         Some(b'n') => Ok(Value::Object(serde_json::Map::new()).into()),

@@ -81,7 +81,7 @@ impl ToolFailure {
     /// ```
     pub fn unknown(tool: &str, meant: Option<&str>) -> Self {
         let text = meant.map(|meant| format!(", did you mean `{meant}`?")).unwrap_or_default();
-        Self::new(FailureKind::Unknown, Some(cut(tool).to_owned()), text)
+        Self::new(FailureKind::Unknown, Some(truncate_name(tool).to_owned()), text)
     }
 
     /// Creates a failure from a JSON-RPC error. The model reads the message of the error, because the server wrote it
@@ -269,7 +269,7 @@ impl From<Error> for ToolFailure {
             (ErrorKind::Cancelled, None) if !error.is_session_ended() => {
                 Self::new(FailureKind::Cancelled, None, "")
             }
-            _ if error.is_broken_off() => {
+            _ if error.is_reply_lost() => {
                 Self::new(FailureKind::Unavailable, None, "may still have done its work")
             }
             // For a model, a server that violates the protocol or refuses the client is also unavailable.
@@ -280,7 +280,7 @@ impl From<Error> for ToolFailure {
 }
 
 /// Cuts a name that a model wrote to a maximum length, because the model may write any text.
-pub(super) fn cut(name: &str) -> &str {
+pub(super) fn truncate_name(name: &str) -> &str {
     name.char_indices().nth(MAX_NAME).map_or(name, |(end, _)| &name[..end])
 }
 
@@ -345,7 +345,7 @@ mod tests {
             assert_eq!(failure.source().unwrap().to_string(), "http://secret@host");
         }
         // The tool may have done its work, so the text must not suggest a retry.
-        let broken = Error::new(ErrorKind::Transport, "http://secret@host").broken_off();
+        let broken = Error::new(ErrorKind::Transport, "http://secret@host").reply_lost();
         let broken = ToolFailure::from(broken).of_tool("x");
         assert_eq!(broken.kind(), FailureKind::Unavailable);
         assert_eq!(

@@ -15,23 +15,23 @@ use crate::ground::mutex::Mutex;
 pub(super) fn join_all<F: Future>(
     futures: impl IntoIterator<Item = F>,
 ) -> impl Future<Output = Vec<F::Output>> {
-    let mut runs: Vec<_> = futures.into_iter().map(|future| Run::Pending(Box::pin(future))).collect();
+    let mut runs: Vec<_> = futures.into_iter().map(|future| JoinSlot::Pending(Box::pin(future))).collect();
     let mut left = runs.len();
-    let shared = Arc::<Mutex<State>>::default();
+    let shared = Arc::<Mutex<JoinState>>::default();
     shared.lock().ready = (0..left).collect();
-    let wakers = (0..left).map(|index| Arc::new(One { index, shared: Arc::clone(&shared) }).into());
+    let wakers = (0..left).map(|index| Arc::new(SlotWaker { index, shared: Arc::clone(&shared) }).into());
     let wakers: Vec<Waker> = wakers.collect();
     poll_fn(move |cx| {
         let ready = {
             let mut state = shared.lock();
             // Store the waker before any future is polled, so that a wake during the polls is not lost.
-            state.waiting = Some(cx.waker().clone());
+            state.waker = Some(cx.waker().clone());
             std::mem::take(&mut state.ready)
         };
         for index in ready {
-            let Run::Pending(future) = &mut runs[index] else { continue };
+            let JoinSlot::Pending(future) = &mut runs[index] else { continue };
             if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&wakers[index])) {
-                runs[index] = Run::Done(output);
+                runs[index] = JoinSlot::Done(output);
                 left -= 1;
             }
         }
@@ -39,37 +39,37 @@ pub(super) fn join_all<F: Future>(
             return Poll::Pending;
         }
         let outputs = std::mem::take(&mut runs).into_iter().filter_map(|run| match run {
-            Run::Done(output) => Some(output),
-            Run::Pending(_) => None,
+            JoinSlot::Done(output) => Some(output),
+            JoinSlot::Pending(_) => None,
         });
         Poll::Ready(outputs.collect())
     })
 }
 
-enum Run<F: Future> {
+enum JoinSlot<F: Future> {
     Pending(Pin<Box<F>>),
     Done(F::Output),
 }
 
 /// The state that the wakers share with the joined future.
 #[derive(Default)]
-struct State {
+struct JoinState {
     /// The indices of the futures to poll.
     ready: BTreeSet<usize>,
     /// The waker of the joined future.
-    waiting: Option<Waker>,
+    waker: Option<Waker>,
 }
 
-struct One {
+struct SlotWaker {
     index: usize,
-    shared: Arc<Mutex<State>>,
+    shared: Arc<Mutex<JoinState>>,
 }
 
-impl Wake for One {
+impl Wake for SlotWaker {
     fn wake(self: Arc<Self>) {
         let mut state = self.shared.lock();
         state.ready.insert(self.index);
-        let waiting = state.waiting.take();
+        let waiting = state.waker.take();
         drop(state);
         if let Some(waker) = waiting {
             waker.wake();

@@ -18,7 +18,7 @@
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! let numbers = json!({"a": {"type": "number"}, "b": {"type": "number"}});
 //! let schema = json!({"type": "object", "properties": numbers, "required": ["a", "b"]});
-//! let add = agent::tool("add", "Add two numbers.", schema, async |of: Addends| (of.a + of.b).to_string());
+//! let add = agent::native_tool("add", "Add two numbers.", schema, async |of: Addends| (of.a + of.b).to_string());
 //! let tools = ToolSet::new().with(add);
 //!
 //! // The message of a model that was offered these tools.
@@ -59,11 +59,11 @@ mod tool;
 pub use answer::ToolAnswer;
 pub use call::ToolCall;
 pub use failure::{FailureKind, ToolFailure};
-pub use native::{IntoOutput, NativeTool, tool};
+pub use native::{IntoOutput, NativeTool, native_tool};
 pub use output::ToolOutput;
-pub use render::Rendered;
+pub use render::RenderedTools;
 pub use schema::{Effect, Loss};
-pub use set::{Duplicate, ToolSet};
+pub use set::{DuplicateName, ToolSet};
 pub use tool::AgentTool;
 #[doc(inline)]
 pub use toolway_schema::dialects::Provider;

@@ -11,7 +11,7 @@ use toolway_schema::dialects::Provider;
 
 /// The names of the tools of a list, for all providers.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Names {
+pub(super) struct ProviderNames {
     /// The index of each tool, by its own name and by its names for providers.
     index: BTreeMap<String, usize>,
     /// The new name of each tool, for each provider that does not allow the tool's own name. The tool is given by its
@@ -19,7 +19,7 @@ pub(super) struct Names {
     changed: HashMap<(Provider, usize), String>,
 }
 
-impl Names {
+impl ProviderNames {
     /// Creates the names for tools whose own names are distinct.
     pub(super) fn of<'n>(own: impl Iterator<Item = &'n str> + Clone) -> Self {
         let mut names = Self::default();
@@ -57,8 +57,8 @@ impl Names {
 mod tests {
     use super::*;
 
-    fn names(own: &[&str]) -> Names {
-        Names::of(own.iter().copied())
+    fn names(own: &[&str]) -> ProviderNames {
+        ProviderNames::of(own.iter().copied())
     }
 
     #[test]

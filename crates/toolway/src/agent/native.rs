@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use serde::de::DeserializeOwned;
 use toolway_protocol::RawJson;
-use toolway_protocol::json::reason;
+use toolway_protocol::json::message_without_position;
 use toolway_protocol::types::{CallToolResult, ToolAnnotations};
 
 use super::failure::ToolFailure;
@@ -26,7 +26,7 @@ use crate::ground::future::BoxFuture;
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
-/// let weather = agent::tool("weather", "The weather in a city.", schema, async |arguments: RawJson| {
+/// let weather = agent::native_tool("weather", "The weather in a city.", schema, async |arguments: RawJson| {
 ///     if !arguments.as_str().contains("Oslo") {
 ///         return Err(ToolFailure::failed("only Oslo has weather"));
 ///     }
@@ -39,7 +39,7 @@ use crate::ground::future::BoxFuture;
 /// assert_eq!(failure.for_model(), "only Oslo has weather");
 /// # Ok::<(), ToolFailure>(()) }).unwrap();
 /// ```
-pub fn tool<A, F, O>(
+pub fn native_tool<A, F, O>(
     name: impl Into<String>,
     description: impl Into<String>,
     schema: impl Into<RawJson>,
@@ -62,7 +62,7 @@ where
     }
 }
 
-/// A function as a tool, created by [`tool`].
+/// A function as a tool, created by [`native_tool`].
 pub struct NativeTool<A, F> {
     name: String,
     description: String,
@@ -119,7 +119,11 @@ where
                 Box::pin(async { running.await.into_output() })
             }
             Err(error) => {
-                let text = format!("the arguments of `{}` do not fit: {}", self.name, reason(&error));
+                let text = format!(
+                    "the arguments of `{}` do not fit: {}",
+                    self.name,
+                    message_without_position(&error)
+                );
                 Box::pin(async { Err(ToolFailure::invalid(text)) })
             }
         }

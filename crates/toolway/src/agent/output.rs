@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
 use toolway_protocol::RawJson;
-use toolway_protocol::json::reason;
+use toolway_protocol::json::message_without_position;
 use toolway_protocol::types::{CallToolResult, Content};
 
 use super::failure::ToolFailure;
@@ -67,8 +67,10 @@ impl ToolOutput {
         };
         decoded.map_err(|error| {
             let place = if self.structured().is_some() { "structured content" } else { "text" };
-            let text =
-                format!("the tool's {place} cannot be decoded as the expected type: {}", reason(&error));
+            let text = format!(
+                "the tool's {place} cannot be decoded as the expected type: {}",
+                message_without_position(&error)
+            );
             Error::new(ErrorKind::PeerMisbehaved, text).caused_by(error)
         })
     }

@@ -6,7 +6,7 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use toolway_schema::dialects::Provider;
 
-use super::schema::{Converted, Loss};
+use super::schema::{Conversion, Loss};
 use super::set::ToolSet;
 
 /// A list of tools in the format of a provider, and a report of what was lost in the conversion. It serialises as the
@@ -17,7 +17,7 @@ use super::set::ToolSet;
 /// use toolway::agent::{self, ToolSet};
 ///
 /// let schema = json!({"type": "object", "properties": {"id": {"type": "string", "minLength": 1}}, "required": ["id"]});
-/// let tools = ToolSet::new().with(agent::tool("find", "Find a thing.", schema, async |_: serde_json::Value| "here"));
+/// let tools = ToolSet::new().with(agent::native_tool("find", "Find a thing.", schema, async |_: serde_json::Value| "here"));
 /// let rendered = tools.for_openai_strict();
 /// let request = json!({"model": "gpt-5", "messages": [], "tools": rendered});
 /// assert_eq!(request["tools"][0]["function"]["strict"], true);
@@ -27,14 +27,14 @@ use super::set::ToolSet;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Rendered {
+pub struct RenderedTools {
     /// The list, which is the value of `tools` in a request to the provider.
     pub tools: Vec<Value>,
     /// The parts of the tools' definitions that the list does not contain.
     pub losses: Vec<Loss>,
 }
 
-impl Serialize for Rendered {
+impl Serialize for RenderedTools {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.tools.serialize(serializer)
     }
@@ -50,13 +50,13 @@ impl ToolSet {
     /// use serde_json::json;
     /// use toolway::agent::{self, ToolSet};
     ///
-    /// let add = agent::tool("add", "Add.", json!({"type": "object"}), async |_: serde_json::Value| "5");
+    /// let add = agent::native_tool("add", "Add.", json!({"type": "object"}), async |_: serde_json::Value| "5");
     /// let tools = ToolSet::new().with(add).for_openai().tools;
     /// let parameters = json!({"type": "object", "properties": {}});
     /// let function = json!({"name": "add", "description": "Add.", "parameters": parameters});
     /// assert_eq!(tools, [json!({"type": "function", "function": function})]);
     /// ```
-    pub fn for_openai(&self) -> Rendered {
+    pub fn for_openai(&self) -> RenderedTools {
         self.render(Provider::OpenAi, chat)
     }
 
@@ -65,18 +65,18 @@ impl ToolSet {
     ///
     /// The converted schemas forbid additional properties, and an optional argument may be null instead of missing. If
     /// a schema cannot be converted this way, its tool is listed with `strict` off, and the losses contain the reason.
-    pub fn for_openai_strict(&self) -> Rendered {
+    pub fn for_openai_strict(&self) -> RenderedTools {
         self.render(Provider::OpenAiStrict, chat)
     }
 
     /// Returns the tools for OpenAI's Responses API. `strict` is the default there, so the list turns it off.
-    pub fn for_openai_responses(&self) -> Rendered {
+    pub fn for_openai_responses(&self) -> RenderedTools {
         self.render(Provider::OpenAi, responses)
     }
 
     /// Returns the tools for OpenAI's Responses API, with `strict`; see
     /// [`for_openai_strict`](ToolSet::for_openai_strict).
-    pub fn for_openai_responses_strict(&self) -> Rendered {
+    pub fn for_openai_responses_strict(&self) -> RenderedTools {
         self.render(Provider::OpenAiStrict, responses)
     }
 
@@ -86,14 +86,14 @@ impl ToolSet {
     /// use serde_json::json;
     /// use toolway::agent::{self, ToolSet};
     ///
-    /// let add = agent::tool("add", "Add.", json!({"type": "object"}), async |_: serde_json::Value| "5");
+    /// let add = agent::native_tool("add", "Add.", json!({"type": "object"}), async |_: serde_json::Value| "5");
     /// let tools = ToolSet::new().with(add).for_anthropic().tools;
     /// let schema = json!({"type": "object", "properties": {}});
     /// assert_eq!(tools, [json!({"name": "add", "description": "Add.", "input_schema": schema})]);
     /// ```
-    pub fn for_anthropic(&self) -> Rendered {
+    pub fn for_anthropic(&self) -> RenderedTools {
         self.render(Provider::Anthropic, |function| {
-            let mut tool = named(&function);
+            let mut tool = base_members(&function);
             tool.insert("input_schema".to_owned(), function.converted.schema.unwrap_or_default());
             tool.into()
         })
@@ -106,15 +106,15 @@ impl ToolSet {
     /// use toolway::agent::{self, ToolSet};
     ///
     /// let schema = json!({"type": "object", "properties": {"a": {"type": ["integer", "null"]}}});
-    /// let add = agent::tool("add", "Add.", schema, async |_: serde_json::Value| "5");
+    /// let add = agent::native_tool("add", "Add.", schema, async |_: serde_json::Value| "5");
     /// let tools = ToolSet::new().with(add).for_gemini().tools;
     /// let parameters = json!({"type": "OBJECT", "properties": {"a": {"type": "INTEGER", "nullable": true}}});
     /// let function = json!({"name": "add", "description": "Add.", "parameters": parameters});
     /// assert_eq!(tools, [json!({"functionDeclarations": [function]})]);
     /// ```
-    pub fn for_gemini(&self) -> Rendered {
+    pub fn for_gemini(&self) -> RenderedTools {
         let mut rendered = self.render(Provider::Gemini, |function| {
-            let mut tool = named(&function);
+            let mut tool = base_members(&function);
             tool.extend(function.converted.schema.map(|schema| ("parameters".to_owned(), schema)));
             tool.into()
         });
@@ -125,12 +125,14 @@ impl ToolSet {
         rendered
     }
 
-    fn render(&self, provider: Provider, shape: impl Fn(Function<'_>) -> Value) -> Rendered {
-        let mut rendered = Rendered { tools: Vec::with_capacity(self.len()), losses: Vec::new() };
+    fn render(&self, provider: Provider, shape: impl Fn(Function<'_>) -> Value) -> RenderedTools {
+        let mut rendered = RenderedTools { tools: Vec::with_capacity(self.len()), losses: Vec::new() };
         let renamed = self.renamed().iter().map(|renamed| {
-            let why =
-                format!("another tool is called `{}`, so this one is called `{}`", renamed.name, renamed.now);
-            Loss::of_tool(&renamed.now, "name", why)
+            let why = format!(
+                "another tool is called `{}`, so this one is called `{}`",
+                renamed.name, renamed.new_name
+            );
+            Loss::of_tool(&renamed.new_name, "name", why)
         });
         rendered.losses.extend(renamed);
         for (index, tool) in self.iter().enumerate() {
@@ -144,7 +146,7 @@ impl ToolSet {
                 let why = format!("it is not allowed, so the tool is called `{name}`");
                 rendered.losses.push(Loss::of_tool(tool.name(), "name", why));
             }
-            let description = cut(provider, tool.description());
+            let description = truncate_description(provider, tool.description());
             if description != tool.description() {
                 let why = format!(
                     "it is longer than the maximum of {MAX_DESCRIPTION} characters; the rest is cut off"
@@ -162,12 +164,12 @@ struct Function<'t> {
     provider: Provider,
     name: &'t str,
     description: &'t str,
-    converted: Converted,
+    converted: Conversion,
 }
 
 /// Truncates a description to the limit of the provider. With a longer description, the provider would refuse the whole
 /// request.
-fn cut(provider: Provider, description: &str) -> Cow<'_, str> {
+fn truncate_description(provider: Provider, description: &str) -> Cow<'_, str> {
     let is_limited = matches!(provider, Provider::OpenAi | Provider::OpenAiStrict);
     match description.char_indices().nth(MAX_DESCRIPTION - 1) {
         Some((at, last)) if is_limited && description.len() > at + last.len_utf8() => {
@@ -177,7 +179,7 @@ fn cut(provider: Provider, description: &str) -> Cow<'_, str> {
     }
 }
 
-fn named(function: &Function<'_>) -> Map<String, Value> {
+fn base_members(function: &Function<'_>) -> Map<String, Value> {
     let mut members = Map::from_iter([("name".to_owned(), function.name.into())]);
     // Some providers refuse an empty description.
     if !function.description.is_empty() {
@@ -187,7 +189,7 @@ fn named(function: &Function<'_>) -> Map<String, Value> {
 }
 
 fn chat(function: Function<'_>) -> Value {
-    let mut members = named(&function);
+    let mut members = base_members(&function);
     // In chat completions `strict` is off by default.
     if function.provider == Provider::OpenAiStrict {
         members.insert("strict".to_owned(), function.converted.is_strict.into());
@@ -197,7 +199,7 @@ fn chat(function: Function<'_>) -> Value {
 }
 
 fn responses(function: Function<'_>) -> Value {
-    let mut members = named(&function);
+    let mut members = base_members(&function);
     members.insert("type".to_owned(), "function".into());
     members.insert("strict".to_owned(), function.converted.is_strict.into());
     members.insert("parameters".to_owned(), function.converted.schema.unwrap_or_default());
@@ -210,13 +212,13 @@ const MAX_DESCRIPTION: usize = 1024;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::{Effect, tool};
+    use crate::agent::{Effect, native_tool};
 
     fn tools() -> ToolSet {
         let text =
             json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
         let map = json!({"type": "object", "properties": {"map": {"type": "object"}}});
-        ToolSet::new().with(tool("say.it", "Say it.", text, async |_: Value| ())).with(tool(
+        ToolSet::new().with(native_tool("say.it", "Say it.", text, async |_: Value| ())).with(native_tool(
             "free",
             "",
             map,
@@ -265,7 +267,7 @@ mod tests {
         let losses = tools().for_openai().losses;
         let told: Vec<_> = losses.iter().filter(|loss| loss.what == "name").map(|loss| &*loss.tool).collect();
         assert_eq!(told, ["say.it"]);
-        assert_eq!(losses[0].effect, Effect::Remark);
+        assert_eq!(losses[0].effect, Effect::AnnotationOnly);
     }
 
     #[test]
@@ -273,11 +275,11 @@ mod tests {
         for (length, is_cut) in [(1023, false), (1024, false), (1025, true), (5000, true)] {
             let words = "é".repeat(length);
             let schema = json!({"type": "object"});
-            let tools = ToolSet::new().with(tool("long", &words, schema, async |_: Value| ()));
-            let chat = |rendered: &Rendered| rendered.tools[0]["function"]["description"].clone();
-            let flat = |rendered: &Rendered| rendered.tools[0]["description"].clone();
+            let tools = ToolSet::new().with(native_tool("long", &words, schema, async |_: Value| ()));
+            let chat = |rendered: &RenderedTools| rendered.tools[0]["function"]["description"].clone();
+            let flat = |rendered: &RenderedTools| rendered.tools[0]["description"].clone();
             for (rendered, description) in [
-                (tools.for_openai(), chat as fn(&Rendered) -> Value),
+                (tools.for_openai(), chat as fn(&RenderedTools) -> Value),
                 (tools.for_openai_strict(), chat),
                 (tools.for_openai_responses(), flat),
                 (tools.for_openai_responses_strict(), flat),

@@ -2,18 +2,7 @@
 //!
 //! A tool's schema may be any JSON Schema. A provider supports only a part of JSON Schema, and may refuse a whole
 //! request because of one unsupported keyword. [`convert`] keeps as much of a schema as the provider supports,
-//! describes the rest to the model in words, and [reports](Loss) everything that is lost. [`check`] verifies a schema
-//! against the rules of a provider, for tests of schemas that were written by hand.
-//!
-//! ```
-//! use serde_json::json;
-//! use toolway::agent::{Provider, schema};
-//!
-//! let schema = json!({"type": "object", "properties": {"tags": {"type": "array"}}});
-//! assert!(schema::check(Provider::Anthropic, &schema).is_empty());
-//! let violations = schema::check(Provider::OpenAi, &schema);
-//! assert_eq!(violations[0].to_string(), "at `#/properties/tags`: a list has to say what its items are: `items` is missing");
-//! ```
+//! describes the rest to the model in words, and [reports](Loss) everything that is lost.
 //!
 //! ```
 //! use serde_json::json;
@@ -57,4 +46,4 @@
 //! ```
 
 #[doc(inline)]
-pub use toolway_schema::dialects::{Converted, Effect, Loss, Violation, check, convert};
+pub use toolway_schema::dialects::{Conversion, Effect, Loss, convert};

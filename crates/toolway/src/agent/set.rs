@@ -12,9 +12,9 @@ use super::answer::ToolAnswer;
 use super::call::ToolCall;
 use super::failure::ToolFailure;
 use super::join::join_all;
-use super::name::Names;
+use super::name::ProviderNames;
 use super::output::ToolOutput;
-use super::tool::{AgentTool, Renamed};
+use super::tool::{AgentTool, RenamedTool};
 use crate::closest::closest;
 use crate::ground::panic;
 
@@ -30,8 +30,8 @@ use crate::ground::panic;
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let schema = || json!({"type": "object"});
-/// let here = agent::tool("search", "Search the notes.", schema(), async |_: serde_json::Value| "a note");
-/// let there = agent::tool("search", "Search the web.", schema(), async |_: serde_json::Value| "a page");
+/// let here = agent::native_tool("search", "Search the notes.", schema(), async |_: serde_json::Value| "a note");
+/// let there = agent::native_tool("search", "Search the web.", schema(), async |_: serde_json::Value| "a page");
 /// let tools = ToolSet::new().with(here).with(there);
 /// let names: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
 /// assert_eq!(names, ["search", "search_2"]);
@@ -45,15 +45,15 @@ pub struct ToolSet(Arc<Inner>);
 
 #[derive(Clone, Default)]
 struct Inner {
-    tools: Vec<Entry>,
+    tools: Vec<ToolSlot>,
     /// The index of each tool, by its own name.
-    own: HashMap<String, usize>,
-    renamed: Vec<Duplicate>,
-    names: OnceLock<Names>,
+    index_by_name: HashMap<String, usize>,
+    renamed: Vec<DuplicateName>,
+    names: OnceLock<ProviderNames>,
 }
 
 #[derive(Clone)]
-struct Entry {
+struct ToolSlot {
     tool: Arc<dyn AgentTool>,
     /// The parsed schema, initialised at the first use.
     schema: Arc<OnceLock<Schema>>,
@@ -62,20 +62,20 @@ struct Entry {
 /// A tool whose name was already taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Duplicate {
+pub struct DuplicateName {
     /// The original name of the tool.
     pub name: String,
     /// The new name of the tool in the list. In an error of [`try_with`](ToolSet::try_with): a name that is still free.
-    pub now: String,
+    pub new_name: String,
 }
 
-impl fmt::Display for Duplicate {
+impl fmt::Display for DuplicateName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is a tool `{}` already; a free name is `{}`", self.name, self.now)
+        write!(f, "there is a tool `{}` already; a free name is `{}`", self.name, self.new_name)
     }
 }
 
-impl std::error::Error for Duplicate {}
+impl std::error::Error for DuplicateName {}
 
 impl ToolSet {
     /// Creates an empty list.
@@ -94,15 +94,15 @@ impl ToolSet {
     /// ```
     /// use toolway::agent::{self, ToolSet};
     ///
-    /// let tool = || agent::tool("add", "Add.", serde_json::json!({"type": "object"}), async |_: serde_json::Value| "5");
+    /// let tool = || agent::native_tool("add", "Add.", serde_json::json!({"type": "object"}), async |_: serde_json::Value| "5");
     /// let tools = ToolSet::new().try_with(tool())?;
     /// assert_eq!(tools.try_with(tool()).unwrap_err().name, "add");
-    /// # Ok::<(), agent::Duplicate>(())
+    /// # Ok::<(), agent::DuplicateName>(())
     /// ```
-    pub fn try_with(self, tool: impl AgentTool) -> Result<Self, Duplicate> {
+    pub fn try_with(self, tool: impl AgentTool) -> Result<Self, DuplicateName> {
         let name = tool.name();
-        if self.0.own.contains_key(name) {
-            return Err(Duplicate { name: name.to_owned(), now: self.0.free(name) });
+        if self.0.index_by_name.contains_key(name) {
+            return Err(DuplicateName { name: name.to_owned(), new_name: self.0.free_name(name) });
         }
         Ok(self.with(tool))
     }
@@ -112,14 +112,14 @@ impl ToolSet {
     /// ```
     /// use toolway::agent::{self, ToolSet};
     ///
-    /// let read = agent::tool("read", "Read.", serde_json::json!({"type": "object"}), async |_: serde_json::Value| "text");
+    /// let read = agent::native_tool("read", "Read.", serde_json::json!({"type": "object"}), async |_: serde_json::Value| "text");
     /// let tools = ToolSet::new().with(read).prefixed("files");
     /// assert!(tools.get("files__read").is_some());
     /// ```
     pub fn prefixed(&self, prefix: &str) -> Self {
         let tools = self.iter();
         tools
-            .map(|tool| Renamed { name: format!("{prefix}__{}", tool.name()), tool: Arc::clone(tool) })
+            .map(|tool| RenamedTool { name: format!("{prefix}__{}", tool.name()), tool: Arc::clone(tool) })
             .collect()
     }
 
@@ -144,7 +144,7 @@ impl ToolSet {
     }
 
     /// Returns the tools that were renamed because their names were taken.
-    pub fn renamed(&self) -> &[Duplicate] {
+    pub fn renamed(&self) -> &[DuplicateName] {
         &self.0.renamed
     }
 
@@ -154,7 +154,7 @@ impl ToolSet {
     /// ```
     /// use toolway::agent::{self, Provider, ToolSet};
     ///
-    /// let read = agent::tool("files.read", "Read.", serde_json::json!({"type": "object"}), async |_: serde_json::Value| "text");
+    /// let read = agent::native_tool("files.read", "Read.", serde_json::json!({"type": "object"}), async |_: serde_json::Value| "text");
     /// let tools = ToolSet::new().with(read);
     /// assert_eq!(tools.name_for(Provider::Gemini, "files.read"), Some("files.read"));
     /// let name = tools.name_for(Provider::OpenAi, "files.read").unwrap();
@@ -168,7 +168,7 @@ impl ToolSet {
 
     /// Makes one call. A failure is part of the answer.
     pub async fn call(&self, call: ToolCall) -> ToolAnswer {
-        let result = self.outcome(&call).await.map_err(|failure| failure.of_tool(&call.name));
+        let result = self.try_call(&call).await.map_err(|failure| failure.of_tool(&call.name));
         call.answer(result)
     }
 
@@ -183,7 +183,7 @@ impl ToolSet {
         join_all(calls.into_iter().map(|call| self.call(call))).await
     }
 
-    async fn outcome(&self, call: &ToolCall) -> Result<ToolOutput, ToolFailure> {
+    async fn try_call(&self, call: &ToolCall) -> Result<ToolOutput, ToolFailure> {
         let Some(index) = self.find(&call.name) else {
             let meant = closest(&call.name, self.names().all());
             return Err(ToolFailure::unknown(&call.name, meant));
@@ -194,7 +194,7 @@ impl ToolSet {
         let restored = self.schema_of(index).restore(arguments.as_str());
         let restored = restored.and_then(|restored| RawJson::parse(&restored).ok());
         let arguments = restored.unwrap_or_else(|| arguments.clone());
-        panic::catch(|| self.0.tools[index].tool.call(arguments))
+        panic::catch_panic_async(|| self.0.tools[index].tool.call(arguments))
             .await
             .unwrap_or_else(|panic| Err(ToolFailure::panicked(&call.name, panic)))
     }
@@ -202,25 +202,25 @@ impl ToolSet {
     fn push(&mut self, tool: Arc<dyn AgentTool>) {
         let inner = Arc::make_mut(&mut self.0);
         let name = tool.name().to_owned();
-        let tool = if inner.own.contains_key(&name) {
-            let now = inner.free(&name);
-            inner.renamed.push(Duplicate { name, now: now.clone() });
-            Arc::new(Renamed { name: now, tool })
+        let tool = if inner.index_by_name.contains_key(&name) {
+            let now = inner.free_name(&name);
+            inner.renamed.push(DuplicateName { name, new_name: now.clone() });
+            Arc::new(RenamedTool { name: now, tool })
         } else {
             tool
         };
-        inner.own.insert(tool.name().to_owned(), inner.tools.len());
-        inner.tools.push(Entry { tool, schema: Arc::default() });
+        inner.index_by_name.insert(tool.name().to_owned(), inner.tools.len());
+        inner.tools.push(ToolSlot { tool, schema: Arc::default() });
         inner.names = OnceLock::new();
     }
 
     fn find(&self, name: &str) -> Option<usize> {
-        self.0.own.get(name).copied().or_else(|| self.names().find(name))
+        self.0.index_by_name.get(name).copied().or_else(|| self.names().find(name))
     }
 
     /// Returns the schema of a tool. An invalid schema is treated as empty.
     pub(super) fn schema_of(&self, index: usize) -> &Schema {
-        let Entry { tool, schema } = &self.0.tools[index];
+        let ToolSlot { tool, schema } = &self.0.tools[index];
         schema.get_or_init(|| Schema::of(&tool.input_schema().decode().unwrap_or_default()))
     }
 
@@ -229,17 +229,19 @@ impl ToolSet {
         self.names().changed(provider, index).unwrap_or_else(|| self.0.tools[index].tool.name())
     }
 
-    fn names(&self) -> &Names {
-        self.0.names.get_or_init(|| Names::of(self.iter().map(AgentTool::name)))
+    fn names(&self) -> &ProviderNames {
+        self.0.names.get_or_init(|| ProviderNames::of(self.iter().map(AgentTool::name)))
     }
 }
 
 impl Inner {
     /// Returns a name that no tool has yet: `name` with a number appended.
-    fn free(&self, name: &str) -> String {
+    fn free_name(&self, name: &str) -> String {
         // Each tool takes at most one of these names, and there are more names than tools, so one is free.
         let mut numbered = (2..self.tools.len() + 3).map(|number| format!("{name}_{number}"));
-        numbered.find(|name| !self.own.contains_key(name)).expect("there are fewer tools than numbers")
+        numbered
+            .find(|name| !self.index_by_name.contains_key(name))
+            .expect("there are fewer tools than numbers")
     }
 }
 
@@ -292,11 +294,11 @@ mod tests {
     use tokio::sync::Barrier;
 
     use super::*;
-    use crate::agent::{FailureKind, tool};
+    use crate::agent::{FailureKind, native_tool};
 
     /// Creates a tool that returns its arguments.
     fn echo(name: &str, schema: Value) -> impl AgentTool {
-        tool(name, "Gives its arguments back.", schema, async |arguments: RawJson| {
+        native_tool(name, "Gives its arguments back.", schema, async |arguments: RawJson| {
             arguments.as_str().to_owned()
         })
     }
@@ -311,7 +313,8 @@ mod tests {
         tools.extend(["a", "a_2", "a", "a", "b"].map(|name| echo(name, open())));
         let names: Vec<_> = tools.iter().map(AgentTool::name).collect();
         assert_eq!(names, ["a", "a_2", "a_3", "a_4", "b"]);
-        let renamed: Vec<_> = tools.renamed().iter().map(|renamed| (&*renamed.name, &*renamed.now)).collect();
+        let renamed: Vec<_> =
+            tools.renamed().iter().map(|renamed| (&*renamed.name, &*renamed.new_name)).collect();
         assert_eq!(renamed, [("a", "a_3"), ("a", "a_4")]);
         let told = tools.for_anthropic().losses;
         assert_eq!(
@@ -319,7 +322,7 @@ mod tests {
             "the tool `a_3`: `name` at `#` is lost: another tool is called `a`, so this one is called `a_3`"
         );
         let before = tools.clone();
-        assert_eq!(tools.try_with(echo("a", open())).unwrap_err().now, "a_5");
+        assert_eq!(tools.try_with(echo("a", open())).unwrap_err().new_name, "a_5");
         assert_eq!(before.len(), 5);
     }
 
@@ -354,7 +357,7 @@ mod tests {
     async fn calls_run_at_the_same_time_and_are_answered_in_their_order() {
         // Each call waits for all others.
         let barrier = Arc::new(Barrier::new(10));
-        let meet = tool("meet", "Wait for the others.", open(), move |arguments: Value| {
+        let meet = native_tool("meet", "Wait for the others.", open(), move |arguments: Value| {
             let barrier = Arc::clone(&barrier);
             async move {
                 barrier.wait().await;
@@ -372,8 +375,8 @@ mod tests {
     #[tokio::test]
     async fn a_panic_is_one_failure() {
         let early =
-            tool("early", "", open(), |_: Value| -> std::future::Ready<String> { panic!("secret 1") });
-        let late = tool("late", "", open(), async |_: Value| -> String { panic!("secret 2") });
+            native_tool("early", "", open(), |_: Value| -> std::future::Ready<String> { panic!("secret 1") });
+        let late = native_tool("late", "", open(), async |_: Value| -> String { panic!("secret 2") });
         let tools = ToolSet::new().with(early).with(late).with(echo("echo", open()));
         let calls = ["early", "late", "echo"].map(|name| ToolCall::new(name, name, json!({})));
         let answers = tools.call_all(calls).await;
@@ -396,7 +399,7 @@ mod tests {
         }
         let running = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&running);
-        let wait = tool("wait", "", open(), move |_: Value| {
+        let wait = native_tool("wait", "", open(), move |_: Value| {
             counted.fetch_add(1, Ordering::Relaxed);
             let guard = Guard(Arc::clone(&counted));
             async move {
@@ -448,7 +451,7 @@ mod tests {
     #[tokio::test]
     async fn a_schema_that_cannot_be_read_stops_nobody() {
         let schema = RawJson::from((0..200).fold(json!({}), |inner, _| json!({"items": inner})));
-        let odd = tool("odd", "", schema, async |_: Value| "fine");
+        let odd = native_tool("odd", "", schema, async |_: Value| "fine");
         let tools = ToolSet::new().with(odd).with(echo("echo", json!("no schema")));
         for rendered in
             [tools.for_openai(), tools.for_openai_strict(), tools.for_anthropic(), tools.for_gemini()]

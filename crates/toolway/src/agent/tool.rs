@@ -12,7 +12,7 @@ use crate::ground::future::BoxFuture;
 /// A tool that a model can call: a function of this program, a tool of a server, or anything else.
 ///
 /// A call ends in an output or in a failure, and the model reads both. Most programs do not implement this trait:
-/// [`tool`](super::tool()) makes a tool from a function.
+/// [`native_tool`](super::native_tool) makes a tool from a function.
 ///
 /// ```
 /// use toolway::agent::{AgentTool, ToolFailure, ToolOutput, ToolSet};
@@ -111,12 +111,12 @@ macro_rules! pointers {
 pointers!(Arc, Box);
 
 /// A tool under another name.
-pub(super) struct Renamed {
+pub(super) struct RenamedTool {
     pub(super) name: String,
     pub(super) tool: Arc<dyn AgentTool>,
 }
 
-impl AgentTool for Renamed {
+impl AgentTool for RenamedTool {
     fn name(&self) -> &str {
         &self.name
     }

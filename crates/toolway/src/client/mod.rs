@@ -29,8 +29,8 @@ mod process;
 mod stateless;
 pub(crate) mod wire;
 
-pub use answer::answers::{Answer, Elicitation, Unanswered};
-pub use calls::exchange::{Exchange, Running};
+pub use answer::answers::{Answer, AnswerError, Elicitation};
+pub use calls::exchange::{Exchange, RunningExchange};
 pub use calls::pages::Pages;
 pub use calls::remote::RemoteTool;
 pub use calls::requests::PromptArguments;
@@ -45,9 +45,9 @@ pub use http::request::client::{HttpBody, HttpClient};
 #[cfg(feature = "http")]
 pub use http::target::Http;
 pub use notifications::changes::Change;
-pub use notifications::news::News;
+pub use notifications::readers::NotificationReader;
 pub use process::command::Command;
-pub use wire::inbox::{Answering, Inbox};
-pub use wire::outgoing::Outgoing;
+pub use wire::inbox::{AnswerFrame, Inbox};
+pub use wire::outgoing::OutgoingMessage;
 pub use wire::target::{Connector, IntoTarget, Target};
 pub use wire::transport::Transport;

@@ -19,16 +19,16 @@ use toolway_protocol::types::{InputRequest, Progress};
 use toolway_protocol::{RawJson, Request, RpcError};
 
 use super::failure::Failure;
-use super::parked::{Flight, Kept, ParkPlace, Parked};
-use super::upstream_event::{Question, UpstreamEvent, events};
+use super::parked::{InFlightCall, ParkPlace, ParkSlot, ParkedCall};
+use super::upstream_event::{UpstreamEvent, UpstreamQuestion, event_channel};
 use super::upstreams::UpstreamRef;
-use crate::client::answer::forwarded::{Passed, Questions};
-use crate::ground::random::random;
-use crate::server::Passing;
+use crate::client::answer::forwarded::{CallerQuestions, ForwardOutcome};
+use crate::ground::random::random_hex;
+use crate::server::ForwardedCall;
 use crate::server::ask::{AskError, AskErrorKind};
 
 /// How many times a request is sent again to a server that neither completes the call nor asks the caller anything.
-const MAX_AGAIN: u32 = 10;
+const MAX_RESENDS: u32 = 10;
 
 /// The wait before a request is sent again to a busy server for the first time. The wait doubles each time.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
@@ -38,7 +38,7 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// The state that one run of the handler leaves for the next run.
 #[derive(Serialize, Deserialize)]
-enum Note {
+enum RunState {
     /// The next run sends the request again, with this request state and with these answers in addition to those of the
     /// caller.
     #[serde(rename = "s")]
@@ -59,33 +59,34 @@ enum Note {
 }
 
 /// A call that is forwarded to an upstream server.
-pub(super) struct Call<'c> {
+pub(super) struct UpstreamCall<'c> {
     pub(super) upstream: &'c UpstreamRef,
-    pub(super) passing: Passing,
+    pub(super) downstream: ForwardedCall,
 }
 
-impl Call<'_> {
+impl UpstreamCall<'_> {
     /// Sends the call, or continues a call that an earlier run has sent. Returns the result unchanged.
-    pub(super) async fn pass(&self, request: Request) -> Result<RawJson, Failure> {
-        let (note, held) = self.passing.left();
-        let note = note.map(|note| note.decode::<Note>()).transpose().map_err(|_| gone())?;
+    pub(super) async fn forward(&self, request: Request) -> Result<RawJson, Failure> {
+        let (note, held) = self.downstream.carried_state();
+        let note = note.map(|note| note.decode::<RunState>()).transpose().map_err(|_| call_ended())?;
         let (mut flight, mut id) = match note {
             None => (self.begin(&request, None, BTreeMap::new())?, None),
-            Some(Note::Again { state, given }) => (self.begin(&request, state, given)?, None),
-            Some(Note::Parked { id, turn }) => (self.resume(&id, turn, held)?, Some(id)),
+            Some(RunState::Again { state, given }) => (self.begin(&request, state, given)?, None),
+            Some(RunState::Parked { id, turn }) => (self.resume(&id, turn, held)?, Some(id)),
         };
         let (mut wait, mut again) = (FIRST_WAIT, 0);
         loop {
-            let Questions { open, given, state } = match self.attend(flight, &mut id).await? {
-                Passed::Complete(result) => return Ok(result),
-                Passed::Asks(questions) => questions,
-            };
+            let CallerQuestions { for_caller: open, own_answers: given, request_state: state } =
+                match self.wait_for_outcome(flight, &mut id).await? {
+                    ForwardOutcome::Complete(result) => return Ok(result),
+                    ForwardOutcome::InputRequired(questions) => questions,
+                };
             let given: BTreeMap<_, _> = given.into_iter().collect();
             if !open.is_empty() {
-                return Err(self.ask_again(state, given, open));
+                return Err(self.ask_caller(state, given, open));
             }
             again += 1;
-            if again > MAX_AGAIN {
+            if again > MAX_RESENDS {
                 let name = self.upstream.name();
                 return Err(Failure::Unavailable(format!(
                     "`{name}` is unavailable: it does not complete the call"
@@ -106,8 +107,8 @@ impl Call<'_> {
         request: &Request,
         state: Option<String>,
         mut given: BTreeMap<String, RawJson>,
-    ) -> Result<Flight, Failure> {
-        for (key, answer) in self.passing.answers().into_iter().flatten() {
+    ) -> Result<InFlightCall, Failure> {
+        for (key, answer) in self.downstream.answers().into_iter().flatten() {
             match answer {
                 Ok(answer) => drop(given.insert(key.clone(), answer.clone())),
                 // The failure of a question cannot be reported to the upstream server.
@@ -117,7 +118,12 @@ impl Call<'_> {
         Ok(self.send(request, state, given))
     }
 
-    fn send(&self, request: &Request, state: Option<String>, given: BTreeMap<String, RawJson>) -> Flight {
+    fn send(
+        &self,
+        request: &Request,
+        state: Option<String>,
+        given: BTreeMap<String, RawJson>,
+    ) -> InFlightCall {
         let mut rounds = Rounds::default();
         rounds.request_state = state;
         rounds.input_responses = (!given.is_empty()).then(|| RawJson::from_value(&given).ok()).flatten();
@@ -126,16 +132,23 @@ impl Call<'_> {
         if let Some(own) = request.rounds_mut() {
             *own = rounds;
         }
-        let (sink, events) = events(&self.passing);
-        let (sink, meta) = (Arc::new(sink), self.passing.meta());
+        let (sink, events) = event_channel(&self.downstream);
+        let (sink, meta) = (Arc::new(sink), self.downstream.meta());
         let told = sink.clone();
         let progress = Arc::new(move |progress: &Progress| told.progress(progress));
         let client = self.upstream.upstream.client.clone();
-        Flight::new(events, Box::pin(async move { client.pass(&request, sink, progress, meta).await }))
+        InFlightCall::new(
+            events,
+            Box::pin(async move { client.forward(&request, sink, progress, meta).await }),
+        )
     }
 
     /// Waits for the outcome, and forwards messages of the server in the meantime. A question ends this run.
-    async fn attend(&self, mut flight: Flight, id: &mut Option<String>) -> Result<Passed, Failure> {
+    async fn wait_for_outcome(
+        &self,
+        mut flight: InFlightCall,
+        id: &mut Option<String>,
+    ) -> Result<ForwardOutcome, Failure> {
         loop {
             tokio::select! {
                 Some(event) = flight.events.next() => match event {
@@ -144,7 +157,7 @@ impl Call<'_> {
                         while let Some(event) = flight.events.try_next() {
                             match event {
                                 UpstreamEvent::Question(question) => questions.push(question),
-                                event => self.tell(event).await,
+                                event => self.forward_event(event).await,
                             }
                         }
                         let named = questions.into_iter().map(|question| (flight.next_key(), question));
@@ -154,12 +167,12 @@ impl Call<'_> {
                             Err(refused) => flight = refused,
                         }
                     }
-                    event => self.tell(event).await,
+                    event => self.forward_event(event).await,
                 },
                 outcome = &mut flight.work => {
                     // Messages that the server sent before the result are forwarded before the result.
                     while let Some(event) = flight.events.try_next() {
-                        self.tell(event).await;
+                        self.forward_event(event).await;
                     }
                     return outcome.map_err(|error| Failure::new(&self.upstream.upstream, error));
                 }
@@ -167,12 +180,12 @@ impl Call<'_> {
         }
     }
 
-    async fn tell(&self, event: UpstreamEvent) {
+    async fn forward_event(&self, event: UpstreamEvent) {
         match event {
-            UpstreamEvent::Progress(progress) => self.passing.tell_progress(progress).await,
+            UpstreamEvent::Progress(progress) => self.downstream.forward_progress(progress).await,
             UpstreamEvent::Log(mut message) => {
                 message.logger = self.upstream.logger(message.logger.take());
-                self.passing.tell_log(message).await;
+                self.downstream.forward_log(message).await;
             }
             // The call is over, so the question needs no answer.
             UpstreamEvent::Question(_) => {}
@@ -180,25 +193,26 @@ impl Call<'_> {
     }
 
     /// Ends this run with the questions of the server. The next run sends the request again, with the answers.
-    fn ask_again(
+    fn ask_caller(
         &self,
         state: Option<String>,
         given: BTreeMap<String, RawJson>,
         open: Vec<(String, InputRequest)>,
     ) -> Failure {
         // If one question cannot be asked, the call fails and none of them is asked.
-        if let Some(error) = open.iter().find_map(|(_, question)| self.passing.check_askable(question).err())
+        if let Some(error) =
+            open.iter().find_map(|(_, question)| self.downstream.check_askable(question).err())
         {
             return Failure::Ask(error);
         }
-        if self.leave(&Note::Again { state, given }, None).is_err() {
+        if self.save_state(&RunState::Again { state, given }, None).is_err() {
             let name = self.upstream.name();
             return Failure::Unavailable(format!(
                 "`{name}` is unavailable here: the state of this call is too large to be kept"
             ));
         }
         for (key, question) in open {
-            if let Err(error) = self.passing.ask(key, question) {
+            if let Err(error) = self.downstream.ask(key, question) {
                 return Failure::Ask(error);
             }
         }
@@ -209,37 +223,38 @@ impl Call<'_> {
     /// once. If no question can be asked, returns the call as an error, and the call continues.
     fn park(
         &self,
-        mut flight: Flight,
-        questions: Vec<(String, Question)>,
+        mut flight: InFlightCall,
+        questions: Vec<(String, UpstreamQuestion)>,
         id: &mut Option<String>,
-    ) -> Result<Failure, Flight> {
+    ) -> Result<Failure, InFlightCall> {
         let (mut pending, mut refused) = (Vec::new(), Vec::new());
         for (key, question) in questions {
-            match self.passing.check_askable(&question.asked) {
+            match self.downstream.check_askable(&question.request) {
                 Ok(()) => pending.push((key, question)),
                 Err(error) => refused.push((question, error)),
             }
         }
-        let parkings = &self.upstream.upstreams.parkings;
-        let place = if self.passing.goes_on() {
+        let parkings = &self.upstream.upstreams.parking;
+        let place = if self.downstream.stays_open() {
             Some(ParkPlace::Call(Arc::default()))
         } else {
-            parkings.place().map(ParkPlace::Table)
+            parkings.try_acquire().map(ParkPlace::Table)
         };
-        let turn = flight.turn + 1;
-        let id = id.get_or_insert_with(random::<16>);
-        let note = Note::Parked { id: id.clone(), turn };
+        let turn = flight.park_count + 1;
+        let id = id.get_or_insert_with(random_hex::<16>);
+        let note = RunState::Parked { id: id.clone(), turn };
         let left = match &place {
             _ if pending.is_empty() => Ok(()),
-            Some(ParkPlace::Call(kept)) => self.leave(&note, Some(kept.clone())),
-            Some(ParkPlace::Table(_)) => self.leave(&note, None),
+            Some(ParkPlace::Call(kept)) => self.save_state(&note, Some(kept.clone())),
+            Some(ParkPlace::Table(_)) => self.save_state(&note, None),
             None => {
                 Err(AskError::new(AskErrorKind::Busy, "too many calls wait for answers of their callers"))
             }
         };
         let mut asked = Vec::new();
         for (key, question) in pending {
-            let outcome = left.clone().and_then(|()| self.passing.ask(key.clone(), question.asked.clone()));
+            let outcome =
+                left.clone().and_then(|()| self.downstream.ask(key.clone(), question.request.clone()));
             match outcome {
                 Ok(()) => asked.push((key, question)),
                 Err(error) => refused.push((question, error)),
@@ -251,12 +266,12 @@ impl Call<'_> {
         if asked.is_empty() {
             return Err(flight);
         }
-        flight.turn = turn;
-        let parked = Parked::new(flight, asked);
+        flight.park_count = turn;
+        let parked = ParkedCall::new(flight, asked);
         match place {
             Some(ParkPlace::Call(kept)) => *kept.lock() = Some(parked),
             Some(ParkPlace::Table(permit)) => {
-                parkings.put(id, parked, permit, self.passing.question_timeout());
+                parkings.put(id, parked, permit, self.downstream.question_timeout());
             }
             None => {}
         }
@@ -269,14 +284,14 @@ impl Call<'_> {
         id: &str,
         turn: u32,
         held: Option<Arc<dyn Any + Send + Sync>>,
-    ) -> Result<Flight, Failure> {
-        let kept = held.and_then(|held| held.downcast::<Kept>().ok());
+    ) -> Result<InFlightCall, Failure> {
+        let kept = held.and_then(|held| held.downcast::<ParkSlot>().ok());
         let parked = match kept {
             Some(kept) => kept.lock().take(),
-            None => self.upstream.upstreams.parkings.take(id, turn),
+            None => self.upstream.upstreams.parking.take(id, turn),
         };
-        let Parked { flight, pending } = parked.ok_or_else(gone)?;
-        let answers = self.passing.answers();
+        let ParkedCall { flight, pending } = parked.ok_or_else(call_ended)?;
+        let answers = self.downstream.answers();
         let mut unanswered = Vec::new();
         for (key, question) in pending {
             match answers.and_then(|answers| answers.get(&key)) {
@@ -296,10 +311,10 @@ impl Call<'_> {
     }
 
     /// Stores a note for the next run.
-    fn leave(&self, note: &Note, held: Option<Arc<dyn Any + Send + Sync>>) -> Result<(), AskError> {
+    fn save_state(&self, note: &RunState, held: Option<Arc<dyn Any + Send + Sync>>) -> Result<(), AskError> {
         let note = RawJson::from_value(note)
             .map_err(|error| AskError::new(AskErrorKind::TooLarge, error.to_string()))?;
-        self.passing.leave(note, held)
+        self.downstream.carry_state(note, held)
     }
 }
 
@@ -309,23 +324,23 @@ fn unanswered() -> Failure {
 }
 
 /// Tells the upstream server that its question has no answer.
-fn refuse(question: Question, error: &AskError) {
+fn refuse(question: UpstreamQuestion, error: &AskError) {
     let error = match error.kind() {
-        AskErrorKind::Unsupported | AskErrorKind::NotHere => {
-            let mut refusal = RpcError::method_not_found(question.asked.method().name());
+        AskErrorKind::Unsupported | AskErrorKind::NotAllowed => {
+            let mut refusal = RpcError::method_not_found(question.request.method().name());
             refusal.message = error.to_string().into();
             refusal
         }
-        _ => RpcError::new(UNANSWERED, error.to_string()),
+        _ => RpcError::new(QUESTION_REFUSED, error.to_string()),
     };
     // The server may have cancelled its question.
     let _ = question.answer.send(Err(error));
 }
 
 /// The protocol's code for a refused question.
-const UNANSWERED: Code = Code(-1);
+const QUESTION_REFUSED: Code = Code(-1);
 
-fn gone() -> Failure {
+fn call_ended() -> Failure {
     Failure::Ask(AskError::new(
         AskErrorKind::Ended,
         "the call that this answer belongs to has ended: it timed out, was already answered, or is on another \

@@ -8,29 +8,29 @@ use std::sync::Arc;
 
 use toolway_protocol::types::{Prompt, Tool};
 
-use crate::ground::panic::{Panic, attempt};
-use crate::server::wrong_name;
+use crate::ground::panic::{Panic, catch_panic};
+use crate::server::name_mistake;
 
-type Name = Arc<dyn Fn(&str) -> String + Send + Sync>;
-type IsOffered<T> = Arc<dyn Fn(&T) -> bool + Send + Sync>;
-type IsOfferedThere = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
+type RenameFn = Arc<dyn Fn(&str) -> String + Send + Sync>;
+type ElementFilter<T> = Arc<dyn Fn(&T) -> bool + Send + Sync>;
+type ResourceFilter = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
 
 /// Changes to the mounted elements.
 #[derive(Default)]
 pub(super) struct Edits {
     /// The prefix of the names of tools and prompts, followed by `__`.
     pub(super) prefix: Option<String>,
-    pub(super) renamed: Vec<(String, String)>,
-    rename: Option<Name>,
-    pub(super) described: Vec<(String, String)>,
-    pub(super) tools: Vec<IsOffered<Tool>>,
-    pub(super) prompts: Vec<IsOffered<Prompt>>,
-    pub(super) resources: Vec<IsOfferedThere>,
+    pub(super) renames: Vec<(String, String)>,
+    rename: Option<RenameFn>,
+    pub(super) descriptions: Vec<(String, String)>,
+    pub(super) tool_filters: Vec<ElementFilter<Tool>>,
+    pub(super) prompt_filters: Vec<ElementFilter<Prompt>>,
+    pub(super) resource_filters: Vec<ResourceFilter>,
 }
 
 impl Edits {
     /// Adds a renaming function. Several functions apply one after the other.
-    pub(super) fn rename_with(&mut self, name: Name) {
+    pub(super) fn rename_with(&mut self, name: RenameFn) {
         self.rename = Some(match self.rename.take() {
             None => name,
             Some(first) => Arc::new(move |tool| name(&first(tool))),
@@ -41,9 +41,9 @@ impl Edits {
     pub(super) fn mistakes(&self) -> Vec<String> {
         let mut found = Vec::new();
         let (mut names, mut tools) = (BTreeMap::new(), BTreeSet::new());
-        for (tool, name) in &self.renamed {
+        for (tool, name) in &self.renames {
             let mut complain = |why: &str| found.push(format!("`rename({tool:?}, {name:?})`: {why}"));
-            if let Some(why) = wrong_name(name) {
+            if let Some(why) = name_mistake(name) {
                 complain(&why);
             }
             if !tools.insert(tool) {
@@ -57,19 +57,19 @@ impl Edits {
     }
 
     /// Edits the definition of a tool. Returns `None` if the tool is not offered.
-    pub(super) fn tool(&self, mut tool: Tool) -> Option<Tool> {
+    pub(super) fn edit_tool(&self, mut tool: Tool) -> Option<Tool> {
         self.add_prefix(&mut tool.name);
-        if !self.tools.iter().all(|is_offered| agrees(|| is_offered(&tool))) {
+        if !self.tool_filters.iter().all(|is_offered| passes_filter(|| is_offered(&tool))) {
             return None;
         }
-        if let Some((_, description)) = self.described.iter().rev().find(|(name, _)| *name == tool.name) {
+        if let Some((_, description)) = self.descriptions.iter().rev().find(|(name, _)| *name == tool.name) {
             tool.description = Some(description.clone());
         }
-        if let Some((_, name)) = self.renamed.iter().find(|(name, _)| *name == tool.name) {
+        if let Some((_, name)) = self.renames.iter().find(|(name, _)| *name == tool.name) {
             tool.name.clone_from(name);
         } else if let Some(rename) = &self.rename {
-            let name = attempt(|| rename(&tool.name)).map_err(|panic| tell(&panic)).ok()?;
-            if let Some(why) = wrong_name(&name).filter(|_| name != tool.name) {
+            let name = catch_panic(|| rename(&tool.name)).map_err(|panic| log_panic(&panic)).ok()?;
+            if let Some(why) = name_mistake(&name).filter(|_| name != tool.name) {
                 tracing::warn!(
                     "the tool `{}` of a mounted server is left out: renamed to {name:?}, {why}",
                     tool.name
@@ -82,9 +82,9 @@ impl Edits {
     }
 
     /// Edits the definition of a prompt. Returns `None` if the prompt is not offered.
-    pub(super) fn prompt(&self, mut prompt: Prompt) -> Option<Prompt> {
+    pub(super) fn edit_prompt(&self, mut prompt: Prompt) -> Option<Prompt> {
         self.add_prefix(&mut prompt.name);
-        self.prompts.iter().all(|is_offered| agrees(|| is_offered(&prompt))).then_some(prompt)
+        self.prompt_filters.iter().all(|is_offered| passes_filter(|| is_offered(&prompt))).then_some(prompt)
     }
 
     fn add_prefix(&self, name: &mut String) {
@@ -95,23 +95,23 @@ impl Edits {
 
     /// Returns whether a resource may be listed and read. `uri` is the URI on its server.
     pub(super) fn offers_resource(&self, server: &str, uri: &str) -> bool {
-        self.resources.iter().all(|is_offered| agrees(|| is_offered(server, uri)))
+        self.resource_filters.iter().all(|is_offered| passes_filter(|| is_offered(server, uri)))
     }
 
     /// Returns the names of the tools that are renamed or described.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.renamed.iter().chain(&self.described).map(|(name, _)| name.as_str())
+    pub(super) fn edited_tools(&self) -> impl Iterator<Item = &str> {
+        self.renames.iter().chain(&self.descriptions).map(|(name, _)| name.as_str())
     }
 }
 
 /// Calls a filter. A filter that panics counts as `false`.
-fn agrees(filter: impl FnOnce() -> bool) -> bool {
-    attempt(filter).unwrap_or_else(|panic| {
-        tell(&panic);
+fn passes_filter(filter: impl FnOnce() -> bool) -> bool {
+    catch_panic(filter).unwrap_or_else(|panic| {
+        log_panic(&panic);
         false
     })
 }
 
-fn tell(panic: &Panic) {
+fn log_panic(panic: &Panic) {
     tracing::error!(%panic, "a filter or rename function of a mount panicked: the element is left out");
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use toolway_protocol::capability::Settings;
+use toolway_protocol::capability::JsonObject;
 use toolway_protocol::meta::is_reserved;
 use toolway_protocol::request::{CallTool, GetPrompt, ReadResource};
 use toolway_protocol::types::{
@@ -19,11 +19,11 @@ use toolway_protocol::types::{
 };
 use toolway_protocol::{RawJson, Request};
 
-use super::call::Call;
+use super::call::UpstreamCall;
 use super::failure::Failure;
 use super::upstreams::{UpstreamRef, Upstreams};
 use crate::ground::mistakes::BoxError;
-use crate::hub::{Member, Snapshot};
+use crate::hub::{HubSnapshot, Member};
 use crate::server::catalog::prompt::PromptFuture;
 use crate::server::catalog::resource::ReadFuture;
 use crate::server::catalog::tool::CallFuture;
@@ -32,12 +32,12 @@ use crate::server::element::{
 };
 use crate::server::parameter::{Arguments, Scope};
 use crate::server::{
-    Completer, Completing, Ctx, Passing, PromptEntry, PromptError, Reading, ResourceEntry, ResourceError,
-    ToolEntry, ToolError,
+    Completer, CompletionRequest, Ctx, ForwardedCall, PromptEntry, PromptError, ReadRequest, ResourceEntry,
+    ResourceError, ToolEntry, ToolError,
 };
 
 /// Creates entries for all elements that the servers list and that the edits do not leave out.
-pub(super) fn entries(upstreams: &Arc<Upstreams>, snapshot: &Snapshot) -> Elements {
+pub(super) fn entries(upstreams: &Arc<Upstreams>, snapshot: &HubSnapshot) -> Elements {
     let edits = &upstreams.edits;
     let servers: HashMap<_, _> =
         snapshot.upstreams().map(|upstream| (upstream.name.clone(), upstream)).collect();
@@ -50,17 +50,18 @@ pub(super) fn entries(upstreams: &Arc<Upstreams>, snapshot: &Snapshot) -> Elemen
     let mut elements = Elements::new();
     for tool in &*snapshot.definitions {
         if let Some((upstream, original)) = origin(snapshot.tool(&tool.name))
-            && let Some(mut definition) = edits.tool(tool.clone())
+            && let Some(mut definition) = edits.edit_tool(tool.clone())
         {
-            rename_pages(&mut definition, |uri| snapshot.uri(upstream.name(), uri));
-            elements = elements.tool(ToolEntry::foreign(Foreign { upstream, definition, original }));
+            translate_page_uris(&mut definition, |uri| snapshot.uri(upstream.name(), uri));
+            elements = elements.tool(ToolEntry::foreign(ForeignElement { upstream, definition, original }));
         }
     }
     for prompt in &*snapshot.prompts {
         if let Some((upstream, original)) = origin(snapshot.prompt(&prompt.name))
-            && let Some(definition) = edits.prompt(prompt.clone())
+            && let Some(definition) = edits.edit_prompt(prompt.clone())
         {
-            elements = elements.prompt(PromptEntry::foreign(Foreign { upstream, definition, original }));
+            elements =
+                elements.prompt(PromptEntry::foreign(ForeignElement { upstream, definition, original }));
         }
     }
     let resources = snapshot
@@ -74,19 +75,20 @@ pub(super) fn entries(upstreams: &Arc<Upstreams>, snapshot: &Snapshot) -> Elemen
         if let Some((upstream, original)) = origin(found)
             && edits.offers_resource(upstream.name(), &original)
         {
-            elements = elements.resource(ResourceEntry::foreign(Foreign { upstream, definition, original }));
+            elements =
+                elements.resource(ResourceEntry::foreign(ForeignElement { upstream, definition, original }));
         }
     }
     elements
 }
 
 /// Forwards a request and decodes the result.
-async fn pass<T: DeserializeOwned>(
+async fn forward<T: DeserializeOwned>(
     upstream: &UpstreamRef,
     request: Request,
-    passing: Passing,
+    passing: ForwardedCall,
 ) -> Result<T, Failure> {
-    let result = Call { upstream, passing }.pass(request).await?;
+    let result = UpstreamCall { upstream, downstream: passing }.forward(request).await?;
     decode(upstream, &result)
 }
 
@@ -95,7 +97,7 @@ fn decode<T: DeserializeOwned>(upstream: &UpstreamRef, result: &RawJson) -> Resu
 }
 
 /// Removes the reserved members of the other server's `_meta`; this server writes its own.
-fn strip(meta: &mut Option<Settings>) {
+fn strip_reserved_meta(meta: &mut Option<JsonObject>) {
     if let Some(settings) = meta {
         settings.retain(|name, _| !is_reserved(name));
         if settings.is_empty() {
@@ -105,7 +107,7 @@ fn strip(meta: &mut Option<Settings>) {
 }
 
 /// Translates the URI of the page that shows the results of a tool, if it names one.
-fn rename_pages(tool: &mut Tool, rename: impl Fn(&str) -> Option<String>) {
+fn translate_page_uris(tool: &mut Tool, rename: impl Fn(&str) -> Option<String>) {
     let Some(meta) = &mut tool.meta else { return };
     let rename_in = |page: Option<&mut Value>| {
         if let Some(page) = page
@@ -119,14 +121,14 @@ fn rename_pages(tool: &mut Tool, rename: impl Fn(&str) -> Option<String>) {
 }
 
 /// A tool, a prompt, a resource or a resource template of another server.
-struct Foreign<D> {
+struct ForeignElement<D> {
     upstream: UpstreamRef,
     definition: D,
     /// The name, URI or template of the element on that server.
     original: String,
 }
 
-impl ToolHandler for Foreign<Tool> {
+impl ToolHandler for ForeignElement<Tool> {
     fn definition(&self) -> Tool {
         self.definition.clone()
     }
@@ -134,19 +136,19 @@ impl ToolHandler for Foreign<Tool> {
     fn call(&self, arguments: Arguments, scope: Scope) -> CallFuture {
         let request = Request::CallTool(CallTool::new(&*self.original, arguments.json().cloned()));
         let upstream = self.upstream.clone();
-        let passing = Passing::new(&scope);
+        let passing = ForwardedCall::new(&scope);
         Box::pin(async move {
-            let mut result: CallToolResult = pass(&upstream, request, passing)
+            let mut result: CallToolResult = forward(&upstream, request, passing)
                 .await
                 .map_err(|failure| failure.into_error(ToolError::new))?;
-            strip(&mut result.meta);
-            result.content.iter_mut().for_each(|content| upstream.rename_in(content));
+            strip_reserved_meta(&mut result.meta);
+            result.content.iter_mut().for_each(|content| upstream.translate_content(content));
             Ok(result)
         })
     }
 }
 
-impl PromptHandler for Foreign<Prompt> {
+impl PromptHandler for ForeignElement<Prompt> {
     fn definition(&self) -> Prompt {
         self.definition.clone()
     }
@@ -157,13 +159,13 @@ impl PromptHandler for Foreign<Prompt> {
             arguments.iter().filter_map(|(name, value)| Some((name.to_owned(), value.as_text()?.to_owned())));
         get.arguments = (!arguments.is_empty()).then(|| texts.collect());
         let upstream = self.upstream.clone();
-        let passing = Passing::new(&scope);
+        let passing = ForwardedCall::new(&scope);
         Box::pin(async move {
-            let mut result: GetPromptResult = pass(&upstream, Request::GetPrompt(get), passing)
+            let mut result: GetPromptResult = forward(&upstream, Request::GetPrompt(get), passing)
                 .await
                 .map_err(|failure| failure.into_error(PromptError::new))?;
-            strip(&mut result.meta);
-            result.messages.iter_mut().for_each(|message| upstream.rename_in(&mut message.content));
+            strip_reserved_meta(&mut result.meta);
+            result.messages.iter_mut().for_each(|message| upstream.translate_content(&mut message.content));
             Ok(result)
         })
     }
@@ -174,18 +176,18 @@ impl PromptHandler for Foreign<Prompt> {
     }
 }
 
-impl ResourceHandler for Foreign<ResourceDefinition> {
+impl ResourceHandler for ForeignElement<ResourceDefinition> {
     fn definition(&self) -> ResourceDefinition {
         self.definition.clone()
     }
 
-    fn read(&self, of: Reading, scope: Scope) -> ReadFuture {
+    fn read(&self, of: ReadRequest, scope: Scope) -> ReadFuture {
         let upstream = self.upstream.clone();
-        let passing = Passing::new(&scope);
+        let passing = ForwardedCall::new(&scope);
         let uri = match &self.definition {
-            ResourceDefinition::One(_) => self.original.clone(),
+            ResourceDefinition::Resource(_) => self.original.clone(),
             // The requested URI is translated to the URI on the server of the template.
-            ResourceDefinition::Family(_) => match upstream.upstreams.find(&of.uri) {
+            ResourceDefinition::Template(_) => match upstream.upstreams.find(&of.uri) {
                 Some((owner, uri)) if *owner.name == *upstream.name() => uri,
                 _ => of.uri,
             },
@@ -201,8 +203,8 @@ impl ResourceHandler for Foreign<ResourceDefinition> {
 
     fn completers(&self) -> Completers {
         match &self.definition {
-            ResourceDefinition::One(_) => Completers::default(),
-            ResourceDefinition::Family(_) => {
+            ResourceDefinition::Resource(_) => Completers::default(),
+            ResourceDefinition::Template(_) => {
                 let reference = Reference::Resource(ResourceReference::new(&*self.original));
                 completers(&self.upstream, reference)
             }
@@ -214,17 +216,19 @@ impl ResourceHandler for Foreign<ResourceDefinition> {
 pub(super) async fn read(
     upstream: &UpstreamRef,
     uri: String,
-    passing: Passing,
+    passing: ForwardedCall,
 ) -> Result<ReadResourceResult, ResourceError> {
     let ctx = passing.ctx().clone();
-    let result = Call { upstream, passing }.pass(Request::ReadResource(ReadResource::new(&*uri))).await;
+    let result = UpstreamCall { upstream, downstream: passing }
+        .forward(Request::ReadResource(ReadResource::new(&*uri)))
+        .await;
     let read = result.and_then(|result| {
         let contents: ReadResourceResult = decode(upstream, &result)?;
         Ok((contents, decode::<Hints>(upstream, &result)?))
     });
-    let (mut contents, hints) = read.map_err(|failure| failure.into_resource(&uri))?;
-    strip(&mut contents.meta);
-    contents.contents.iter_mut().for_each(|contents| upstream.rename(&mut contents.uri));
+    let (mut contents, hints) = read.map_err(|failure| failure.into_resource_error(&uri))?;
+    strip_reserved_meta(&mut contents.meta);
+    contents.contents.iter_mut().for_each(|contents| upstream.translate_uri(&mut contents.uri));
     if let (Some(ttl), Some(scope)) = (hints.ttl_ms, hints.cache_scope) {
         ctx.cache(Duration::from_millis(ttl), scope);
     }
@@ -241,11 +245,11 @@ struct Hints {
 
 /// Returns completers that forward to the server, if it supports completion.
 fn completers(upstream: &UpstreamRef, reference: Reference) -> Completers {
-    if !upstream.upstream.client.completes() {
+    if !upstream.upstream.client.supports_completion() {
         return Completers::default();
     }
     let upstream = upstream.clone();
-    Completers::of_anything(Completer::function(move |typed: Completing, ctx: Ctx| {
+    Completers::for_any_argument(Completer::function(move |typed: CompletionRequest, ctx: Ctx| {
         let (upstream, reference) = (upstream.clone(), reference.clone());
         async move { complete(&upstream, reference, typed, ctx).await }
     }))
@@ -254,13 +258,14 @@ fn completers(upstream: &UpstreamRef, reference: Reference) -> Completers {
 async fn complete(
     upstream: &UpstreamRef,
     reference: Reference,
-    typed: Completing,
+    typed: CompletionRequest,
     ctx: Ctx,
 ) -> Result<Completion, BoxError> {
     let mut asked = Complete::new(reference, CompleteArgument::new(typed.name, typed.value));
     let known: BTreeMap<String, String> = typed.arguments;
     asked.context = (!known.is_empty()).then(|| CompleteContext::new().with_arguments(known));
     let request = Request::Complete(Box::new(asked));
-    let result: Result<CompleteResult, Failure> = pass(upstream, request, Passing::of(ctx)).await;
+    let result: Result<CompleteResult, Failure> =
+        forward(upstream, request, ForwardedCall::from_ctx(ctx)).await;
     Ok(result.map_err(|failure| failure.into_error(ToolError::new))?.completion)
 }

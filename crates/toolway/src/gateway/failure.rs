@@ -60,7 +60,7 @@ impl Failure {
 
     /// Converts the failure to the error of a resource. Revisions report an unknown resource differently, so the error
     /// for an unknown resource is created anew.
-    pub(super) fn into_resource(self, uri: &str) -> ResourceError {
+    pub(super) fn into_resource_error(self, uri: &str) -> ResourceError {
         match self {
             Self::Rpc(error) if is_not_found(&error, uri) => ResourceError::not_found(),
             other => other.into_error(ResourceError::new),

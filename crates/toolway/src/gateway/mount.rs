@@ -66,7 +66,7 @@ impl ServerBuilder {
     /// # }
     /// ```
     pub fn mount(mut self, mount: impl IntoMount) -> Self {
-        let Mount { hub, following, edits } = mount.into_mount();
+        let Mount { hub, follower: following, edits } = mount.into_mount();
         self.mistakes.extend(edits.mistakes());
         self.source(Arc::new(MountedHub::new(hub, following, edits)))
     }
@@ -104,7 +104,7 @@ impl ServerBuilder {
                 "`mount_as({name:?}, …)`: the prefix must consist of A–Z, a–z, 0–9, `_`, `-` and `.`"
             ));
         }
-        let mut mount = Mount::alone(&name, client);
+        let mut mount = Mount::from_client(&name, client);
         mount.edits.prefix = Some(name);
         self.mount(mount)
     }
@@ -154,7 +154,7 @@ impl ServerBuilder {
 pub struct Mount {
     hub: Hub,
     /// The task that follows the server of a client that is mounted by itself.
-    following: Option<Follower>,
+    follower: Option<Follower>,
     edits: Edits,
 }
 
@@ -164,9 +164,9 @@ impl Mount {
         mount.into_mount()
     }
 
-    fn alone(name: &str, client: Client) -> Self {
-        let (hub, following) = Hub::alone(name, client);
-        Self { hub, following: Some(following), edits: Edits::default() }
+    fn from_client(name: &str, client: Client) -> Self {
+        let (hub, following) = Hub::from_client(name, client);
+        Self { hub, follower: Some(following), edits: Edits::default() }
     }
 
     /// Renames a tool.
@@ -176,7 +176,7 @@ impl Mount {
     /// the renamed tool is left out and a warning is logged. A warning is also logged if the tool to rename does not
     /// exist.
     pub fn rename(mut self, tool: impl Into<String>, name: impl Into<String>) -> Self {
-        self.edits.renamed.push((tool.into(), name.into()));
+        self.edits.renames.push((tool.into(), name.into()));
         self
     }
 
@@ -190,7 +190,7 @@ impl Mount {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> toolway::Result<()> {
-    /// let tool = ToolEntry::from_fn("acme_corp_search", || async { "nothing" }).described("Search.");
+    /// let tool = ToolEntry::from_fn("acme_corp_search", || async { "nothing" }).with_description("Search.");
     /// let other = Client::connect(&Server::new("acme", "1.0.0").tool(tool).build()?).await?;
     /// let mount = Mount::of(other).rename_with(|name| name.trim_start_matches("acme_corp_").to_owned());
     /// let caller = connect(&Server::new("gateway", "1.0.0").mount(mount).build()?).await;
@@ -205,20 +205,20 @@ impl Mount {
 
     /// Replaces the description of a tool.
     pub fn describe(mut self, tool: impl Into<String>, description: impl Into<String>) -> Self {
-        self.edits.described.push((tool.into(), description.into()));
+        self.edits.descriptions.push((tool.into(), description.into()));
         self
     }
 
     /// Offers only the tools for which the function returns `true`, including tools that are added later. Other tools
     /// are neither listed nor callable. If there are several filters, all of them must return `true`.
     pub fn filter(mut self, is_offered: impl Fn(&Tool) -> bool + Send + Sync + 'static) -> Self {
-        self.edits.tools.push(Arc::new(is_offered));
+        self.edits.tool_filters.push(Arc::new(is_offered));
         self
     }
 
     /// Offers only the prompts for which the function returns `true`.
     pub fn filter_prompts(mut self, is_offered: impl Fn(&Prompt) -> bool + Send + Sync + 'static) -> Self {
-        self.edits.prompts.push(Arc::new(is_offered));
+        self.edits.prompt_filters.push(Arc::new(is_offered));
         self
     }
 
@@ -248,7 +248,7 @@ impl Mount {
         mut self,
         is_offered: impl Fn(&str, &str) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.edits.resources.push(Arc::new(is_offered));
+        self.edits.resource_filters.push(Arc::new(is_offered));
         self
     }
 }
@@ -277,7 +277,7 @@ impl IntoMount for Client {
     fn into_mount(self) -> Mount {
         // This name appears in messages and is passed to filters of resources. The names of elements do not contain it.
         let name = self.server_info().map_or_else(|| "the server".to_owned(), |info| info.name);
-        Mount::alone(&name, self)
+        Mount::from_client(&name, self)
     }
 }
 
@@ -291,7 +291,7 @@ impl IntoMount for &Client {
 /// server exists.
 impl IntoMount for Hub {
     fn into_mount(self) -> Mount {
-        Mount { hub: self, following: None, edits: Edits::default() }
+        Mount { hub: self, follower: None, edits: Edits::default() }
     }
 }
 

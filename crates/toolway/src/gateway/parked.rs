@@ -13,9 +13,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::upstream_event::{Events, Question};
+use super::upstream_event::{EventReceiver, UpstreamQuestion};
 use crate::BoxFuture;
-use crate::client::answer::forwarded::Passed;
+use crate::client::answer::forwarded::ForwardOutcome;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 
@@ -23,30 +23,30 @@ use crate::ground::mutex::Mutex;
 const MAX_PARKED: usize = 1024;
 
 /// A call in progress at the other server.
-pub(super) struct Flight {
-    pub(super) events: Events,
-    pub(super) work: BoxFuture<'static, Result<Passed>>,
+pub(super) struct InFlightCall {
+    pub(super) events: EventReceiver,
+    pub(super) work: BoxFuture<'static, Result<ForwardOutcome>>,
     is_task: bool,
     /// The number of questions that the server has asked during the call.
-    asked: u32,
+    question_count: u32,
     /// How many times the call was parked.
-    pub(super) turn: u32,
+    pub(super) park_count: u32,
 }
 
-impl Flight {
-    pub(super) fn new(events: Events, work: BoxFuture<'static, Result<Passed>>) -> Self {
-        Self { events, work, is_task: false, asked: 0, turn: 0 }
+impl InFlightCall {
+    pub(super) fn new(events: EventReceiver, work: BoxFuture<'static, Result<ForwardOutcome>>) -> Self {
+        Self { events, work, is_task: false, question_count: 0, park_count: 0 }
     }
 
     /// Returns the key of the next question. The id that the other server gave to the question is valid only in the
     /// session with that server, so it is not forwarded.
     pub(super) fn next_key(&mut self) -> String {
-        self.asked += 1;
-        format!("question-{}", self.asked)
+        self.question_count += 1;
+        format!("question-{}", self.question_count)
     }
 
     /// Moves the work to its own task, so that the work continues although no handler polls it.
-    fn alone(mut self) -> Self {
+    fn into_task(mut self) -> Self {
         if !self.is_task {
             let mut task: JoinSet<_> = [self.work].into_iter().collect();
             self.work = Box::pin(async move {
@@ -60,37 +60,37 @@ impl Flight {
 }
 
 /// A parked call, and the questions that its caller has to answer.
-pub(super) struct Parked {
-    pub(super) flight: Flight,
+pub(super) struct ParkedCall {
+    pub(super) flight: InFlightCall,
     /// The questions by the keys under which they were forwarded.
-    pub(super) pending: Vec<(String, Question)>,
+    pub(super) pending: Vec<(String, UpstreamQuestion)>,
 }
 
-impl Parked {
-    pub(super) fn new(flight: Flight, pending: Vec<(String, Question)>) -> Self {
-        Self { flight: flight.alone(), pending }
+impl ParkedCall {
+    pub(super) fn new(flight: InFlightCall, pending: Vec<(String, UpstreamQuestion)>) -> Self {
+        Self { flight: flight.into_task(), pending }
     }
 }
 
 /// The slot for a parked call that the caller's open call keeps.
-pub(super) type Kept = Mutex<Option<Parked>>;
+pub(super) type ParkSlot = Mutex<Option<ParkedCall>>;
 
 /// The place where a call is parked.
 pub(super) enum ParkPlace {
     /// With the caller's call, which stays open.
-    Call(Arc<Kept>),
+    Call(Arc<ParkSlot>),
     /// In the table, until the caller sends a new request.
     Table(ParkPermit),
 }
 
 /// The table of parked calls whose callers answer with a new request.
-pub(super) struct Parkings {
-    entries: Mutex<HashMap<String, Entry>>,
-    places: Arc<Semaphore>,
+pub(super) struct ParkingTable {
+    entries: Mutex<HashMap<String, ParkedEntry>>,
+    permits: Arc<Semaphore>,
 }
 
-struct Entry {
-    parked: Parked,
+struct ParkedEntry {
+    parked: ParkedCall,
     turn: u32,
     _permit: ParkPermit,
     /// Removes the entry when the time to answer is over.
@@ -100,21 +100,21 @@ struct Entry {
 /// A permit to park one call in the table.
 pub(super) type ParkPermit = OwnedSemaphorePermit;
 
-impl Default for Parkings {
+impl Default for ParkingTable {
     fn default() -> Self {
-        Self { entries: Mutex::default(), places: Arc::new(Semaphore::new(MAX_PARKED)) }
+        Self { entries: Mutex::default(), permits: Arc::new(Semaphore::new(MAX_PARKED)) }
     }
 }
 
-impl Parkings {
+impl ParkingTable {
     /// Returns a permit, if the table is not full.
-    pub(super) fn place(&self) -> Option<ParkPermit> {
-        self.places.clone().try_acquire_owned().ok()
+    pub(super) fn try_acquire(&self) -> Option<ParkPermit> {
+        self.permits.clone().try_acquire_owned().ok()
     }
 
     /// Parks a call for at most `within`.
-    pub(super) fn put(self: &Arc<Self>, id: &str, parked: Parked, permit: ParkPermit, within: Duration) {
-        let (table, name, turn) = (Arc::downgrade(self), id.to_owned(), parked.flight.turn);
+    pub(super) fn put(self: &Arc<Self>, id: &str, parked: ParkedCall, permit: ParkPermit, within: Duration) {
+        let (table, name, turn) = (Arc::downgrade(self), id.to_owned(), parked.flight.park_count);
         let expiry = async move {
             sleep(within).await;
             if let Some(table) = table.upgrade() {
@@ -123,12 +123,12 @@ impl Parkings {
             }
         };
         let expiry = [expiry].into_iter().collect();
-        let entry = Entry { parked, turn, _permit: permit, _expiry: expiry };
+        let entry = ParkedEntry { parked, turn, _permit: permit, _expiry: expiry };
         self.entries.lock().insert(id.to_owned(), entry);
     }
 
     /// Removes and returns the call that was parked under this id, if the call was not parked again since this turn.
-    pub(super) fn take(&self, id: &str, turn: u32) -> Option<Parked> {
+    pub(super) fn take(&self, id: &str, turn: u32) -> Option<ParkedCall> {
         let mut entries = self.entries.lock();
         entries.get(id).filter(|entry| entry.turn == turn)?;
         entries.remove(id).map(|entry| entry.parked)

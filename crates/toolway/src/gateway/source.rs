@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::task::{AbortHandle, JoinSet};
-use toolway_protocol::capability::{ServerCapabilities, Settings};
+use toolway_protocol::capability::{JsonObject, ServerCapabilities};
 
 use super::edits::Edits;
 use super::element;
-use super::subscriptions::{Interest, Subscriptions};
+use super::subscriptions::{UpstreamSubscriber, WantedByServer};
 use super::upstreams::{UpstreamRef, Upstreams};
 use crate::BoxFuture;
 use crate::client::Client;
@@ -18,26 +18,26 @@ use crate::ground::mutex::Mutex;
 use crate::hub::{Follower, Hub, ServerState};
 use crate::server::catalog::resource::ReadFuture;
 use crate::server::parameter::Scope;
-use crate::server::{Offering, Passing, Reading, Source};
+use crate::server::{ForwardedCall, ReadRequest, Source, SourceHandle};
 
 /// A mounted hub.
 pub(super) struct MountedHub {
     upstreams: Arc<Upstreams>,
     /// The task that follows the server of a single mounted client. `None` for a hub, and once the task was spawned.
-    following: Mutex<Option<Follower>>,
+    follower: Mutex<Option<Follower>>,
     /// `true` after the names in the edits were checked once: a name that no tool has is logged as a warning.
-    is_looked_through: AtomicBool,
+    has_checked_names: AtomicBool,
 }
 
 impl MountedHub {
     pub(super) fn new(hub: Hub, following: Option<Follower>, edits: Edits) -> Self {
-        let upstreams = Arc::new(Upstreams { hub, edits, parkings: Arc::default() });
-        Self { upstreams, following: Mutex::new(following), is_looked_through: AtomicBool::new(false) }
+        let upstreams = Arc::new(Upstreams { hub, edits, parking: Arc::default() });
+        Self { upstreams, follower: Mutex::new(following), has_checked_names: AtomicBool::new(false) }
     }
 
     /// Offers all listed elements. Once all servers were asked for their lists, requests that wait for the elements
     /// continue.
-    fn offer(&self, offering: &Offering) {
+    fn offer(&self, offering: &SourceHandle) {
         let Upstreams { hub, edits, .. } = &*self.upstreams;
         let snapshot = hub.snapshot();
         for left_out in offering.offer(element::entries(&self.upstreams, &snapshot)) {
@@ -45,7 +45,7 @@ impl MountedHub {
                 "{left_out} of a mounted server is left out: there is another one of the same name"
             );
         }
-        if hub.is_alone() {
+        if hub.is_single() {
             for status in hub.status() {
                 let is_well = match &status.state {
                     ServerState::Ready { problems, .. } => problems.is_empty(),
@@ -57,17 +57,17 @@ impl MountedHub {
                 }
             }
         }
-        if !snapshot.is_settled() {
+        if !snapshot.has_queried_all() {
             return;
         }
-        offering.settled();
+        offering.mark_ready();
         // A name in the edits that no tool has causes only a warning: it may be misspelt, or the tool may be added
         // later.
-        if snapshot.upstreams().next().is_none() || self.is_looked_through.swap(true, Ordering::AcqRel) {
+        if snapshot.upstreams().next().is_none() || self.has_checked_names.swap(true, Ordering::AcqRel) {
             return;
         }
         let tools = || snapshot.definitions.iter().map(|tool| &*tool.name);
-        for name in edits.names().filter(|name| tools().all(|tool| tool != *name)) {
+        for name in edits.edited_tools().filter(|name| tools().all(|tool| tool != *name)) {
             let meant = closest(name, tools());
             let meant = meant.map(|meant| format!(", did you mean `{meant}`?")).unwrap_or_default();
             tracing::warn!("a mount renames or describes the tool `{name}`, which no server has{meant}");
@@ -80,8 +80,8 @@ impl Source for MountedHub {
         let hub = &self.upstreams.hub;
         let can: Vec<_> = hub.snapshot().upstreams().map(|one| one.client.server_capabilities()).collect();
         // A server that is added to a hub later may have any capability.
-        let may = |has: fn(&ServerCapabilities) -> bool| !hub.is_alone() || can.iter().any(has);
-        let with = |names: &[&str]| -> Settings {
+        let may = |has: fn(&ServerCapabilities) -> bool| !hub.is_single() || can.iter().any(has);
+        let with = |names: &[&str]| -> JsonObject {
             names.iter().map(|name| ((*name).to_owned(), true.into())).collect()
         };
         let subscribes = |can: &ServerCapabilities| {
@@ -95,50 +95,50 @@ impl Source for MountedHub {
         } else {
             may(|can| can.resources.is_some()).then(|| with(&["listChanged"]))
         };
-        all.completions = can.iter().any(|can| can.completions.is_some()).then(Settings::default);
+        all.completions = can.iter().any(|can| can.completions.is_some()).then(JsonObject::default);
         all
     }
 
-    fn run(self: Arc<Self>, offering: Offering) -> BoxFuture<'static, ()> {
-        Box::pin(async move { keep(&self, offering).await })
+    fn run(self: Arc<Self>, offering: SourceHandle) -> BoxFuture<'static, ()> {
+        Box::pin(async move { serve_mount(&self, offering).await })
     }
 
-    fn name_of(&self, uri: &str) -> Option<String> {
+    fn canonical_uri(&self, uri: &str) -> Option<String> {
         let (upstream, original) = self.upstreams.route(uri)?;
         upstream.client.server_capabilities().resources?;
         self.upstreams.uri(&upstream.name, &original)
     }
 
-    fn read(&self, reading: Reading, scope: Scope) -> Option<ReadFuture> {
+    fn read(&self, reading: ReadRequest, scope: Scope) -> Option<ReadFuture> {
         let (upstream, uri) = self.upstreams.route(&reading.uri)?;
         upstream.client.server_capabilities().resources?;
-        let passing = Passing::new(&scope);
+        let passing = ForwardedCall::new(&scope);
         let upstream = UpstreamRef { upstreams: self.upstreams.clone(), upstream };
         Some(Box::pin(async move { element::read(&upstream, uri, passing).await }))
     }
 }
 
 /// Offers the elements of the hub, and subscribes to the resources that clients subscribe to.
-async fn keep(mounted: &MountedHub, offering: Offering) {
+async fn serve_mount(mounted: &MountedHub, offering: SourceHandle) {
     let upstreams = &mounted.upstreams;
     let mut changes = upstreams.hub.watch();
-    let mut keeping = Keeping::new(offering.clone());
-    let mut wanted = offering.wanted();
-    let following = mounted.following.lock().take();
+    let mut keeping = SubscriberTasks::new(offering.clone());
+    let mut wanted = offering.watched_resources();
+    let following = mounted.follower.lock().take();
     let mut following = following.map(Follower::run);
     loop {
-        keeping.follow(upstreams);
+        keeping.update_tasks(upstreams);
         mounted.offer(&offering);
         // The follower starts only now, because `follow` must first tell the client to pass questions on.
         if let Some(following) = following.take() {
             keeping.tasks.spawn(following);
         }
         loop {
-            let (uris, version) = wanted.now();
-            let is_told = keeping.interest.set(upstreams.by_server(uris));
+            let (uris, version) = wanted.current();
+            let is_told = keeping.wanted.set(upstreams.group_by_server(uris));
             let is_told = async {
                 is_told.await;
-                wanted.followed(version);
+                wanted.mark_subscribed(version);
                 std::future::pending::<()>().await;
             };
             let mut wishes = wanted.clone();
@@ -152,29 +152,30 @@ async fn keep(mounted: &MountedHub, offering: Offering) {
 }
 
 /// The tasks that subscribe to resources of the servers.
-struct Keeping {
-    offering: Offering,
+struct SubscriberTasks {
+    offering: SourceHandle,
     tasks: JoinSet<()>,
     subscriptions: HashMap<Arc<str>, (Client, AbortHandle)>,
-    interest: Interest,
+    wanted: WantedByServer,
 }
 
-impl Keeping {
-    fn new(offering: Offering) -> Self {
+impl SubscriberTasks {
+    fn new(offering: SourceHandle) -> Self {
         let (tasks, subscriptions) = (JoinSet::new(), HashMap::new());
-        Self { offering, tasks, subscriptions, interest: Interest::default() }
+        Self { offering, tasks, subscriptions, wanted: WantedByServer::default() }
     }
 
     /// Starts a task for each new server, and aborts the tasks of servers that were removed or have a new client.
-    fn follow(&mut self, upstreams: &Upstreams) {
+    fn update_tasks(&mut self, upstreams: &Upstreams) {
         let now: Vec<_> = upstreams.hub.snapshot().upstreams().collect();
         while self.tasks.try_join_next().is_some() {}
         self.subscriptions.retain(|name, (client, task)| {
-            let is_there =
-                now.iter().any(|upstream| upstream.name == *name && upstream.client.is_same(client));
+            let is_there = now
+                .iter()
+                .any(|upstream| upstream.name == *name && upstream.client.shares_connection_with(client));
             if !is_there {
                 task.abort();
-                self.interest.forget(name);
+                self.wanted.remove(name);
             }
             is_there
         });
@@ -182,9 +183,10 @@ impl Keeping {
             if self.subscriptions.contains_key(&upstream.name) {
                 continue;
             }
-            upstream.client.pass_questions();
+            upstream.client.forward_questions();
             let (name, client) = (upstream.name.clone(), upstream.client.clone());
-            let task = Subscriptions::new(upstream, self.offering.clone(), self.interest.of(&name));
+            let task =
+                UpstreamSubscriber::new(upstream, self.offering.clone(), self.wanted.for_server(&name));
             self.subscriptions.insert(name, (client, self.tasks.spawn(task.run())));
         }
     }

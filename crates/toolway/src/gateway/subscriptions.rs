@@ -12,40 +12,43 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use toolway_protocol::Notification;
 
-use crate::client::calls::watch::Heard;
+use crate::client::calls::watch::WatchEvent;
 use crate::client::wire::backoff::backoff;
-use crate::client::{Change, Client, News};
+use crate::client::{Change, Client, NotificationReader};
 use crate::ground::poll_once::poll_once;
-use crate::hub::{Ear, MAX_WATCHING, Unheard, Upstream, listen};
-use crate::server::Offering;
+use crate::hub::{Upstream, WATCH_TIMEOUT, WatchError, WatchState, listen};
+use crate::server::SourceHandle;
 
 /// The resources of one server. The key is the URI on that server; the value is the set of URIs that clients of the
 /// gateway use for the resource.
-pub(super) type Uris = BTreeMap<String, BTreeSet<String>>;
+pub(super) type SubscribedUris = BTreeMap<String, BTreeSet<String>>;
 
 /// The subscribed resources of each server.
 #[derive(Default)]
-pub(super) struct Interest(HashMap<Arc<str>, Arc<Wish>>);
+pub(super) struct WantedByServer(HashMap<Arc<str>, Arc<WantedUris>>);
 
 /// The resources to subscribe to at one server (`wanted`), and the resources of the last requests to that server
 /// (`told`).
 #[derive(Default)]
-pub(super) struct Wish {
-    wanted: watch::Sender<Arc<Uris>>,
-    told: watch::Sender<Option<Arc<Uris>>>,
+pub(super) struct WantedUris {
+    wanted: watch::Sender<Arc<SubscribedUris>>,
+    announced: watch::Sender<Option<Arc<SubscribedUris>>>,
 }
 
-impl Interest {
-    pub(super) fn of(&mut self, server: &Arc<str>) -> Arc<Wish> {
+impl WantedByServer {
+    pub(super) fn for_server(&mut self, server: &Arc<str>) -> Arc<WantedUris> {
         self.0.entry(server.clone()).or_default().clone()
     }
 
-    pub(super) fn forget(&mut self, server: &Arc<str>) {
+    pub(super) fn remove(&mut self, server: &Arc<str>) {
         self.0.remove(server);
     }
 
     /// Sets the subscribed resources. The returned future waits until the requests to all servers were made.
-    pub(super) fn set(&self, mut by_server: BTreeMap<Arc<str>, Uris>) -> impl Future<Output = ()> + use<> {
+    pub(super) fn set(
+        &self,
+        mut by_server: BTreeMap<Arc<str>, SubscribedUris>,
+    ) -> impl Future<Output = ()> + use<> {
         for (server, wish) in &self.0 {
             let uris = by_server.remove(server).unwrap_or_default();
             wish.wanted.send_if_modified(|wanted| {
@@ -60,7 +63,7 @@ impl Interest {
         async move {
             for wish in wishes {
                 let uris = wish.wanted.borrow().clone();
-                let mut told = wish.told.subscribe();
+                let mut told = wish.announced.subscribe();
                 let _ = told.wait_for(|told| told.as_ref().is_some_and(|told| *told == uris)).await;
             }
         }
@@ -68,27 +71,27 @@ impl Interest {
 }
 
 /// The task that subscribes to the resources of one server.
-pub(super) struct Subscriptions {
+pub(super) struct UpstreamSubscriber {
     upstream: Upstream,
-    offering: Offering,
-    wish: Arc<Wish>,
-    wanted: watch::Receiver<Arc<Uris>>,
-    news: News,
-    openings: watch::Receiver<u64>,
+    offering: SourceHandle,
+    wanted_uris: Arc<WantedUris>,
+    wanted: watch::Receiver<Arc<SubscribedUris>>,
+    notifications: NotificationReader,
+    reconnects: watch::Receiver<u64>,
     /// The number of listening requests that failed or ended since the server last reported a change.
     failures: u32,
 }
 
-impl Subscriptions {
-    pub(super) fn new(upstream: Upstream, offering: Offering, wish: Arc<Wish>) -> Self {
+impl UpstreamSubscriber {
+    pub(super) fn new(upstream: Upstream, offering: SourceHandle, wish: Arc<WantedUris>) -> Self {
         Self {
             wanted: wish.wanted.subscribe(),
-            news: upstream.client.news(),
-            openings: upstream.client.openings(),
+            notifications: upstream.client.notifications(),
+            reconnects: upstream.client.reconnects(),
             failures: 0,
             upstream,
             offering,
-            wish,
+            wanted_uris: wish,
         }
     }
 
@@ -100,54 +103,54 @@ impl Subscriptions {
         }
         loop {
             let uris = self.wanted.borrow_and_update().clone();
-            let mut ear = Ear::Mute;
+            let mut ear = WatchState::Silent;
             if !uris.is_empty() {
                 self.listen(&uris, &mut ear).await;
             }
-            self.wish.told.send_replace(Some(uris));
-            self.openings.mark_unchanged();
-            self.hear(ear).await;
+            self.wanted_uris.announced.send_replace(Some(uris));
+            self.reconnects.mark_unchanged();
+            self.receive(ear).await;
         }
     }
 
     /// Receives updates until a new listening request is needed.
-    async fn hear(&mut self, mut ear: Ear) {
+    async fn receive(&mut self, mut ear: WatchState) {
         loop {
             tokio::select! {
                 heard = ear.next() => match heard {
-                    Heard::Changed(change) => self.changed(&change),
-                    Heard::Lost => ear = self.deaf(),
-                    Heard::Over => return,
+                    WatchEvent::Changed(change) => self.handle_change(&change),
+                    WatchEvent::Lost => ear = self.retry_later(),
+                    WatchEvent::Ended => return,
                 },
-                uri = next_update(&mut self.news, &self.upstream.client) => self.updated(&uri),
+                uri = next_update(&mut self.notifications, &self.upstream.client) => self.forward_update(&uri),
                 // After a reconnect, the server may be a different process or use a different revision.
-                Ok(()) = self.openings.changed() => return,
-                Ok(()) = self.wanted.changed() => self.want(&mut ear).await,
+                Ok(()) = self.reconnects.changed() => return,
+                Ok(()) = self.wanted.changed() => self.update_wanted(&mut ear).await,
             }
         }
     }
 
     /// Listens for these resources, in place of the previous ones.
-    async fn listen(&mut self, uris: &Uris, ear: &mut Ear) {
+    async fn listen(&mut self, uris: &SubscribedUris, ear: &mut WatchState) {
         let client = &self.upstream.client;
-        let is_subscribed_to = client.is_subscribed_to();
+        let is_subscribed_to = client.has_subscriptions();
         let told = uris.keys().filter(|_| !is_subscribed_to).cloned();
-        let Unheard { error, is_refusal } = match listen(client, told).await {
+        let WatchError { error, is_refusal } = match listen(client, told).await {
             Ok(watch) => {
                 if is_subscribed_to {
                     // The client remembers the subscriptions, and repeats them after a restart of the server.
-                    subscribe_to(client, &Uris::new(), uris).await;
+                    update_subscriptions(client, &SubscribedUris::new(), uris).await;
                 }
                 // Changes that the old stream has already received are not lost.
-                while let Poll::Ready(Heard::Changed(change)) = poll_once(pin!(ear.next())).await {
-                    self.changed(&change);
+                while let Poll::Ready(WatchEvent::Changed(change)) = poll_once(pin!(ear.next())).await {
+                    self.handle_change(&change);
                 }
-                *ear = Ear::Open(watch);
+                *ear = WatchState::Open(watch);
                 return;
             }
             Err(unheard) => unheard,
         };
-        let what = match (is_refusal, matches!(ear, Ear::Open(_))) {
+        let what = match (is_refusal, matches!(ear, WatchState::Open(_))) {
             (true, true) => "a mounted server does not send notifications of more resources",
             (true, false) => "a mounted server does not send notifications of these resources",
             (false, _) => "a mounted server could not be asked to send notifications",
@@ -156,50 +159,50 @@ impl Subscriptions {
             tracing::warn!(server = &*self.upstream.name, %error, "{what}");
         }
         if !is_refusal {
-            *ear = self.deaf();
-        } else if !matches!(ear, Ear::Open(_)) {
-            *ear = Ear::Mute;
+            *ear = self.retry_later();
+        } else if !matches!(ear, WatchState::Open(_)) {
+            *ear = WatchState::Silent;
         }
         // If the server refused but an old stream is open, that stream stays in use, and only the additional resources
         // have no updates.
     }
 
     /// Schedules the next attempt to listen, with a backoff that grows as long as the server does not report a change.
-    fn deaf(&mut self) -> Ear {
+    fn retry_later(&mut self) -> WatchState {
         self.failures = self.failures.saturating_add(1);
-        Ear::Deaf(Instant::now() + backoff(self.failures - 1, None))
+        WatchState::RetryAt(Instant::now() + backoff(self.failures - 1, None))
     }
 
     /// Handles a change of the subscribed resources.
-    async fn want(&mut self, ear: &mut Ear) {
+    async fn update_wanted(&mut self, ear: &mut WatchState) {
         let uris = self.wanted.borrow_and_update().clone();
-        let before = self.wish.told.borrow().clone().unwrap_or_default();
+        let before = self.wanted_uris.announced.borrow().clone().unwrap_or_default();
         let client = &self.upstream.client;
         // If only the URIs that clients of the gateway use have changed, the server needs no new request.
         if !uris.keys().eq(before.keys()) {
-            let is_subscribed_to = client.is_subscribed_to() && matches!(ear, Ear::Open(_));
+            let is_subscribed_to = client.has_subscriptions() && matches!(ear, WatchState::Open(_));
             if is_subscribed_to {
-                subscribe_to(client, &before, &uris).await;
+                update_subscriptions(client, &before, &uris).await;
             }
             if uris.is_empty() {
-                *ear = Ear::Mute;
+                *ear = WatchState::Silent;
             } else if !is_subscribed_to {
                 self.listen(&uris, ear).await;
             }
         }
-        self.wish.told.send_replace(Some(uris));
+        self.wanted_uris.announced.send_replace(Some(uris));
     }
 
-    fn changed(&mut self, change: &Change) {
+    fn handle_change(&mut self, change: &Change) {
         self.failures = 0;
         if let Change::Resource(uri) = change {
-            self.updated(uri);
+            self.forward_update(uri);
         }
     }
 
     /// Forwards the update of a resource to its subscribers, under the URIs that they use. A server may report a
     /// sub-resource of a subscribed resource; such a report counts as an update of the subscribed resource.
-    fn updated(&self, uri: &str) {
+    fn forward_update(&self, uri: &str) {
         let wanted = self.wanted.borrow().clone();
         let about: Vec<_> = match wanted.get(uri) {
             Some(names) => vec![names],
@@ -214,9 +217,9 @@ impl Subscriptions {
 }
 
 /// Subscribes to new resources and unsubscribes from old ones. After the first timeout, no more requests are sent.
-async fn subscribe_to(client: &Client, before: &Uris, uris: &Uris) {
+async fn update_subscriptions(client: &Client, before: &SubscribedUris, uris: &SubscribedUris) {
     for uri in uris.keys().filter(|uri| !before.contains_key(*uri)) {
-        match timeout(MAX_WATCHING, client.subscribe(uri)).await {
+        match timeout(WATCH_TIMEOUT, client.subscribe(uri)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
                 tracing::debug!(%error, uri, "a resource of a mounted server cannot be subscribed to");
@@ -228,7 +231,7 @@ async fn subscribe_to(client: &Client, before: &Uris, uris: &Uris) {
         }
     }
     for uri in before.keys().filter(|uri| !uris.contains_key(*uri)) {
-        match timeout(MAX_WATCHING, client.unsubscribe(uri)).await {
+        match timeout(WATCH_TIMEOUT, client.unsubscribe(uri)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::debug!(%error, "unsubscribing from a resource failed"),
             Err(_) => return,
@@ -237,10 +240,10 @@ async fn subscribe_to(client: &Client, before: &Uris, uris: &Uris) {
 }
 
 /// Waits for the next update of a resource, from a server with one subscription for each resource.
-async fn next_update(news: &mut News, client: &Client) -> String {
+async fn next_update(news: &mut NotificationReader, client: &Client) -> String {
     loop {
         match news.next().await {
-            Some(Notification::ResourceUpdated(updated)) if client.is_subscribed_to() => return updated.uri,
+            Some(Notification::ResourceUpdated(updated)) if client.has_subscriptions() => return updated.uri,
             Some(_) => {}
             None => std::future::pending().await,
         }

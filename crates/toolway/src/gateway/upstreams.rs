@@ -6,8 +6,8 @@ use std::sync::Arc;
 use toolway_protocol::types::Content;
 
 use super::edits::Edits;
-use super::parked::Parkings;
-use super::subscriptions::Uris;
+use super::parked::ParkingTable;
+use super::subscriptions::SubscribedUris;
 use crate::hub::{Hub, Upstream};
 
 /// The servers of one mount, and the state that all calls to them share.
@@ -16,7 +16,7 @@ pub(super) struct Upstreams {
     /// The edits of the author.
     pub(super) edits: Edits,
     /// Calls whose callers have to answer questions.
-    pub(super) parkings: Arc<Parkings>,
+    pub(super) parking: Arc<ParkingTable>,
 }
 
 /// One server of a mount. Every mounted element holds a reference to its server.
@@ -46,8 +46,8 @@ impl Upstreams {
     }
 
     /// Groups resources by their server.
-    pub(super) fn by_server(&self, uris: BTreeSet<String>) -> BTreeMap<Arc<str>, Uris> {
-        let mut by_server: BTreeMap<Arc<str>, Uris> = BTreeMap::new();
+    pub(super) fn group_by_server(&self, uris: BTreeSet<String>) -> BTreeMap<Arc<str>, SubscribedUris> {
+        let mut by_server: BTreeMap<Arc<str>, SubscribedUris> = BTreeMap::new();
         for uri in uris {
             if let Some((upstream, original)) = self.route(&uri) {
                 by_server.entry(upstream.name).or_default().entry(original).or_default().insert(uri);
@@ -66,7 +66,7 @@ impl UpstreamRef {
     /// it.
     pub(super) fn logger(&self, logger: Option<String>) -> Option<String> {
         let Upstreams { hub, edits, .. } = &*self.upstreams;
-        if hub.is_alone() && edits.prefix.is_none() {
+        if hub.is_single() && edits.prefix.is_none() {
             return logger;
         }
         Some(match logger {
@@ -76,17 +76,17 @@ impl UpstreamRef {
     }
 
     /// Translates a URI of the server to the URI on the gateway. A URI without a translation is not changed.
-    pub(super) fn rename(&self, uri: &mut String) {
+    pub(super) fn translate_uri(&self, uri: &mut String) {
         if let Some(here) = self.upstreams.uri(self.name(), uri) {
             *uri = here;
         }
     }
 
     /// Translates the URI in a content block of a result.
-    pub(super) fn rename_in(&self, content: &mut Content) {
+    pub(super) fn translate_content(&self, content: &mut Content) {
         match content {
-            Content::Link(link) => self.rename(&mut link.uri),
-            Content::Resource(embedded) => self.rename(&mut embedded.resource.uri),
+            Content::Link(link) => self.translate_uri(&mut link.uri),
+            Content::Resource(embedded) => self.translate_uri(&mut embedded.resource.uri),
             _ => {}
         }
     }

@@ -45,7 +45,7 @@ struct Inner {
     message: String,
     rpc: Option<RpcError>,
     status: Option<u16>,
-    loss: Option<Loss>,
+    delivery_failure: Option<DeliveryFailure>,
     retry_after: Option<Duration>,
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
@@ -53,10 +53,10 @@ struct Inner {
 /// The part of an exchange that was lost: nothing, because the request never reached the server; the reply; or the
 /// whole session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Loss {
-    Nothing,
-    Reply,
-    Conversation,
+enum DeliveryFailure {
+    Unsent,
+    ReplyLost,
+    StateLost,
 }
 
 /// The kind of an [`Error`]: which side caused it, and how.
@@ -95,7 +95,7 @@ impl Error {
             message: message.into(),
             rpc: None,
             status: None,
-            loss: None,
+            delivery_failure: None,
             retry_after: None,
             cause: None,
         }))
@@ -118,14 +118,22 @@ impl Error {
     /// assert_eq!(Chain(&error).to_string(), "failed to connect to `weather`: nothing came within 30s");
     /// ```
     pub fn context(self, message: impl Into<String>) -> Self {
-        let Inner { kind, rpc, status, loss, retry_after, .. } = &*self.0;
+        let Inner { kind, rpc, status, delivery_failure: loss, retry_after, .. } = &*self.0;
         let (kind, rpc, status, loss, retry_after) = (*kind, rpc.clone(), *status, *loss, *retry_after);
         let cause = Some(self.into());
-        Self(Box::new(Inner { kind, message: message.into(), rpc, status, loss, retry_after, cause }))
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            rpc,
+            status,
+            delivery_failure: loss,
+            retry_after,
+            cause,
+        }))
     }
 
     /// Appends an explanation at the end of the chain of causes.
-    pub fn explained(mut self, words: impl Into<String>) -> Self {
+    pub fn with_note(mut self, words: impl Into<String>) -> Self {
         let words = words.into();
         self.0.cause = Some(match self.0.cause.take() {
             None => words.into(),
@@ -136,8 +144,8 @@ impl Error {
 
     /// Returns a copy of the error, for another task that waited for the same operation. The copy keeps the causes only
     /// as text.
-    pub fn repeated(&self) -> Self {
-        let Inner { kind, message, rpc, status, loss, retry_after, cause } = &*self.0;
+    pub fn clone_flattened(&self) -> Self {
+        let Inner { kind, message, rpc, status, delivery_failure: loss, retry_after, cause } = &*self.0;
         let cause = cause.as_ref().map(|cause| Chain(&**cause).to_string().into());
         let (message, rpc) = (message.clone(), rpc.clone());
         Self(Box::new(Inner {
@@ -145,7 +153,7 @@ impl Error {
             message,
             rpc,
             status: *status,
-            loss: *loss,
+            delivery_failure: *loss,
             retry_after: *retry_after,
             cause,
         }))
@@ -201,17 +209,17 @@ impl Error {
     /// ```
     /// use toolway::{Error, ErrorKind};
     ///
-    /// let error = Error::new(ErrorKind::Transport, "the reply broke off").broken_off();
-    /// assert!(error.is_broken_off());
-    /// assert!(!Error::new(ErrorKind::Transport, "failed to connect").is_broken_off());
+    /// let error = Error::new(ErrorKind::Transport, "the reply broke off").reply_lost();
+    /// assert!(error.is_reply_lost());
+    /// assert!(!Error::new(ErrorKind::Transport, "failed to connect").is_reply_lost());
     /// ```
-    pub fn is_broken_off(&self) -> bool {
-        self.0.loss == Some(Loss::Reply)
+    pub fn is_reply_lost(&self) -> bool {
+        self.0.delivery_failure == Some(DeliveryFailure::ReplyLost)
     }
 
     /// Marks the request as sent and its reply as lost. For implementations of transports.
-    pub fn broken_off(mut self) -> Self {
-        self.0.loss = Some(Loss::Reply);
+    pub fn reply_lost(mut self) -> Self {
+        self.0.delivery_failure = Some(DeliveryFailure::ReplyLost);
         self
     }
 
@@ -223,27 +231,27 @@ impl Error {
     ///
     /// let error = Error::new(ErrorKind::Transport, "failed to connect to http://localhost:8000/mcp").unsent();
     /// assert!(error.is_unsent());
-    /// assert!(!Error::new(ErrorKind::Transport, "the reply broke off").broken_off().is_unsent());
+    /// assert!(!Error::new(ErrorKind::Transport, "the reply broke off").reply_lost().is_unsent());
     /// ```
     pub fn is_unsent(&self) -> bool {
-        self.0.loss == Some(Loss::Nothing)
+        self.0.delivery_failure == Some(DeliveryFailure::Unsent)
     }
 
     /// Marks the request as never received by the server. For implementations of transports.
     pub fn unsent(mut self) -> Self {
-        self.0.loss = Some(Loss::Nothing);
+        self.0.delivery_failure = Some(DeliveryFailure::Unsent);
         self
     }
 
     /// Returns whether the session has ended, because it was closed or because the server no longer knows it. To
     /// continue, the client has to reconnect.
     pub fn is_session_ended(&self) -> bool {
-        self.0.loss == Some(Loss::Conversation)
+        self.0.delivery_failure == Some(DeliveryFailure::StateLost)
     }
 
     /// Marks the session as ended. For implementations of transports.
     pub fn session_ended(mut self) -> Self {
-        self.0.loss = Some(Loss::Conversation);
+        self.0.delivery_failure = Some(DeliveryFailure::StateLost);
         self
     }
 

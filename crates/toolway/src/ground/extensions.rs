@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// ```
 /// use serde_json::json;
 /// use toolway::prelude::*;
-/// use toolway::server::Extension;
+/// use toolway::server::{Extension, Extensions};
 ///
 /// struct User(&'static str);
 ///

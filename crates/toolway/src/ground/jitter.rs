@@ -1,7 +1,7 @@
 //! Random jitter, so that clients do not all retry at the same moment.
 
 /// Returns a random number from 0 to 1.
-pub(crate) fn fraction() -> f64 {
+pub(crate) fn random_fraction() -> f64 {
     let mut bytes = [0; 4];
     // Without a source of randomness the result is always 0, so the client retries without a random wait. That is
     // acceptable.

@@ -8,7 +8,7 @@ use crate::ground::error::{Error, ErrorKind};
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Creates one error that lists several mistakes.
-pub(crate) fn mistaken(what: &str, mistakes: &[String]) -> Error {
+pub(crate) fn misuse_error(what: &str, mistakes: &[String]) -> Error {
     let mut message = what.to_owned();
     for mistake in mistakes {
         write!(message, "\n  - {mistake}").expect("writing to a string cannot fail");

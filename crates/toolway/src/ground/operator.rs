@@ -18,7 +18,7 @@ use tracing::subscriber::NoSubscriber;
 /// the same content.
 ///
 /// If there is a subscriber that filters the event out, nothing is written either: the filter is the operator's choice.
-pub(crate) fn tell_without_log(line: fmt::Arguments<'_>) {
+pub(crate) fn print_without_subscriber(line: fmt::Arguments<'_>) {
     if !get_default(Dispatch::is::<NoSubscriber>) {
         return;
     }

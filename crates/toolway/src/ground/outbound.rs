@@ -7,7 +7,7 @@ use toolway_protocol::{Notification, ProtocolVersion};
 
 /// An item that the handler of a request sends to the transport before the reply.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum OutboundItem {
     /// A notification, or any other message that may be lost.
     Frame(Vec<u8>),
     /// A question to the client, which must not be lost.
@@ -16,7 +16,7 @@ pub(crate) enum Said {
     Release(Duration),
 }
 
-impl Said {
+impl OutboundItem {
     /// Returns the frame of a message; `None` for `Release`. For transports that ignore `Release`, which only sessions
     /// over HTTP support.
     pub(crate) fn into_frame(self) -> Option<Vec<u8>> {
@@ -37,14 +37,14 @@ impl Said {
 /// messages.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outbound {
-    queue: Option<mpsc::Sender<Said>>,
+    queue: Option<mpsc::Sender<OutboundItem>>,
     max_message: usize,
 }
 
 impl Outbound {
     /// Creates an `Outbound` that sends frames of at most `max_message` bytes to this queue. The queue is bounded: a
     /// handler waits if its peer does not read.
-    pub(crate) fn to(queue: mpsc::Sender<Said>, max_message: usize) -> Self {
+    pub(crate) fn new(queue: mpsc::Sender<OutboundItem>, max_message: usize) -> Self {
         Self { queue: Some(queue), max_message }
     }
 
@@ -60,7 +60,7 @@ impl Outbound {
 
     /// Returns whether a notification is within the limit. If it is too long, logs a warning, because a notification
     /// has no reply that could report an error; the caller must drop it.
-    fn takes(&self, frame: &[u8]) -> bool {
+    fn fits(&self, frame: &[u8]) -> bool {
         let fits = frame.len() <= self.max_message;
         if !fits {
             tracing::warn!(
@@ -73,7 +73,7 @@ impl Outbound {
     }
 
     /// Sends a notification, if there is a peer. A peer that has disconnected is not an error.
-    pub(crate) async fn tell(&self, version: ProtocolVersion, news: &Notification) {
+    pub(crate) async fn send_notification(&self, version: ProtocolVersion, news: &Notification) {
         if self.is_open() {
             let mut frame = Vec::with_capacity(128);
             news.write(&mut frame, version);
@@ -83,32 +83,32 @@ impl Outbound {
 
     /// Sends a frame, if there is a peer.
     pub(crate) async fn send(&self, frame: Vec<u8>) {
-        if let Some(queue) = self.queue.as_ref().filter(|_| self.takes(&frame)) {
-            let _ = queue.send(Said::Frame(frame)).await;
+        if let Some(queue) = self.queue.as_ref().filter(|_| self.fits(&frame)) {
+            let _ = queue.send(OutboundItem::Frame(frame)).await;
         }
     }
 
     /// Sends a question, if there is a peer.
     pub(crate) async fn ask(&self, frame: Vec<u8>) {
         if let Some(queue) = &self.queue {
-            let _ = queue.send(Said::Question(frame)).await;
+            let _ = queue.send(OutboundItem::Question(frame)).await;
         }
     }
 
     /// Sends a notification if the queue has room now, for callers that cannot wait.
-    pub(crate) fn mention(&self, version: ProtocolVersion, news: &Notification) {
+    pub(crate) fn try_send_notification(&self, version: ProtocolVersion, news: &Notification) {
         if let Some(queue) = &self.queue {
             let mut frame = Vec::new();
             news.write(&mut frame, version);
-            if self.takes(&frame) {
-                let _ = queue.try_send(Said::Frame(frame));
+            if self.fits(&frame) {
+                let _ = queue.try_send(OutboundItem::Frame(frame));
             }
         }
     }
 
     /// Waits until the queue is empty. A sender that combines several changes into one notification waits here before
     /// it sends.
-    pub(crate) async fn drained(&self) {
+    pub(crate) async fn wait_until_empty(&self) {
         if let Some(queue) = &self.queue {
             let _ = queue.reserve_many(queue.max_capacity()).await;
         }
@@ -117,7 +117,7 @@ impl Outbound {
     /// Tells the transport that it may close the connection while the call goes on.
     pub(crate) async fn release(&self, retry: Duration) {
         if let Some(queue) = &self.queue {
-            let _ = queue.send(Said::Release(retry)).await;
+            let _ = queue.send(OutboundItem::Release(retry)).await;
         }
     }
 }

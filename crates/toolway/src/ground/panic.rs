@@ -8,8 +8,10 @@ use std::task::{Context, Poll};
 
 /// Creates and runs a future, and turns a panic into an error. Panics during the creation and the drop of the future
 /// are also caught, because both may run application code.
-pub(crate) async fn catch<F: Future + Unpin>(start: impl FnOnce() -> F) -> Result<F::Output, Panic> {
-    Caught(Some(attempt(start)?)).await
+pub(crate) async fn catch_panic_async<F: Future + Unpin>(
+    start: impl FnOnce() -> F,
+) -> Result<F::Output, Panic> {
+    CatchUnwind(Some(catch_panic(start)?)).await
 }
 
 /// Runs a function, and turns a panic into an error.
@@ -17,7 +19,7 @@ pub(crate) async fn catch<F: Future + Unpin>(start: impl FnOnce() -> F) -> Resul
 /// # Unwind safety
 ///
 /// After a panic, the caller must not use values that `work` may have left in an inconsistent state.
-pub(crate) fn attempt<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
+pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let panic = Panic::new(&*payload);
         // Dropping the payload also runs application code, and may panic again. The payload of the second panic is
@@ -30,29 +32,29 @@ pub(crate) fn attempt<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
 }
 
 /// A future that drops its inner future as soon as the inner future has completed or panicked.
-struct Caught<F>(Option<F>);
+struct CatchUnwind<F>(Option<F>);
 
-impl<F: Future + Unpin> Future for Caught<F> {
+impl<F: Future + Unpin> Future for CatchUnwind<F> {
     type Output = Result<F::Output, Panic>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(future) = &mut self.0 else { return Poll::Pending };
-        let outcome = match attempt(|| Pin::new(future).poll(cx)) {
+        let outcome = match catch_panic(|| Pin::new(future).poll(cx)) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(value)) => Ok(value),
             Err(panic) => Err(panic),
         };
         let ended = self.0.take();
-        let dropped = attempt(|| drop(ended));
+        let dropped = catch_panic(|| drop(ended));
         Poll::Ready(outcome.and_then(|value| dropped.map(|()| value)))
     }
 }
 
 /// Ignores a panic in the destructor of a cancelled future: the call has ended, so the error could not be returned.
-impl<F> Drop for Caught<F> {
+impl<F> Drop for CatchUnwind<F> {
     fn drop(&mut self) {
         let future = self.0.take();
-        let _ = attempt(|| drop(future));
+        let _ = catch_panic(|| drop(future));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Random names that cannot be guessed.
 
 /// Returns `N` random bytes of the operating system, in hexadecimal.
-pub(crate) fn random<const N: usize>() -> String {
+pub(crate) fn random_hex<const N: usize>() -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut bytes = [0; N];
     // Without randomness, sessions and clients could not be told apart safely, so this panics.

@@ -16,17 +16,17 @@ use crate::client::wire::backoff::backoff;
 use crate::client::{Connector, Target, Transport};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
-use crate::ground::jitter::fraction;
+use crate::ground::jitter::random_fraction;
 use crate::ground::mutex::Mutex;
 
 /// The limit of attempts. After `number` attempts within the time `within`, the next attempt has to wait longer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Attempts {
+pub(super) struct AttemptLimit {
     pub(super) number: usize,
     pub(super) within: Duration,
 }
 
-impl Default for Attempts {
+impl Default for AttemptLimit {
     fn default() -> Self {
         Self { number: MAX_ATTEMPTS, within: ATTEMPTS_WITHIN }
     }
@@ -35,76 +35,81 @@ impl Default for Attempts {
 /// The attempts to connect to one server.
 #[derive(Debug)]
 pub(super) struct Breaker {
-    limit: Attempts,
-    state: Mutex<State>,
+    limit: AttemptLimit,
+    state: Mutex<BreakerState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    /// The times of the most recent attempts, at most [`Attempts::number`] of them.
+struct BreakerState {
+    /// The times of the most recent attempts, at most [`AttemptLimit::number`] of them.
     attempts: VecDeque<Instant>,
     /// The time of the next allowed attempt.
-    next: Option<Instant>,
+    next_attempt: Option<Instant>,
     /// `true` if the last attempt reached the limit.
     is_open: bool,
-    counted: u64,
+    attempt_count: u64,
 }
 
 impl Breaker {
-    pub(super) fn new(limit: Attempts) -> Self {
+    pub(super) fn new(limit: AttemptLimit) -> Self {
         Self { limit, state: Mutex::default() }
     }
 
     /// Returns when the next attempt is allowed.
-    pub(super) fn next(&self) -> Instant {
+    pub(super) fn next_attempt(&self) -> Instant {
         let now = Instant::now();
-        self.state.lock().next.map_or(now, |next| next.max(now))
+        self.state.lock().next_attempt.map_or(now, |next| next.max(now))
     }
 
     /// Returns how many attempts were counted so far.
-    pub(super) fn counted(&self) -> u64 {
-        self.state.lock().counted
+    pub(super) fn attempt_count(&self) -> u64 {
+        self.state.lock().attempt_count
     }
 
     /// Forgets all attempts; only their total number is kept.
     pub(super) fn reset(&self) {
         let mut state = self.state.lock();
-        *state = State { counted: state.counted, ..State::default() };
+        *state = BreakerState { attempt_count: state.attempt_count, ..BreakerState::default() };
     }
 
     /// Returns an error if there were too many attempts and the wait is not over.
     pub(super) fn check(&self) -> Result<()> {
         let state = self.state.lock();
-        let wait = state.next.map(|next| next.saturating_duration_since(Instant::now())).unwrap_or_default();
-        if state.is_open && !wait.is_zero() { Err(self.left_alone(wait)) } else { Ok(()) }
+        let wait =
+            state.next_attempt.map(|next| next.saturating_duration_since(Instant::now())).unwrap_or_default();
+        if state.is_open && !wait.is_zero() { Err(self.too_many_attempts(wait)) } else { Ok(()) }
     }
 
     /// Counts an attempt, or returns an error if the attempt comes too early.
     fn begin(&self) -> Result<()> {
         self.check()?;
-        let wait = self.next().saturating_duration_since(Instant::now());
+        let wait = self.next_attempt().saturating_duration_since(Instant::now());
         if !wait.is_zero() {
             let message =
                 format!("it could not be reached a moment ago; the next attempt is due in {wait:.1?}");
             return Err(Error::new(ErrorKind::Transport, message).unsent().with_retry_after(wait));
         }
-        self.count();
+        self.record_attempt();
         Ok(())
     }
 
     /// Counts an attempt, and computes when the next one is allowed.
-    pub(super) fn count(&self) {
+    pub(super) fn record_attempt(&self) {
         let now = Instant::now();
         let mut state = self.state.lock();
         while state.attempts.front().is_some_and(|first| now.duration_since(*first) >= self.limit.within) {
             state.attempts.pop_front();
         }
         state.attempts.push_back(now);
-        state.counted += 1;
-        let lately = state.attempts.iter().filter(|attempt| now.duration_since(**attempt) < STEADY).count();
+        state.attempt_count += 1;
+        let lately = state
+            .attempts
+            .iter()
+            .filter(|attempt| now.duration_since(**attempt) < BACKOFF_RESET_AFTER)
+            .count();
         state.is_open = state.attempts.len() >= self.limit.number;
-        state.next = Some(match (state.is_open, lately) {
-            (true, _) => now + LONG_WAIT.mul_f64(f64::midpoint(1.0, fraction())),
+        state.next_attempt = Some(match (state.is_open, lately) {
+            (true, _) => now + LONG_WAIT.mul_f64(f64::midpoint(1.0, random_fraction())),
             (false, 0 | 1) => now,
             (false, _) => now + backoff(u32::try_from(lately).unwrap_or(u32::MAX).saturating_add(1), None),
         });
@@ -114,8 +119,8 @@ impl Breaker {
         }
     }
 
-    fn left_alone(&self, wait: Duration) -> Error {
-        let Attempts { number, within } = self.limit;
+    fn too_many_attempts(&self, wait: Duration) -> Error {
+        let AttemptLimit { number, within } = self.limit;
         let message = format!(
             "it was tried {number} times within {within:?} and is not tried again for {wait:.1?}; `refresh` tries at \
              once"
@@ -125,15 +130,15 @@ impl Breaker {
 }
 
 /// A connector that limits how often its target is tried.
-pub(super) struct Guarded {
+pub(super) struct LimitedConnector {
     pub(super) target: Target,
     pub(super) breaker: Arc<Breaker>,
 }
 
-impl Connector for Guarded {
-    fn reach(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>> {
+impl Connector for LimitedConnector {
+    fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>> {
         match self.breaker.begin() {
-            Ok(()) => self.target.connector().reach(),
+            Ok(()) => self.target.connector().connect(),
             Err(error) => Box::pin(std::future::ready(Err(error))),
         }
     }
@@ -142,12 +147,12 @@ impl Connector for Guarded {
         self.target.connector().name()
     }
 
-    fn is_lasting(&self) -> bool {
-        self.target.connector().is_lasting()
+    fn can_reconnect(&self) -> bool {
+        self.target.connector().can_reconnect()
     }
 
-    fn key(&self) -> Option<String> {
-        self.target.connector().key()
+    fn cache_key(&self) -> Option<String> {
+        self.target.connector().cache_key()
     }
 }
 
@@ -160,7 +165,7 @@ const ATTEMPTS_WITHIN: Duration = Duration::from_secs(60);
 const LONG_WAIT: Duration = Duration::from_secs(20);
 
 /// An attempt that was made longer ago than this does not increase the wait.
-const STEADY: Duration = Duration::from_secs(10);
+const BACKOFF_RESET_AFTER: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
@@ -169,12 +174,12 @@ mod tests {
     use super::*;
 
     fn waits(breaker: &Breaker) -> Duration {
-        breaker.next() - Instant::now()
+        breaker.next_attempt() - Instant::now()
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_second_attempt_follows_at_once_and_the_sixth_much_later() {
-        let breaker = Breaker::new(Attempts::default());
+        let breaker = Breaker::new(AttemptLimit::default());
         breaker.begin().unwrap();
         breaker.begin().unwrap();
         for _ in 0..3 {
@@ -205,12 +210,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_is_long_ago_does_not_count() {
-        let breaker = Breaker::new(Attempts::default());
+        let breaker = Breaker::new(AttemptLimit::default());
         for _ in 0..3 {
             advance(waits(&breaker)).await;
             breaker.begin().unwrap();
         }
-        advance(STEADY).await;
+        advance(BACKOFF_RESET_AFTER).await;
         breaker.begin().unwrap();
         assert!(waits(&breaker).is_zero(), "the last connection was steady");
         advance(ATTEMPTS_WITHIN).await;

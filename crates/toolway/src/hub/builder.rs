@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::breaker::Attempts;
+use super::breaker::AttemptLimit;
 use super::config::{Config, Variables};
 use super::handle::Hub;
 use super::names::joined::Names;
 use super::names::rules::NameRules;
 use super::names::uris::Uris;
-use super::shared::{Owner, Settings, Shared};
-use super::snapshot::Snapshot;
+use super::shared::{HubGuard, Settings, Shared};
+use super::snapshot::HubSnapshot;
 use crate::client::ClientBuilder;
 use crate::ground::error::Result;
 
@@ -113,7 +113,7 @@ impl HubBuilder {
         mut self,
         each: impl Fn(&str, ClientBuilder) -> ClientBuilder + Send + Sync + 'static,
     ) -> Self {
-        self.0.each = Some(Arc::new(each));
+        self.0.client_hook = Some(Arc::new(each));
         self
     }
 
@@ -148,7 +148,7 @@ impl HubBuilder {
     /// Sets how many times the hub tries to connect to a server within a period. After that many attempts, the hub
     /// waits ten to twenty seconds before the next one. The default is five attempts in a minute.
     pub fn attempts(mut self, number: usize, within: Duration) -> Self {
-        self.0.attempts = Attempts { number: number.max(1), within };
+        self.0.attempts = AttemptLimit { number: number.max(1), within };
         self
     }
 
@@ -162,10 +162,10 @@ impl HubBuilder {
     ///
     /// # Errors
     ///
-    /// Returns an error if the rules for names are invalid; see [`Names::new`](super::Names::new).
+    /// Returns an error if the rules for names are invalid; see [`NameRules`].
     pub fn build(self) -> Result<Hub> {
-        let first = Snapshot::new(Names::new(self.0.names.clone())?, Uris::default());
-        Ok(Hub(Arc::new(Owner(Arc::new(Shared::new(self.0, first))))))
+        let first = HubSnapshot::new(Names::new(self.0.names.clone())?, Uris::default());
+        Ok(Hub(Arc::new(HubGuard(Arc::new(Shared::new(self.0, first))))))
     }
 
     /// Connects to all servers in a configuration file; see [`Hub::from_file`].
@@ -180,7 +180,7 @@ impl HubBuilder {
         let members: Vec<_> =
             config.servers.iter().map(|server| shared.start_configured(server)).collect::<Result<_>>()?;
         // Slower servers become available later.
-        let _ = timeout(shared.settings.start_timeout, shared.settled(&members)).await;
+        let _ = timeout(shared.settings.start_timeout, shared.wait_for_first_attempts(&members)).await;
         Ok(hub)
     }
 }

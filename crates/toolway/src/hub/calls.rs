@@ -61,22 +61,22 @@ impl Hub {
     /// # Ok::<(), toolway::Error>(()) }).unwrap();
     /// ```
     pub fn route(&self, tool: &str) -> Option<(Client, String)> {
-        reached(self.snapshot().tool(tool))
+        client_and_name(self.snapshot().tool(tool))
     }
 
     /// Returns the client of the server that has a prompt, and the prompt's name on that server.
     pub fn route_prompt(&self, prompt: &str) -> Option<(Client, String)> {
-        reached(self.snapshot().prompt(prompt))
+        client_and_name(self.snapshot().prompt(prompt))
     }
 
     /// Returns the client of the server that has a resource, and the resource's URI on that server.
     pub fn route_resource(&self, uri: &str) -> Option<(Client, String)> {
-        reached(self.snapshot().resource(uri))
+        client_and_name(self.snapshot().resource(uri))
     }
 
     /// Returns the client of the server that has a resource template, and the template on that server.
     pub fn route_template(&self, template: &str) -> Option<(Client, String)> {
-        reached(self.snapshot().template(template))
+        client_and_name(self.snapshot().template(template))
     }
 
     /// Calls a tool by its joined name, as [`Client::call`] does.
@@ -90,12 +90,12 @@ impl Hub {
         let snapshot = self.snapshot();
         let Some((member, name)) = snapshot.tool(tool) else {
             // The tools of a server that was never connected are unknown.
-            return Err(match snapshot.unknown_yet(tool) {
+            return Err(match snapshot.member_without_lists(tool) {
                 Some(member) => member.client().err().unwrap_or_else(|| snapshot.no_such_tool(tool)),
                 None => snapshot.no_such_tool(tool),
             });
         };
-        member.ask(|client| client.call(name, arguments)).await
+        member.request(|client| client.call(name, arguments)).await
     }
 
     /// Makes the calls of a model concurrently, and returns the answers in the same order. A tool that fails, does not
@@ -110,9 +110,9 @@ impl Hub {
         let calls: Vec<_> = calls.into_iter().collect();
         for call in &calls {
             if tools.get(&call.name).is_none()
-                && let Some(member) = snapshot.unknown_yet(&call.name)
+                && let Some(member) = snapshot.member_without_lists(&call.name)
             {
-                tools = tools.with(absent(&call.name, member));
+                tools = tools.with(unavailable_tool(&call.name, member));
             }
         }
         tools.call_all(calls).await
@@ -127,7 +127,7 @@ impl Hub {
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult> {
         let snapshot = self.snapshot();
         let (member, original) = snapshot.resource(uri).ok_or_else(|| no_such("resource", uri, None))?;
-        let mut result = member.ask(|client| client.read_resource(original)).await?;
+        let mut result = member.request(|client| client.read_resource(original)).await?;
         for contents in &mut result.contents {
             if let Some(uri) = snapshot.uri(&member.name, &contents.uri) {
                 contents.uri = uri;
@@ -141,7 +141,7 @@ impl Hub {
         let arguments = arguments.into_texts();
         let snapshot = self.snapshot();
         let (member, original) = snapshot.prompt(name).ok_or_else(|| snapshot.no_such_prompt(name))?;
-        member.ask(|client| client.get_prompt(original, arguments)).await
+        member.request(|client| client.get_prompt(original, arguments)).await
     }
 
     /// Requests completions for an argument of a prompt, as [`Client::complete_prompt`] does.
@@ -155,7 +155,7 @@ impl Hub {
         let known = known.into_texts();
         let snapshot = self.snapshot();
         let (member, original) = snapshot.prompt(prompt).ok_or_else(|| snapshot.no_such_prompt(prompt))?;
-        member.ask(|client| client.complete_prompt(original, argument, typed, known)).await
+        member.request(|client| client.complete_prompt(original, argument, typed, known)).await
     }
 
     /// Requests completions for a variable of a resource template, as [`Client::complete_resource`] does.
@@ -170,19 +170,19 @@ impl Hub {
         let snapshot = self.snapshot();
         let (member, original) =
             snapshot.template(template).ok_or_else(|| no_such("resource template", template, None))?;
-        member.ask(|client| client.complete_resource(original, variable, typed, known)).await
+        member.request(|client| client.complete_resource(original, variable, typed, known)).await
     }
 }
 
-fn reached(found: Option<(&Arc<Member>, &str)>) -> Option<(Client, String)> {
+fn client_and_name(found: Option<(&Arc<Member>, &str)>) -> Option<(Client, String)> {
     let (member, original) = found?;
     Some((member.client().ok()?, original.to_owned()))
 }
 
 /// Creates a tool that fails as unavailable, for a server whose tools are not known yet.
-fn absent(name: &str, member: &Arc<Member>) -> impl AgentTool {
+fn unavailable_tool(name: &str, member: &Arc<Member>) -> impl AgentTool {
     let (tool, member) = (name.to_owned(), member.clone());
-    agent::tool(name, "", serde_json::json!({}), move |_: RawJson| {
+    agent::native_tool(name, "", serde_json::json!({}), move |_: RawJson| {
         let failure = ToolFailure::unavailable(&*tool);
         let failure = match member.client() {
             Err(error) => failure.caused_by(error),

@@ -7,13 +7,13 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::breaker::{Breaker, Guarded};
+use super::breaker::{Breaker, LimitedConnector};
 use super::config::ServerConfig;
-use super::lists::{ALL, Lists};
-use super::member::{Hope, Member, Phase, Refresh};
+use super::lists::{ALL_LISTS, Lists};
+use super::member::{Member, Phase, RefreshRequest, RetryMode};
 use super::shared::Shared;
-use super::target::configured::configured;
-use crate::client::calls::watch::Heard;
+use super::target::configured::resolve_target;
+use crate::client::calls::watch::WatchEvent;
 use crate::client::{Change, Client, ClientBuilder, Target, Watch};
 use crate::ground::error::{Chain, Error, ErrorKind, Result};
 
@@ -25,16 +25,16 @@ pub(crate) struct Follower {
     /// How to connect to the server, and the builder of its client. `None` if the application supplied the client: such
     /// a client connects by itself.
     reach: Option<(Target, ClientBuilder)>,
-    orders: mpsc::Receiver<Refresh>,
+    orders: mpsc::Receiver<RefreshRequest>,
     /// Callers that wait until all lists were read again.
-    waiting: Vec<Refresh>,
+    refresh_waiters: Vec<RefreshRequest>,
     /// `true` if the last attempt to watch for changes failed without a refusal of the server. While this is `true`,
     /// further failures are not logged.
-    was_deaf: bool,
+    has_watch_failed: bool,
 }
 
 /// The reason why following a connection ended.
-enum Ended {
+enum FollowOutcome {
     /// The server may be gone; contains the reason, if it is known.
     Lost(Option<Error>),
     /// The client was closed.
@@ -42,12 +42,12 @@ enum Ended {
 }
 
 /// The state of watching a server for changes.
-pub(crate) enum Ear {
+pub(crate) enum WatchState {
     Open(Watch),
     /// There is nothing to watch, or the server refuses to report changes.
-    Mute,
+    Silent,
     /// The request failed, or the stream ended. The next attempt is allowed at this time.
-    Deaf(Instant),
+    RetryAt(Instant),
 }
 
 impl Follower {
@@ -55,21 +55,21 @@ impl Follower {
         hub: Arc<Shared>,
         member: Arc<Member>,
         reach: Option<(Target, ClientBuilder)>,
-        orders: mpsc::Receiver<Refresh>,
+        orders: mpsc::Receiver<RefreshRequest>,
     ) -> Self {
-        Self { hub, member, reach, orders, waiting: Vec::new(), was_deaf: false }
+        Self { hub, member, reach, orders, refresh_waiters: Vec::new(), has_watch_failed: false }
     }
 
     pub(crate) async fn run(mut self) {
         while self.reach.is_some() {
             let client = self.connect().await;
-            self.hub.connected(&self.member, &client);
-            self.attend(&client).await;
+            self.hub.set_connected(&self.member, &client);
+            self.follow_client(&client).await;
             tracing::debug!(server = &*self.member.name, "the client was closed; the hub connects again");
         }
         if let Ok(client) = self.member.client() {
-            self.attend(&client).await;
-            self.hub.unavailable(&self.member, client.loss());
+            self.follow_client(&client).await;
+            self.hub.set_unavailable(&self.member, client.loss_error());
         }
     }
 
@@ -79,90 +79,94 @@ impl Follower {
             if let Some((target, builder)) = &self.reach {
                 match builder.clone().connect(target.clone()).await {
                     Ok(client) => return client,
-                    Err(error) => self.failed(error),
+                    Err(error) => self.record_failure(error),
                 }
             }
-            self.pause(std::future::pending()).await;
+            self.wait_for_retry(std::future::pending()).await;
         }
     }
 
     /// Follows a server after its first connection, until its client is closed.
-    async fn attend(&mut self, client: &Client) {
-        let mut openings = client.openings();
+    async fn follow_client(&mut self, client: &Client) {
+        let mut openings = client.reconnects();
         loop {
-            let counted = self.member.breaker.counted();
-            match self.begin(client, &mut openings).await {
-                Ok((Ear::Deaf(_), _)) => {}
-                Ok((ear, lists)) => match self.tend(client, &mut openings, ear, lists).await {
-                    Ended::Closed => return,
+            let counted = self.member.breaker.attempt_count();
+            match self.watch_and_read(client, &mut openings).await {
+                Ok((WatchState::RetryAt(_), _)) => {}
+                Ok((ear, lists)) => match self.keep_current(client, &mut openings, ear, lists).await {
+                    FollowOutcome::Closed => return,
                     // The client may already have reconnected.
-                    Ended::Lost(None) if client.is_connected() => {}
-                    Ended::Lost(error) => {
-                        let error = error.unwrap_or_else(|| client.loss());
+                    FollowOutcome::Lost(None) if client.is_connected() => {}
+                    FollowOutcome::Lost(error) => {
+                        let error = error.unwrap_or_else(|| client.loss_error());
                         tracing::info!(
                             server = &*self.member.name,
                             error = %Chain(&error),
                             "the connection to a server was lost"
                         );
-                        self.hub.unavailable(&self.member, error);
+                        self.hub.set_unavailable(&self.member, error);
                     }
                 },
                 Err(_) if client.is_closed() => return,
                 Err(error) => {
                     openings.borrow_and_update();
-                    self.failed(error);
+                    self.record_failure(error);
                 }
             }
             // If no new connection was opened, the connector has not counted this attempt.
-            if self.member.breaker.counted() == counted {
-                self.member.breaker.count();
+            if self.member.breaker.attempt_count() == counted {
+                self.member.breaker.record_attempt();
             }
             let member = self.member.clone();
             let reached = async {
                 tokio::select! {
                     _ = openings.changed() => {}
-                    () = member.reached.notified() => {}
+                    () = member.call_succeeded.notified() => {}
                 }
             };
-            self.pause(reached).await;
+            self.wait_for_retry(reached).await;
         }
     }
 
-    fn failed(&mut self, error: Error) {
+    fn record_failure(&mut self, error: Error) {
         tracing::debug!(server = &*self.member.name, error = %Chain(&error), "a server is unavailable");
-        self.hub.unavailable(&self.member, error);
-        self.answer();
+        self.hub.set_unavailable(&self.member, error);
+        self.notify_waiters();
     }
 
     /// Notifies the callers of `refresh` that all lists were read or the attempt failed.
-    fn answer(&mut self) {
-        for waiting in self.waiting.drain(..) {
+    fn notify_waiters(&mut self) {
+        for waiting in self.refresh_waiters.drain(..) {
             let _ = waiting.send(());
         }
     }
 
     /// Waits until the next attempt is allowed, a refresh is requested, or a call has reached the server.
-    async fn pause(&mut self, reached: impl Future<Output = ()>) {
+    async fn wait_for_retry(&mut self, reached: impl Future<Output = ()>) {
         tokio::select! {
             biased;
             () = reached => {}
             Some(refresh) = self.orders.recv() => {
                 self.member.breaker.reset();
-                self.waiting.push(refresh);
+                self.refresh_waiters.push(refresh);
             }
-            () = sleep_until(self.member.breaker.next()) => {}
+            () = sleep_until(self.member.breaker.next_attempt()) => {}
         }
     }
 
     /// Starts watching for changes, and reads all lists.
-    async fn begin(&mut self, client: &Client, openings: &mut Openings) -> Result<(Ear, Lists)> {
+    async fn watch_and_read(
+        &mut self,
+        client: &Client,
+        openings: &mut Reconnects,
+    ) -> Result<(WatchState, Lists)> {
         let ear = self.listen(client).await?;
         openings.borrow_and_update();
-        client.forget_tools();
+        client.invalidate_tools();
         let mut lists = self.member.lists();
         lists.read_all(client).await?;
-        self.hub.ready(&self.member, lists.clone());
-        self.answer();
+        self.hub.set_ready(&self.member, lists.clone());
+        self.notify_waiters();
         Ok((ear, lists))
     }
 
@@ -172,41 +176,43 @@ impl Follower {
     ///
     /// Returns an error if the server cannot be reached. For a client that the application supplied, a failed attempt
     /// is only logged, and the lists are read nevertheless.
-    async fn listen(&mut self, client: &Client) -> Result<Ear> {
-        let Unheard { error, is_refusal } = match listen(client, []).await {
+    async fn listen(&mut self, client: &Client) -> Result<WatchState> {
+        let WatchError { error, is_refusal } = match listen(client, []).await {
             Ok(watch) => {
-                self.was_deaf = false;
-                return Ok(Ear::Open(watch));
+                self.has_watch_failed = false;
+                return Ok(WatchState::Open(watch));
             }
             Err(unheard) => unheard,
         };
         if self.reach.is_some() || client.is_closed() {
-            return if is_refusal || error.rpc().is_some() { Ok(Ear::Mute) } else { Err(error) };
+            return if is_refusal || error.rpc().is_some() { Ok(WatchState::Silent) } else { Err(error) };
         }
         let (ear, what) = if is_refusal {
-            (Ear::Mute, "a mounted server does not send notifications of changes")
+            (WatchState::Silent, "a mounted server does not send notifications of changes")
         } else {
-            (Ear::Deaf(Instant::now()), "a mounted server could not be asked to send notifications")
+            (WatchState::RetryAt(Instant::now()), "a mounted server could not be asked to send notifications")
         };
-        if !std::mem::replace(&mut self.was_deaf, !is_refusal) {
+        if !std::mem::replace(&mut self.has_watch_failed, !is_refusal) {
             tracing::warn!(server = &*self.member.name, %error, "{what}");
         }
         Ok(ear)
     }
 
     /// Keeps the lists up to date while the server is connected.
-    async fn tend(
+    async fn keep_current(
         &mut self,
         client: &Client,
-        openings: &mut Openings,
-        mut ear: Ear,
+        openings: &mut Reconnects,
+        mut ear: WatchState,
         mut lists: Lists,
-    ) -> Ended {
-        let between = lists.pace.between;
+    ) -> FollowOutcome {
+        let between = lists.policy.min_interval;
         let mut polite = Instant::now() + between;
         loop {
-            let awaited: Vec<_> =
-                ALL.into_iter().filter(|list| lists.is_refused(list) || !ear.tells_of(list)).collect();
+            let awaited: Vec<_> = ALL_LISTS
+                .into_iter()
+                .filter(|list| lists.has_problem(list) || !ear.reports_changes_of(list))
+                .collect();
             let due = awaited.iter().filter_map(|list| lists.due(list)).min();
             let is_due = async {
                 match due {
@@ -216,24 +222,24 @@ impl Follower {
             };
             let outcome = tokio::select! {
                 biased;
-                _ = openings.changed() => return Ended::Lost(None),
-                () = client.lost() => return Ended::Lost(None),
+                _ = openings.changed() => return FollowOutcome::Lost(None),
+                () = client.disconnected() => return FollowOutcome::Lost(None),
                 heard = ear.next() => match heard {
-                    Heard::Lost => return Ended::Lost(None),
-                    Heard::Over => return Ended::Closed,
-                    Heard::Changed(list) => {
+                    WatchEvent::Lost => return FollowOutcome::Lost(None),
+                    WatchEvent::Ended => return FollowOutcome::Closed,
+                    WatchEvent::Changed(list) => {
                         sleep_until(polite).await;
                         polite = Instant::now() + between;
                         lists.read(client, &list).await
                     }
                 },
-                () = self.member.look.notified() => match client.probe(MAX_PROBE).await {
+                () = self.member.call_failed.notified() => match client.probe(PROBE_TIMEOUT).await {
                     Err(error) if error.rpc().is_none() => Err(error),
                     _ => continue,
                 },
                 Some(refresh) = self.orders.recv() => {
-                    self.waiting.push(refresh);
-                    client.forget_tools();
+                    self.refresh_waiters.push(refresh);
+                    client.invalidate_tools();
                     lists.read_all(client).await
                 }
                 () = is_due => {
@@ -242,7 +248,7 @@ impl Follower {
                     for list in awaited {
                         if lists.due(&list).is_some_and(|due| due <= now) {
                             if list == Change::Tools {
-                                client.forget_tools();
+                                client.invalidate_tools();
                             }
                             outcome = outcome.and(lists.read(client, &list).await);
                         }
@@ -252,38 +258,38 @@ impl Follower {
             };
             match outcome {
                 Ok(()) => {
-                    self.hub.ready(&self.member, lists.clone());
-                    self.answer();
+                    self.hub.set_ready(&self.member, lists.clone());
+                    self.notify_waiters();
                 }
-                Err(_) if client.is_closed() => return Ended::Closed,
-                Err(error) => return Ended::Lost(Some(error)),
+                Err(_) if client.is_closed() => return FollowOutcome::Closed,
+                Err(error) => return FollowOutcome::Lost(Some(error)),
             }
         }
     }
 }
 
-impl Ear {
-    /// Waits for the next change. In the state `Deaf`, waits until the next attempt is allowed.
-    pub(crate) async fn next(&mut self) -> Heard {
+impl WatchState {
+    /// Waits for the next change. In the state `RetryAt`, waits until the next attempt is allowed.
+    pub(crate) async fn next(&mut self) -> WatchEvent {
         match self {
-            Self::Open(watch) => watch.next_or_lost().await,
-            Self::Mute => std::future::pending().await,
-            Self::Deaf(until) => {
+            Self::Open(watch) => watch.next_event().await,
+            Self::Silent => std::future::pending().await,
+            Self::RetryAt(until) => {
                 sleep_until(*until).await;
-                Heard::Over
+                WatchEvent::Ended
             }
         }
     }
 
-    fn tells_of(&self, list: &Change) -> bool {
-        matches!(self, Self::Open(watch) if watch.tells_of(list))
+    fn reports_changes_of(&self, list: &Change) -> bool {
+        matches!(self, Self::Open(watch) if watch.reports_changes_of(list))
     }
 }
 
 impl Shared {
     /// Adds a server, and spawns the task that follows it.
     pub(super) fn start(self: &Arc<Self>, name: &str, target: Target) -> Result<Arc<Member>> {
-        self.start_with(name, target, self.settings.client_of(name), Lists::default())
+        self.start_with(name, target, self.settings.client_builder_for(name), Lists::default())
     }
 
     fn start_with(
@@ -295,49 +301,50 @@ impl Shared {
     ) -> Result<Arc<Member>> {
         let breaker = Arc::new(Breaker::new(self.settings.attempts));
         let place = target.connector().name();
-        let target = Target::new(Guarded { target, breaker: breaker.clone() });
+        let target = Target::new(LimitedConnector { target, breaker: breaker.clone() });
         let (member, orders) = Member::new(name, place, breaker, Phase::Connecting, lists, None);
         self.insert(&member)?;
         let follower = Follower::new(self.clone(), member.clone(), Some((target, builder)), orders);
-        member.kept_by(tokio::spawn(follower.run()).abort_handle());
+        member.set_task(tokio::spawn(follower.run()).abort_handle());
         Ok(member)
     }
 
     /// Adds a server from a configuration. A server with mistakes is added as unavailable.
     pub(super) fn start_configured(self: &Arc<Self>, config: &ServerConfig) -> Result<Arc<Member>> {
         if config.disabled {
-            return self.idle(config, Phase::Disabled);
+            return self.insert_idle(config, Phase::Disabled);
         }
-        match configured(config, &self.settings.variables) {
+        match resolve_target(config, &self.settings.variables) {
             Ok(target) => {
-                let mut builder = self.settings.client_of(&config.name);
+                let mut builder = self.settings.client_builder_for(&config.name);
                 if let Some(timeout) = config.timeout {
                     builder = builder.timeout(timeout);
                 }
                 if let Some(bytes) = config.max_message {
                     builder = builder.max_message(bytes);
                 }
-                let lists = Lists { wanted: config.tools.clone(), ..Lists::default() };
+                let lists = Lists { tool_filter: config.tools.clone(), ..Lists::default() };
                 self.start_with(&config.name, target, builder, lists)
             }
             Err(error) => {
                 let since = Instant::now();
-                self.idle(config, Phase::Unavailable { error, since, hope: Hope::None })
+                self.insert_idle(config, Phase::Unavailable { error, since, retry_mode: RetryMode::Never })
             }
         }
     }
 
     /// Adds a server without a task.
-    fn idle(&self, config: &ServerConfig, phase: Phase) -> Result<Arc<Member>> {
+    fn insert_idle(&self, config: &ServerConfig, phase: Phase) -> Result<Arc<Member>> {
         let breaker = Arc::new(Breaker::new(self.settings.attempts));
-        let (member, _) = Member::new(&config.name, config.place(), breaker, phase, Lists::default(), None);
+        let (member, _) =
+            Member::new(&config.name, config.describe_address(), breaker, phase, Lists::default(), None);
         self.insert(&member)?;
         Ok(member)
     }
 }
 
 /// The reason why a server does not report changes.
-pub(crate) struct Unheard {
+pub(crate) struct WatchError {
     pub(crate) error: Error,
     /// `true` if the server refused, or did not answer in time. `false` if it could not be asked.
     pub(crate) is_refusal: bool,
@@ -347,27 +354,27 @@ pub(crate) struct Unheard {
 pub(crate) async fn listen(
     client: &Client,
     resources: impl IntoIterator<Item = String>,
-) -> Result<Watch, Unheard> {
-    match timeout(MAX_WATCHING, client.watch(resources)).await {
+) -> Result<Watch, WatchError> {
+    match timeout(WATCH_TIMEOUT, client.watch(resources)).await {
         Ok(outcome) => outcome.map_err(|error| {
             // A busy server has not refused.
             let is_busy = error.is_unsent() || error.http_status().is_some();
             let is_refusal = error.rpc().is_some() && !is_busy;
-            Unheard { error, is_refusal }
+            WatchError { error, is_refusal }
         }),
         Err(_) => {
             let text = "the server did not confirm in time that it will send notifications of changes";
-            Err(Unheard { error: Error::new(ErrorKind::Timeout, text), is_refusal: true })
+            Err(WatchError { error: Error::new(ErrorKind::Timeout, text), is_refusal: true })
         }
     }
 }
 
 /// Changes each time the client opens a new connection.
-type Openings = tokio::sync::watch::Receiver<u64>;
+type Reconnects = tokio::sync::watch::Receiver<u64>;
 
 /// How long a server may take to accept a request to report changes. After that time, the hub continues without
 /// notifications of changes.
-pub(crate) const MAX_WATCHING: Duration = Duration::from_secs(5);
+pub(crate) const WATCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a server may take to answer a probe, when it is unclear whether it is reachable.
-const MAX_PROBE: Duration = Duration::from_secs(10);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::member::Member;
-use super::shared::Owner;
-use super::snapshot::Snapshot;
+use super::shared::HubGuard;
+use super::snapshot::HubSnapshot;
 use super::status::ServerStatus;
 use crate::client::{Client, IntoTarget};
 use crate::ground::error::Result;
@@ -30,7 +30,7 @@ use crate::ground::error::Result;
 /// # Ok::<(), toolway::Error>(()) }).unwrap();
 /// ```
 #[derive(Clone)]
-pub struct Hub(pub(super) Arc<Owner>);
+pub struct Hub(pub(super) Arc<HubGuard>);
 
 impl Hub {
     /// Connects to a server. Its tools get the names `name__tool`.
@@ -47,8 +47,8 @@ impl Hub {
     /// Dropping the future leaves the hub unchanged.
     pub async fn connect(&self, name: &str, target: impl IntoTarget) -> Result<&Self> {
         let member = self.0.0.start(name, target.into_target()?)?;
-        let mut unless_done = Undo(Some((self, &member)));
-        self.0.0.settled(std::slice::from_ref(&member)).await;
+        let mut unless_done = RemoveOnDrop(Some((self, &member)));
+        self.0.0.wait_for_first_attempts(std::slice::from_ref(&member)).await;
         if let Some(error) = member.failure() {
             return Err(error);
         }
@@ -100,7 +100,7 @@ impl Hub {
     /// Returns the status of all servers, in the order in which they were added.
     pub fn status(&self) -> Vec<ServerStatus> {
         // Holds the lock, so that every server reported as ready is already in the lists.
-        let next = self.0.0.next.lock();
+        let next = self.0.0.working_copy.lock();
         next.members.iter().map(|member| member.status()).collect()
     }
 
@@ -110,7 +110,7 @@ impl Hub {
         for member in &*self.snapshot().members {
             let (sender, receiver) = oneshot::channel();
             // A server without a running task has nothing to read.
-            if member.orders.send(sender).await.is_ok() {
+            if member.refresh_requests.send(sender).await.is_ok() {
                 done.push(receiver);
             }
         }
@@ -128,7 +128,7 @@ impl Hub {
     }
 
     /// Returns the current elements of all servers.
-    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+    pub(crate) fn snapshot(&self) -> Arc<HubSnapshot> {
         self.0.0.snapshot.borrow().clone()
     }
 }
@@ -142,9 +142,9 @@ async fn close(client: Option<Client>) {
 }
 
 /// Removes a server again if its `connect` is dropped or fails.
-struct Undo<'h>(Option<(&'h Hub, &'h Arc<Member>)>);
+struct RemoveOnDrop<'h>(Option<(&'h Hub, &'h Arc<Member>)>);
 
-impl Drop for Undo<'_> {
+impl Drop for RemoveOnDrop<'_> {
     fn drop(&mut self) {
         if let Some((hub, member)) = self.0 {
             hub.0.0.remove(member);

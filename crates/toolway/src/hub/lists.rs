@@ -8,45 +8,45 @@ use tokio::time::Instant;
 use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::types::{Prompt, Resource, ResourceTemplate, Tool};
 
-use super::config::Choice;
+use super::config::ToolFilter;
 use crate::client::{Change, Client, Pages};
 use crate::ground::error::{Chain, Error, ErrorKind, Result};
 
 /// All lists of a server.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lists {
-    pub(super) tools: Listed<Tool>,
-    pub(super) prompts: Listed<Prompt>,
-    pub(super) resources: Listed<Resource>,
-    pub(super) templates: Listed<ResourceTemplate>,
+    pub(super) tools: CachedList<Tool>,
+    pub(super) prompts: CachedList<Prompt>,
+    pub(super) resources: CachedList<Resource>,
+    pub(super) templates: CachedList<ResourceTemplate>,
     /// The tools that the configuration allows.
-    pub(super) wanted: Arc<Choice>,
-    pub(super) pace: Pace,
+    pub(super) tool_filter: Arc<ToolFilter>,
+    pub(super) policy: ListPolicy,
 }
 
 /// How often lists are read, and how many items are kept.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pace {
+pub(super) struct ListPolicy {
     /// The minimum time between two reads that are caused by notifications of changes.
-    pub(super) between: Duration,
+    pub(super) min_interval: Duration,
     /// The interval for reading a list again, if the server neither reports changes nor says how long the list is
     /// valid.
-    pub(super) unasked: Option<Duration>,
+    pub(super) poll_interval: Option<Duration>,
     /// The wait before a failed read of a list is retried. It applies even if the server reports changes.
-    pub(super) retry: Option<Duration>,
+    pub(super) retry_delay: Option<Duration>,
     /// The maximum number of items in one list.
-    pub(super) most: usize,
+    pub(super) max_items: usize,
 }
 
-impl Default for Pace {
+impl Default for ListPolicy {
     fn default() -> Self {
-        Self { between: MIN_BETWEEN, unasked: None, retry: None, most: MAX_LISTED }
+        Self { min_interval: MIN_READ_INTERVAL, poll_interval: None, retry_delay: None, max_items: MAX_ITEMS }
     }
 }
 
 /// One list of a server. Clones share the items.
 #[derive(Debug, Clone)]
-pub(super) struct Listed<T> {
+pub(super) struct CachedList<T> {
     pub(super) items: Arc<[T]>,
     /// The reason why the list is not up to date.
     problem: Option<String>,
@@ -54,25 +54,25 @@ pub(super) struct Listed<T> {
     due: Option<Instant>,
 }
 
-impl<T> Default for Listed<T> {
+impl<T> Default for CachedList<T> {
     fn default() -> Self {
         Self { items: Arc::default(), problem: None, due: None }
     }
 }
 
 /// The lists whose changes a server can report.
-pub(super) const ALL: [Change; 3] = [Change::Tools, Change::Prompts, Change::Resources];
+pub(super) const ALL_LISTS: [Change; 3] = [Change::Tools, Change::Prompts, Change::Resources];
 
 impl Lists {
     /// Reads all lists that the server's capabilities announce.
     pub(super) async fn read_all(&mut self, client: &Client) -> Result<()> {
         let has = client.server_capabilities();
         let has = [has.tools.is_some(), has.prompts.is_some(), has.resources.is_some()];
-        for (list, has) in ALL.into_iter().zip(has) {
+        for (list, has) in ALL_LISTS.into_iter().zip(has) {
             if has {
                 self.read(client, &list).await?;
             } else {
-                self.forget(&list);
+                self.clear(&list);
             }
         }
         Ok(())
@@ -84,47 +84,47 @@ impl Lists {
     ///
     /// Returns an error only if the server is unreachable. If the server refuses the request, the old items are kept.
     pub(super) async fn read(&mut self, client: &Client, list: &Change) -> Result<()> {
-        let pace = self.pace;
+        let pace = self.policy;
         match list {
             Change::Tools => {
                 let outcome = client.tools().await.map(|tools| {
                     let now = Instant::now();
-                    let keep = client.tools_until().map(|until| until.saturating_duration_since(now));
-                    let wanted = tools.iter().filter(|tool| self.wanted.takes(&tool.name));
+                    let keep = client.tools_expire_at().map(|until| until.saturating_duration_since(now));
+                    let wanted = tools.iter().filter(|tool| self.tool_filter.allows(&tool.name));
                     (wanted.cloned().collect(), due(now, keep, pace))
                 });
-                self.tools.take(outcome, pace, "tools", |tool| &tool.name)
+                self.tools.update(outcome, pace, "tools", |tool| &tool.name)
             }
             Change::Prompts => {
                 let outcome = read(client.list_prompts(), pace).await;
-                self.prompts.take(outcome, pace, "prompts", |prompt| &prompt.name)
+                self.prompts.update(outcome, pace, "prompts", |prompt| &prompt.name)
             }
             Change::Resources => {
                 let outcome = read(client.list_resources(), pace).await;
-                self.resources.take(outcome, pace, "resources", |resource| &resource.uri)?;
+                self.resources.update(outcome, pace, "resources", |resource| &resource.uri)?;
                 let outcome = read(client.list_resource_templates(), pace).await;
                 // Not every server with resources supports templates, so a failure is not retried.
-                let pace = Pace { retry: None, ..pace };
-                self.templates.take(outcome, pace, "resource templates", |template| &template.uri_template)
+                let pace = ListPolicy { retry_delay: None, ..pace };
+                self.templates.update(outcome, pace, "resource templates", |template| &template.uri_template)
             }
             Change::Resource(_) => Ok(()),
         }
     }
 
-    fn forget(&mut self, list: &Change) {
+    fn clear(&mut self, list: &Change) {
         match list {
-            Change::Tools => self.tools = Listed::default(),
-            Change::Prompts => self.prompts = Listed::default(),
+            Change::Tools => self.tools = CachedList::default(),
+            Change::Prompts => self.prompts = CachedList::default(),
             Change::Resources => {
-                self.resources = Listed::default();
-                self.templates = Listed::default();
+                self.resources = CachedList::default();
+                self.templates = CachedList::default();
             }
             Change::Resource(_) => {}
         }
     }
 
     /// Returns whether a list could not be read although the server was reachable.
-    pub(super) fn is_refused(&self, list: &Change) -> bool {
+    pub(super) fn has_problem(&self, list: &Change) -> bool {
         match list {
             Change::Tools => self.tools.problem.is_some(),
             Change::Prompts => self.prompts.problem.is_some(),
@@ -151,12 +151,12 @@ impl Lists {
     }
 }
 
-impl<T> Listed<T> {
+impl<T> CachedList<T> {
     /// Sets the outcome of reading the list. If two items have the same name, the first one is kept.
-    fn take(
+    fn update(
         &mut self,
         outcome: Result<(Vec<T>, Option<Instant>)>,
-        pace: Pace,
+        pace: ListPolicy,
         what: &str,
         name: impl Fn(&T) -> &String,
     ) -> Result<()> {
@@ -166,7 +166,7 @@ impl<T> Listed<T> {
                 let is_first: Vec<_> = items.iter().map(|item| names.insert(name(item))).collect();
                 let mut is_first = is_first.into_iter();
                 items.retain(|_| is_first.next() == Some(true));
-                let most = pace.most;
+                let most = pace.max_items;
                 let more = items.len().saturating_sub(most);
                 items.truncate(most);
                 let problem =
@@ -175,9 +175,9 @@ impl<T> Listed<T> {
             }
             // Not every server with resources supports the request for templates.
             Err(error) if error.code() == Some(Code::METHOD_NOT_FOUND) => *self = Self::default(),
-            Err(error) if is_refusal(&error) || (pace.unasked.is_some() && !is_absence(&error)) => {
+            Err(error) if is_refusal(&error) || (pace.poll_interval.is_some() && !is_unreachable(&error)) => {
                 self.problem = Some(format!("its {what} cannot be listed: {}", Chain(&error)));
-                let retry = pace.retry.or(self.due.map(|_| MIN_KEEP));
+                let retry = pace.retry_delay.or(self.due.map(|_| MIN_VALIDITY));
                 self.due = retry.map(|retry| Instant::now() + retry);
             }
             Err(error) => return Err(error),
@@ -194,7 +194,7 @@ fn is_refusal(error: &Error) -> bool {
 }
 
 /// Returns whether the error means that the server is unreachable.
-fn is_absence(error: &Error) -> bool {
+fn is_unreachable(error: &Error) -> bool {
     error.kind() == ErrorKind::Transport
         || error.is_unsent()
         || error.is_session_ended()
@@ -202,31 +202,31 @@ fn is_absence(error: &Error) -> bool {
 }
 
 /// Reads a list to its end, or until the maximum is exceeded. Its validity counts from the first request.
-async fn read<T>(mut pages: Pages<T>, pace: Pace) -> Result<(Vec<T>, Option<Instant>)> {
+async fn read<T>(mut pages: Pages<T>, pace: ListPolicy) -> Result<(Vec<T>, Option<Instant>)> {
     let asked = Instant::now();
     let mut items = Vec::new();
     while let Some(page) = pages.next_page().await {
         items.extend(page?);
-        if items.len() > pace.most {
+        if items.len() > pace.max_items {
             break;
         }
     }
-    Ok((items, due(asked, pages.keep, pace)))
+    Ok((items, due(asked, pages.ttl, pace)))
 }
 
-/// Returns when to read a list again. A validity of zero counts as unknown; a validity below [`MIN_KEEP`] is raised to
+/// Returns when to read a list again. A validity of zero counts as unknown; a validity below [`MIN_VALIDITY`] is raised to
 /// it.
-fn due(asked: Instant, keep: Option<Duration>, pace: Pace) -> Option<Instant> {
-    let keep = keep.filter(|keep| !keep.is_zero()).map(|keep| keep.max(MIN_KEEP));
-    keep.or(pace.unasked).map(|time| asked + time)
+fn due(asked: Instant, keep: Option<Duration>, pace: ListPolicy) -> Option<Instant> {
+    let keep = keep.filter(|keep| !keep.is_zero()).map(|keep| keep.max(MIN_VALIDITY));
+    keep.or(pace.poll_interval).map(|time| asked + time)
 }
 
 /// The minimum time between two reads of a list that are caused by notifications of changes.
-const MIN_BETWEEN: Duration = Duration::from_millis(100);
+const MIN_READ_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The maximum number of items in one list of one server.
-const MAX_LISTED: usize = 10_000;
+const MAX_ITEMS: usize = 10_000;
 
 /// The minimum validity of a list; a shorter validity is raised to this. A failed read of a list with a validity is
 /// also retried after this time.
-const MIN_KEEP: Duration = Duration::from_secs(30);
+const MIN_VALIDITY: Duration = Duration::from_secs(30);

@@ -21,40 +21,40 @@ pub(crate) struct Member {
     pub(super) target: String,
     pub(super) breaker: Arc<Breaker>,
     /// Notified when a call could not reach the server.
-    pub(super) look: Notify,
+    pub(super) call_failed: Notify,
     /// Notified when a call reached the server although it was considered unavailable.
-    pub(super) reached: Notify,
-    pub(super) orders: mpsc::Sender<Refresh>,
+    pub(super) call_succeeded: Notify,
+    pub(super) refresh_requests: mpsc::Sender<RefreshRequest>,
     task: OnceLock<AbortHandle>,
     /// `true` if the application supplied the client. Such a client is not closed with the hub.
-    is_brought: bool,
-    state: Mutex<State>,
+    is_external: bool,
+    state: Mutex<MemberState>,
 }
 
 /// Tells the caller of a refresh that all lists were read again, as far as possible.
-pub(super) type Refresh = oneshot::Sender<()>;
+pub(super) type RefreshRequest = oneshot::Sender<()>;
 
-struct State {
+struct MemberState {
     phase: Phase,
     client: Option<Client>,
     lists: Lists,
     /// `true` after the lists were read once.
-    is_known: bool,
+    has_read_lists: bool,
 }
 
 /// The phase of a server.
 pub(super) enum Phase {
     Connecting,
     Ready,
-    Unavailable { error: Error, since: Instant, hope: Hope },
+    Unavailable { error: Error, since: Instant, retry_mode: RetryMode },
     Disabled,
 }
 
 /// The expectation that the server becomes available: `Some` if a task keeps retrying.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hope {
-    Some,
-    None,
+pub(super) enum RetryMode {
+    Automatic,
+    Never,
 }
 
 impl Member {
@@ -65,29 +65,29 @@ impl Member {
         phase: Phase,
         lists: Lists,
         client: Option<Client>,
-    ) -> (Arc<Self>, mpsc::Receiver<Refresh>) {
+    ) -> (Arc<Self>, mpsc::Receiver<RefreshRequest>) {
         let (orders, ordered) = mpsc::channel(1);
         let member = Self {
             name: name.into(),
             target,
             breaker,
-            look: Notify::new(),
-            reached: Notify::new(),
-            orders,
+            call_failed: Notify::new(),
+            call_succeeded: Notify::new(),
+            refresh_requests: orders,
             task: OnceLock::new(),
-            is_brought: client.is_some(),
-            state: Mutex::new(State { phase, client, lists, is_known: false }),
+            is_external: client.is_some(),
+            state: Mutex::new(MemberState { phase, client, lists, has_read_lists: false }),
         };
         (Arc::new(member), ordered)
     }
 
     /// Sets the task that follows the server. The task is aborted when the server leaves the hub.
-    pub(super) fn kept_by(&self, task: AbortHandle) {
+    pub(super) fn set_task(&self, task: AbortHandle) {
         let _ = self.task.set(task);
     }
 
     /// Returns whether the first attempt to connect is over, successful or not.
-    pub(super) fn is_settled(&self) -> bool {
+    pub(super) fn has_finished_first_attempt(&self) -> bool {
         !matches!(self.state.lock().phase, Phase::Connecting)
     }
 
@@ -96,8 +96,8 @@ impl Member {
     }
 
     /// Returns whether the lists were read once.
-    pub(super) fn is_known(&self) -> bool {
-        self.state.lock().is_known
+    pub(super) fn has_read_lists(&self) -> bool {
+        self.state.lock().has_read_lists
     }
 
     fn is_unavailable(&self) -> bool {
@@ -107,7 +107,7 @@ impl Member {
     /// Returns the reason why the server is unavailable.
     pub(super) fn failure(&self) -> Option<Error> {
         match &self.state.lock().phase {
-            Phase::Unavailable { error, .. } => Some(error.repeated()),
+            Phase::Unavailable { error, .. } => Some(error.clone_flattened()),
             _ => None,
         }
     }
@@ -128,7 +128,7 @@ impl Member {
         let was_ready = matches!(state.phase, Phase::Ready) && state.lists.problems() == lists.problems();
         state.phase = Phase::Ready;
         state.lists = lists;
-        state.is_known = true;
+        state.has_read_lists = true;
         was_ready
     }
 
@@ -138,7 +138,7 @@ impl Member {
             Phase::Unavailable { since, .. } => *since,
             _ => Instant::now(),
         };
-        state.phase = Phase::Unavailable { error, since, hope: Hope::Some };
+        state.phase = Phase::Unavailable { error, since, retry_mode: RetryMode::Automatic };
     }
 
     /// Returns the client, if the server was connected once and still belongs to the hub.
@@ -147,23 +147,23 @@ impl Member {
         match (&state.client, &state.phase) {
             (Some(client), _) => Ok(client.clone()),
             (None, Phase::Unavailable { error, .. }) => {
-                Err(error.repeated().context(format!("the server `{}` is unavailable", self.name)))
+                Err(error.clone_flattened().context(format!("the server `{}` is unavailable", self.name)))
             }
             (None, Phase::Disabled) => {
                 let message = format!("the server `{}` is disabled by its configuration", self.name);
                 Err(Error::new(ErrorKind::Misuse, message))
             }
-            (None, Phase::Connecting) => Err(self.absent("is not connected yet")),
-            (None, Phase::Ready) => Err(self.absent("is not connected any more")),
+            (None, Phase::Connecting) => Err(self.not_connected("is not connected yet")),
+            (None, Phase::Ready) => Err(self.not_connected("is not connected any more")),
         }
     }
 
-    fn absent(&self, how: &str) -> Error {
+    fn not_connected(&self, how: &str) -> Error {
         Error::new(ErrorKind::Transport, format!("the server `{}` {how}", self.name)).unsent()
     }
 
     /// Makes a request to the server. Fails at once if there were too many attempts to connect.
-    pub(super) async fn ask<T: Send + 'static>(
+    pub(super) async fn request<T: Send + 'static>(
         &self,
         request: impl FnOnce(&Client) -> Exchange<T>,
     ) -> Result<T> {
@@ -174,29 +174,29 @@ impl Member {
         }
         let outcome = request(&client).await;
         match &outcome {
-            Err(error) if tells_of_absence(error) => self.look.notify_one(),
-            Ok(_) if self.is_unavailable() => self.reached.notify_one(),
+            Err(error) if suggests_unreachable(error) => self.call_failed.notify_one(),
+            Ok(_) if self.is_unavailable() => self.call_succeeded.notify_one(),
             _ => {}
         }
         outcome
     }
 
     /// Aborts the task that follows the server, and takes the client out.
-    pub(super) fn leave(&self) -> Option<Client> {
+    pub(super) fn detach(&self) -> Option<Client> {
         if let Some(task) = self.task.get() {
             task.abort();
         }
         let mut state = self.state.lock();
         if matches!(state.phase, Phase::Connecting) {
-            let error = self.absent("was disconnected before its first connection was opened");
-            state.phase = Phase::Unavailable { error, since: Instant::now(), hope: Hope::None };
+            let error = self.not_connected("was disconnected before its first connection was opened");
+            state.phase = Phase::Unavailable { error, since: Instant::now(), retry_mode: RetryMode::Never };
         }
         state.client.take()
     }
 
     /// Leaves the hub, and closes the client in the background.
-    pub(super) fn drop_out(&self) {
-        let Some(client) = self.leave().filter(|_| !self.is_brought) else { return };
+    pub(super) fn close_in_background(&self) {
+        let Some(client) = self.detach().filter(|_| !self.is_external) else { return };
         // The application may hold clones of the client; they are closed too.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
@@ -209,10 +209,10 @@ impl Member {
         let state = self.state.lock();
         let shown = match (&state.phase, &state.client) {
             (Phase::Disabled, _) => ServerState::Disabled,
-            (Phase::Unavailable { error, since, hope }, _) => ServerState::Unavailable {
+            (Phase::Unavailable { error, since, retry_mode: hope }, _) => ServerState::Unavailable {
                 error: Chain(error).to_string(),
                 since: since.into_std(),
-                next_try: (*hope == Hope::Some).then(|| self.breaker.next().into_std()),
+                next_try: (*hope == RetryMode::Automatic).then(|| self.breaker.next_attempt().into_std()),
             },
             (Phase::Ready, Some(client)) => ServerState::Ready {
                 tools: state.lists.tools.items.len(),
@@ -230,7 +230,7 @@ impl Member {
 }
 
 /// Returns whether the error suggests that the server is unreachable.
-fn tells_of_absence(error: &Error) -> bool {
+fn suggests_unreachable(error: &Error) -> bool {
     error.kind() == ErrorKind::Transport
         || error.is_unsent()
         || error.is_session_ended()

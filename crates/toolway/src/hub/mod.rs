@@ -97,10 +97,14 @@ mod watch;
 pub use builder::HubBuilder;
 pub use config::{Config, ConfigError, ServerConfig, ServerKind};
 pub use handle::Hub;
+#[doc(hidden)]
 pub use names::joined::Names;
 pub use names::rules::NameRules;
+#[doc(hidden)]
 pub use names::uris::Uris;
 pub use status::{ServerState, ServerStatus};
 #[cfg(feature = "server")]
-pub(crate) use upstream::{Ear, Follower, MAX_WATCHING, Member, Snapshot, Unheard, Upstream, listen};
+pub(crate) use upstream::{
+    Follower, HubSnapshot, Member, Upstream, WATCH_TIMEOUT, WatchError, WatchState, listen,
+};
 pub use watch::{HubChange, HubWatch};

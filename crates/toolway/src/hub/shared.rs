@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tokio::sync::watch as channel;
 
-use super::breaker::Attempts;
+use super::breaker::AttemptLimit;
 use super::config::Variables;
 use super::lists::Lists;
 use super::member::Member;
 use super::names::rules::NameRules;
-use super::snapshot::Snapshot;
+use super::snapshot::HubSnapshot;
 use crate::client::{Client, ClientBuilder};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
@@ -20,23 +20,23 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Removes all servers when the last clone of the hub is dropped. The tasks that follow servers hold only [`Shared`],
 /// so they do not keep the hub alive.
-pub(super) struct Owner(pub(super) Arc<Shared>);
+pub(super) struct HubGuard(pub(super) Arc<Shared>);
 
 /// The state that a hub shares with the tasks that follow its servers.
 pub(super) struct Shared {
     pub(super) settings: Settings,
     /// The working copy from which the next snapshot is published.
-    pub(super) next: Mutex<Snapshot>,
-    pub(super) snapshot: channel::Sender<Arc<Snapshot>>,
+    pub(super) working_copy: Mutex<HubSnapshot>,
+    pub(super) snapshot: channel::Sender<Arc<HubSnapshot>>,
 }
 
 impl Shared {
-    pub(super) fn new(settings: Settings, first: Snapshot) -> Self {
+    pub(super) fn new(settings: Settings, first: HubSnapshot) -> Self {
         let snapshot = channel::Sender::new(Arc::new(first.clone()));
-        Self { settings, next: Mutex::new(first), snapshot }
+        Self { settings, working_copy: Mutex::new(first), snapshot }
     }
 
-    fn publish(&self, next: &Snapshot) {
+    fn publish(&self, next: &HubSnapshot) {
         self.snapshot.send_replace(Arc::new(next.clone()));
     }
 
@@ -49,7 +49,7 @@ impl Shared {
                 "a server of a hub needs a name, but its name is empty",
             ));
         }
-        let mut next = self.next.lock();
+        let mut next = self.working_copy.lock();
         if let Some(old) = next.member(name).cloned() {
             if !old.is_disabled() {
                 let message =
@@ -65,10 +65,10 @@ impl Shared {
 
     /// Removes a server, and returns its client to be closed.
     pub(super) fn remove(&self, member: &Arc<Member>) -> Option<Client> {
-        let mut next = self.next.lock();
+        let mut next = self.working_copy.lock();
         // Done before the change is published, so that callers waiting for the server stop waiting.
-        let client = member.leave();
-        if next.has(member) {
+        let client = member.detach();
+        if next.contains(member) {
             next.remove(member);
             self.publish(&next);
         }
@@ -76,27 +76,27 @@ impl Shared {
     }
 
     /// Sets the client of a server. If it replaces another client, subscribers are notified.
-    pub(super) fn connected(&self, member: &Arc<Member>, client: &Client) {
-        let mut next = self.next.lock();
-        if next.has(member) && member.set_client(client.clone()) {
+    pub(super) fn set_connected(&self, member: &Arc<Member>, client: &Client) {
+        let mut next = self.working_copy.lock();
+        if next.contains(member) && member.set_client(client.clone()) {
             next.versions.servers += 1;
             self.publish(&next);
         }
     }
 
     /// Marks a server as ready, with these lists.
-    pub(super) fn ready(&self, member: &Arc<Member>, lists: Lists) {
-        let mut next = self.next.lock();
-        if next.has(member) {
-            next.ready(member, lists);
+    pub(super) fn set_ready(&self, member: &Arc<Member>, lists: Lists) {
+        let mut next = self.working_copy.lock();
+        if next.contains(member) {
+            next.set_ready(member, lists);
             self.publish(&next);
         }
     }
 
     /// Marks a server as unavailable.
-    pub(super) fn unavailable(&self, member: &Arc<Member>, error: Error) {
-        let mut next = self.next.lock();
-        if next.has(member) {
+    pub(super) fn set_unavailable(&self, member: &Arc<Member>, error: Error) {
+        let mut next = self.working_copy.lock();
+        if next.contains(member) {
             member.set_unavailable(error);
             next.versions.servers += 1;
             self.publish(&next);
@@ -104,21 +104,22 @@ impl Shared {
     }
 
     /// Waits until the first attempt to connect is over for all of these servers.
-    pub(super) async fn settled(&self, members: &[Arc<Member>]) {
+    pub(super) async fn wait_for_first_attempts(&self, members: &[Arc<Member>]) {
         let mut snapshots = self.snapshot.subscribe();
         // This cannot fail: `self` owns the sender.
-        let _ = snapshots.wait_for(|_| members.iter().all(|member| member.is_settled())).await;
+        let _ =
+            snapshots.wait_for(|_| members.iter().all(|member| member.has_finished_first_attempt())).await;
         // A member is settled shortly before the snapshot with its lists is published. The task that publishes it holds
         // this lock.
-        drop(self.next.lock());
+        drop(self.working_copy.lock());
     }
 }
 
-impl Drop for Owner {
+impl Drop for HubGuard {
     fn drop(&mut self) {
-        let members = std::mem::take(&mut self.0.next.lock().members);
+        let members = std::mem::take(&mut self.0.working_copy.lock().members);
         for member in &*members {
-            member.drop_out();
+            member.close_in_background();
         }
     }
 }
@@ -127,25 +128,25 @@ impl Drop for Owner {
 #[derive(Clone)]
 pub(super) struct Settings {
     pub(super) client: ClientBuilder,
-    pub(super) each: Option<Arc<Each>>,
+    pub(super) client_hook: Option<Arc<ClientHook>>,
     pub(super) names: NameRules,
     pub(super) start_timeout: Duration,
-    pub(super) attempts: Attempts,
+    pub(super) attempts: AttemptLimit,
     pub(super) variables: Variables,
     pub(super) max_message: Option<usize>,
 }
 
 /// Changes the builder for the client of one server.
-type Each = dyn Fn(&str, ClientBuilder) -> ClientBuilder + Send + Sync;
+type ClientHook = dyn Fn(&str, ClientBuilder) -> ClientBuilder + Send + Sync;
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             client: Client::builder(),
-            each: None,
+            client_hook: None,
             names: NameRules::default(),
             start_timeout: START_TIMEOUT,
-            attempts: Attempts::default(),
+            attempts: AttemptLimit::default(),
             variables: Variables::default(),
             max_message: None,
         }
@@ -153,12 +154,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    pub(super) fn client_of(&self, name: &str) -> ClientBuilder {
+    pub(super) fn client_builder_for(&self, name: &str) -> ClientBuilder {
         let client = match self.max_message {
             Some(bytes) => self.client.clone().max_message(bytes),
             None => self.client.clone(),
         };
-        match &self.each {
+        match &self.client_hook {
             Some(each) => each(name, client),
             None => client,
         }

@@ -7,19 +7,19 @@ use std::sync::Arc;
 use toolway_protocol::RawJson;
 use toolway_protocol::types::{Prompt, Resource, ResourceTemplate, Tool, ToolAnnotations};
 
-use super::lists::{Listed, Lists};
+use super::lists::{CachedList, Lists};
 use super::member::Member;
 use super::names::joined::Names;
 use super::names::uris::Uris;
 use crate::agent::{AgentTool, ToolFailure, ToolOutput, ToolSet};
-use crate::client::calls::remote::outcome;
+use crate::client::calls::remote::tool_outcome;
 use crate::closest::closest;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
 /// All elements of the servers of a hub, under their names in the hub. Cheap to clone.
 #[derive(Clone, Default)]
-pub(crate) struct Snapshot {
+pub(crate) struct HubSnapshot {
     pub(super) versions: Versions,
     pub(super) members: Arc<[Arc<Member>]>,
     pub(super) tools: ToolSet,
@@ -31,7 +31,7 @@ pub(crate) struct Snapshot {
     prompt_names: Arc<Names>,
     pub(super) uris: Arc<Uris>,
     /// For each resource template in the hub, its server and the template on that server.
-    families: Arc<HashMap<String, (Arc<str>, String)>>,
+    template_routes: Arc<HashMap<String, (Arc<str>, String)>>,
 }
 
 /// The number of changes of each part of a snapshot.
@@ -43,7 +43,7 @@ pub(super) struct Versions {
     pub(super) servers: u64,
 }
 
-impl Snapshot {
+impl HubSnapshot {
     /// Returns the server with this name.
     pub(super) fn member(&self, name: &str) -> Option<&Arc<Member>> {
         self.members.iter().find(|member| &*member.name == name)
@@ -69,7 +69,7 @@ impl Snapshot {
 
     /// Returns the server that has a resource template, and the template on that server.
     pub(crate) fn template(&self, template: &str) -> Option<(&Arc<Member>, &str)> {
-        let (server, template) = self.families.get(template)?;
+        let (server, template) = self.template_routes.get(template)?;
         Some((self.member(server)?, template))
     }
 
@@ -79,9 +79,9 @@ impl Snapshot {
     }
 
     /// Returns the server to which the prefix of this tool name belongs, if the tools of that server are not known yet.
-    pub(super) fn unknown_yet(&self, name: &str) -> Option<&Arc<Member>> {
+    pub(super) fn member_without_lists(&self, name: &str) -> Option<&Arc<Member>> {
         let member = self.member(self.tool_names.owner(name)?)?;
-        (!member.is_known()).then_some(member)
+        (!member.has_read_lists()).then_some(member)
     }
 
     pub(super) fn no_such_tool(&self, name: &str) -> Error {
@@ -142,8 +142,8 @@ impl AgentTool for HubTool {
 
     fn call(&self, arguments: RawJson) -> BoxFuture<'_, Result<ToolOutput, ToolFailure>> {
         Box::pin(async move {
-            let called = self.member.ask(|client| client.call(&self.original, arguments)).await;
-            outcome(called, self.name())
+            let called = self.member.request(|client| client.call(&self.original, arguments)).await;
+            tool_outcome(called, self.name())
         })
     }
 
@@ -161,14 +161,14 @@ impl AgentTool for HubTool {
 }
 
 /// Creates the next snapshot.
-impl Snapshot {
+impl HubSnapshot {
     /// Creates a snapshot without servers, with the given rules for names and URIs.
     pub(super) fn new(names: Names, uris: Uris) -> Self {
         let (prompt_names, tool_names) = (Arc::new(names.clone()), Arc::new(names));
         Self { tool_names, prompt_names, uris: Arc::new(uris), ..Self::default() }
     }
 
-    pub(super) fn has(&self, member: &Arc<Member>) -> bool {
+    pub(super) fn contains(&self, member: &Arc<Member>) -> bool {
         self.members.iter().any(|known| Arc::ptr_eq(known, member))
     }
 
@@ -178,7 +178,7 @@ impl Snapshot {
         Arc::make_mut(&mut self.prompt_names).set(&member.name, nothing);
         Arc::make_mut(&mut self.uris).set(&member.name, nothing, nothing);
         self.members = self.members.iter().chain([member]).cloned().collect();
-        self.all_changed();
+        self.rebuild_all();
     }
 
     pub(super) fn remove(&mut self, member: &Arc<Member>) {
@@ -186,29 +186,29 @@ impl Snapshot {
         Arc::make_mut(&mut self.tool_names).remove(&member.name);
         Arc::make_mut(&mut self.prompt_names).remove(&member.name);
         Arc::make_mut(&mut self.uris).remove(&member.name);
-        self.all_changed();
+        self.rebuild_all();
     }
 
     /// Marks a server as ready, with these lists.
-    pub(super) fn ready(&mut self, member: &Arc<Member>, lists: Lists) {
+    pub(super) fn set_ready(&mut self, member: &Arc<Member>, lists: Lists) {
         let old = member.lists();
         let before = self.versions;
         let was_ready = member.set_ready(lists.clone());
         if old.tools.items != lists.tools.items {
             Arc::make_mut(&mut self.tool_names)
                 .set(&member.name, lists.tools.items.iter().map(|tool| &*tool.name));
-            self.tools_changed();
+            self.rebuild_tools();
         }
         if old.prompts.items != lists.prompts.items {
             Arc::make_mut(&mut self.prompt_names)
                 .set(&member.name, lists.prompts.items.iter().map(|prompt| &*prompt.name));
-            self.prompts_changed();
+            self.rebuild_prompts();
         }
         if old.resources.items != lists.resources.items || old.templates.items != lists.templates.items {
             let resources = lists.resources.items.iter().map(|resource| &*resource.uri);
             let templates = lists.templates.items.iter().map(|template| &*template.uri_template);
             Arc::make_mut(&mut self.uris).set(&member.name, resources, templates);
-            self.resources_changed();
+            self.rebuild_resources();
         }
         if !was_ready || self.versions != before {
             self.versions.servers += 1;
@@ -216,21 +216,21 @@ impl Snapshot {
     }
 
     /// Rebuilds all lists: a server that is added or removed may change the names of other servers' elements.
-    fn all_changed(&mut self) {
+    fn rebuild_all(&mut self) {
         self.versions.servers += 1;
-        self.tools_changed();
-        self.prompts_changed();
-        self.resources_changed();
+        self.rebuild_tools();
+        self.rebuild_prompts();
+        self.rebuild_resources();
     }
 
-    fn tools_changed(&mut self) {
+    fn rebuild_tools(&mut self) {
         let mut origins = Vec::new();
         let rename = |member: &Arc<Member>, tool: &mut Tool| {
             let name = self.tool_names.name(&member.name, &tool.name)?.to_owned();
             origins.push((std::mem::replace(&mut tool.name, name), member.clone()));
             Some(())
         };
-        self.definitions = joined(&self.members, |lists| &lists.tools, rename);
+        self.definitions = join_lists(&self.members, |lists| &lists.tools, rename);
         let tools = origins.into_iter().enumerate().map(|(index, (original, member))| {
             let definitions = self.definitions.clone();
             HubTool { definitions, index, original, member }
@@ -239,21 +239,21 @@ impl Snapshot {
         self.versions.tools += 1;
     }
 
-    fn prompts_changed(&mut self) {
+    fn rebuild_prompts(&mut self) {
         let rename = |member: &Arc<Member>, prompt: &mut Prompt| {
             prompt.name = self.prompt_names.name(&member.name, &prompt.name)?.to_owned();
             Some(())
         };
-        self.prompts = joined(&self.members, |lists| &lists.prompts, rename);
+        self.prompts = join_lists(&self.members, |lists| &lists.prompts, rename);
         self.versions.prompts += 1;
     }
 
-    fn resources_changed(&mut self) {
+    fn rebuild_resources(&mut self) {
         let rename = |member: &Arc<Member>, resource: &mut Resource| {
             resource.uri = self.uris.uri(&member.name, &resource.uri)?;
             Some(())
         };
-        self.resources = joined(&self.members, |lists| &lists.resources, rename);
+        self.resources = join_lists(&self.members, |lists| &lists.resources, rename);
         let mut families = HashMap::new();
         let rename = |member: &Arc<Member>, template: &mut ResourceTemplate| {
             let here = self.uris.template(&member.name, &template.uri_template)?;
@@ -261,17 +261,17 @@ impl Snapshot {
             families.insert(here, (member.name.clone(), original));
             Some(())
         };
-        self.templates = joined(&self.members, |lists| &lists.templates, rename);
-        self.families = Arc::new(families);
+        self.templates = join_lists(&self.members, |lists| &lists.templates, rename);
+        self.template_routes = Arc::new(families);
         self.versions.resources += 1;
     }
 }
 
 /// Joins one list of all servers. `rename` gives an item its name in the hub; an item without a name in the hub is left
 /// out.
-fn joined<T: Clone>(
+fn join_lists<T: Clone>(
     members: &[Arc<Member>],
-    list: fn(&Lists) -> &Listed<T>,
+    list: fn(&Lists) -> &CachedList<T>,
     mut rename: impl FnMut(&Arc<Member>, &mut T) -> Option<()>,
 ) -> Arc<[T]> {
     let mut all = Vec::new();

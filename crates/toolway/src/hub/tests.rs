@@ -114,7 +114,7 @@ fn check(names: &Names, rules: &NameRules, servers: &BTreeMap<String, Vec<String
         let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || rules.punctuation.contains(letter);
         assert!(name.chars().all(is_allowed), "{name:?}");
         let plain = format!("{server}{}{element}", rules.separator);
-        let is_short = server.len() <= rules.longest_tag() && plain.len() <= rules.limit;
+        let is_short = server.len() <= rules.max_tag_len() && plain.len() <= rules.limit;
         let is_plain = rules.can_be_tag(server) && !element.is_empty() && element.chars().all(is_allowed);
         assert_eq!(name == plain, is_short && is_plain, "{name:?} of {server:?} and {element:?}");
     }

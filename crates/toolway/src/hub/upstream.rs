@@ -6,16 +6,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::breaker::{Attempts, Breaker};
-pub(crate) use super::follower::{Ear, Follower, MAX_WATCHING, Unheard, listen};
+use super::breaker::{AttemptLimit, Breaker};
+pub(crate) use super::follower::{Follower, WATCH_TIMEOUT, WatchError, WatchState, listen};
 use super::handle::Hub;
-use super::lists::{Lists, Pace};
+use super::lists::{ListPolicy, Lists};
 pub(crate) use super::member::Member;
 use super::member::Phase;
 use super::names::joined::Names;
 use super::names::uris::Uris;
-use super::shared::{Owner, Settings, Shared};
-pub(crate) use super::snapshot::Snapshot;
+use super::shared::{HubGuard, Settings, Shared};
+pub(crate) use super::snapshot::HubSnapshot;
 use super::watch::HubWatch;
 use crate::client::Client;
 
@@ -30,37 +30,41 @@ pub(crate) struct Upstream {
 impl Hub {
     /// Creates a hub with one server from an existing client. The hub follows the server once the caller runs the
     /// returned follower.
-    pub(crate) fn alone(name: &str, client: Client) -> (Self, Follower) {
+    pub(crate) fn from_client(name: &str, client: Client) -> (Self, Follower) {
         let (mut names, mut uris, mut lists) = (Names::default(), Uris::default(), Lists::default());
-        names.is_alone = true;
-        uris.alone = Some(name.to_owned());
-        lists.pace =
-            Pace { between: Duration::ZERO, unasked: Some(LOOK_AGAIN), retry: Some(RETRY), most: usize::MAX };
-        let breaker = Arc::new(Breaker::new(Attempts { number: usize::MAX, ..Attempts::default() }));
+        names.is_single = true;
+        uris.only_server = Some(name.to_owned());
+        lists.policy = ListPolicy {
+            min_interval: Duration::ZERO,
+            poll_interval: Some(POLL_INTERVAL),
+            retry_delay: Some(RETRY_DELAY),
+            max_items: usize::MAX,
+        };
+        let breaker = Arc::new(Breaker::new(AttemptLimit { number: usize::MAX, ..AttemptLimit::default() }));
         let (member, orders) =
             Member::new(name, client.target(), breaker, Phase::Connecting, lists, Some(client));
-        let mut first = Snapshot::new(names, uris);
+        let mut first = HubSnapshot::new(names, uris);
         first.insert(&member);
         let shared = Arc::new(Shared::new(Settings::default(), first));
         let follower = Follower::new(shared.clone(), member, None, orders);
-        (Self(Arc::new(Owner(shared))), follower)
+        (Self(Arc::new(HubGuard(shared))), follower)
     }
 
-    /// Returns whether the hub was created by [`alone`](Self::alone). Such a hub always has exactly one server.
-    pub(crate) fn is_alone(&self) -> bool {
-        self.snapshot().uris.alone.is_some()
+    /// Returns whether the hub was created by [`alone`](Self::from_client). Such a hub always has exactly one server.
+    pub(crate) fn is_single(&self) -> bool {
+        self.snapshot().uris.only_server.is_some()
     }
 }
 
-impl Snapshot {
+impl HubSnapshot {
     /// Returns the servers that were connected once, in order.
     pub(crate) fn upstreams(&self) -> impl Iterator<Item = Upstream> {
         self.members.iter().filter_map(|member| member.upstream())
     }
 
     /// Returns whether all connected servers were asked for their lists, successfully or not.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.members.iter().all(|member| member.is_settled() || member.client().is_err())
+    pub(crate) fn has_queried_all(&self) -> bool {
+        self.members.iter().all(|member| member.has_finished_first_attempt() || member.client().is_err())
     }
 }
 
@@ -83,7 +87,7 @@ impl HubWatch {
 }
 
 /// The interval for reading the lists of a server that does not report changes.
-const LOOK_AGAIN: Duration = Duration::from_secs(5 * 60);
+const POLL_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
 /// The wait before a failed read of a list is retried.
-const RETRY: Duration = Duration::from_secs(5);
+const RETRY_DELAY: Duration = Duration::from_secs(5);

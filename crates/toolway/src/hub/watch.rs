@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::watch::Receiver;
 
 use super::handle::Hub;
-use super::snapshot::{Snapshot, Versions};
+use super::snapshot::{HubSnapshot, Versions};
 
 /// A part of a hub that changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,7 +24,7 @@ pub enum HubChange {
 
 /// A stream of the changes of a hub, created by [`Hub::watch`].
 pub struct HubWatch {
-    pub(super) snapshots: Receiver<Arc<Snapshot>>,
+    pub(super) snapshots: Receiver<Arc<HubSnapshot>>,
     pub(super) seen: Versions,
 }
 
@@ -63,14 +63,14 @@ impl HubWatch {
     /// Waits for the next change. Returns `None` once the hub was dropped.
     pub async fn next(&mut self) -> Option<HubChange> {
         loop {
-            if let Some(change) = self.unseen() {
+            if let Some(change) = self.take_unseen() {
                 return Some(change);
             }
             self.snapshots.changed().await.ok()?;
         }
     }
 
-    fn unseen(&mut self) -> Option<HubChange> {
+    fn take_unseen(&mut self) -> Option<HubChange> {
         let now = self.snapshots.borrow_and_update().versions;
         let Versions { tools, prompts, resources, servers } = &mut self.seen;
         let parts = [

@@ -9,14 +9,14 @@ use serde::forward_to_deserialize_any;
 pub(super) fn declared_fields<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut fields: &[&str] = &[];
     // This always fails for lack of input. The `Deserialize` impl names its fields before it reads any.
-    let _ = T::deserialize(Probe(&mut fields));
+    let _ = T::deserialize(FieldRecorder(&mut fields));
     fields
 }
 
 /// A deserializer that records the fields of the requested struct and then fails.
-struct Probe<'f>(&'f mut &'static [&'static str]);
+struct FieldRecorder<'f>(&'f mut &'static [&'static str]);
 
-impl<'de> Deserializer<'de> for Probe<'_> {
+impl<'de> Deserializer<'de> for FieldRecorder<'_> {
     type Error = ValueError;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, ValueError> {

@@ -10,9 +10,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use toolway_protocol::RawJson;
-use toolway_protocol::json::Keyed;
+use toolway_protocol::json::OrderedMap;
 use toolway_schema::{
-    Format, Names, Schema, Side, Types, adds_remarks_only, drop_null, make_portable, merge,
+    ArgumentNames, Format, Schema, Side, Types, adds_only_annotations, drop_null, make_portable, merge,
 };
 
 use super::fields::declared_fields;
@@ -35,16 +35,16 @@ impl Default for Generator {
 impl Generator {
     pub(crate) fn describe<T: JsonSchema>(&mut self) -> Value {
         self.is_enforced &= is_enforced::<T>();
-        portable(self.inner.subschema_for::<T>().to_value())
+        to_portable(self.inner.subschema_for::<T>().to_value())
     }
 
     pub(super) fn definitions(&mut self) -> Map<String, Value> {
         let definitions = self.inner.take_definitions(true);
-        definitions.into_iter().map(|(name, schema)| (name, portable(schema))).collect()
+        definitions.into_iter().map(|(name, schema)| (name, to_portable(schema))).collect()
     }
 }
 
-fn portable(mut schema: Value) -> Value {
+fn to_portable(mut schema: Value) -> Value {
     make_portable(&mut schema, Side::Input);
     schema
 }
@@ -59,7 +59,7 @@ pub(crate) fn output_schema<T: JsonSchema>() -> RawJson {
 
 /// Adds `"type": "object"` to a schema that lists members but has no type, because old clients require it. Returns
 /// `None` if the schema needs no change.
-pub(crate) fn object_by_default(schema: &RawJson) -> Option<RawJson> {
+pub(crate) fn with_object_type(schema: &RawJson) -> Option<RawJson> {
     let members: Map<String, Value> = schema.decode().ok()?;
     let means_object = ["properties", "required"].iter().any(|keyword| members.contains_key(*keyword));
     if !means_object || members.contains_key("type") {
@@ -69,8 +69,8 @@ pub(crate) fn object_by_default(schema: &RawJson) -> Option<RawJson> {
 }
 
 /// Creates the schema of arguments that are the fields of one type.
-pub fn input_schema_of<T: DeserializeOwned + JsonSchema>() -> InputSchema {
-    let mut input = InputSchema::default();
+pub fn input_schema_of<T: DeserializeOwned + JsonSchema>() -> InputSchemaBuilder {
+    let mut input = InputSchemaBuilder::default();
     // A struct is always checked: `serde` accepts unknown members, and does not enforce `#[schemars(…)]`.
     input.generator.is_enforced = false;
     let mut schema = T::json_schema(&mut input.generator.inner).to_value();
@@ -85,8 +85,8 @@ pub fn input_schema_of<T: DeserializeOwned + JsonSchema>() -> InputSchema {
         || schema == Value::Bool(true)
         || schema.as_object().is_some_and(|schema| schema.keys().all(|key| key.starts_with('$') || key == "title"))
         || ["allOf", "anyOf", "oneOf", "unevaluatedProperties"].iter().any(|word| schema.get(word).is_some());
-    input.names.sees_all = is_open;
-    let Value::Object(mut members) = portable(schema) else { return input };
+    input.names.accepts_any = is_open;
+    let Value::Object(mut members) = to_portable(schema) else { return input };
     if let Some(Value::Array(names)) = members.remove("required") {
         input.required = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     }
@@ -105,26 +105,26 @@ pub fn input_schema_of<T: DeserializeOwned + JsonSchema>() -> InputSchema {
     // A schema that replaces this one may leave out fields with a default, to hide them from callers.
     input.names.expected.clone_from(&input.required);
     if is_open {
-        input.rest.remove("additionalProperties");
+        input.other_keywords.remove("additionalProperties");
     }
     // The title and the description of the type are left out, because the tool has its own.
     members.retain(|keyword, _| !matches!(keyword.as_str(), "title" | "description"));
-    input.rest.extend(members);
+    input.other_keywords.extend(members);
     input
 }
 
 /// Builds the schema of a function's arguments, one argument at a time. `#[tool]` uses it.
 #[derive(Debug)]
-pub struct InputSchema {
+pub struct InputSchemaBuilder {
     generator: Generator,
     properties: Vec<(String, Value)>,
     required: Vec<String>,
     /// The other keywords of the schema.
-    rest: Map<String, Value>,
+    other_keywords: Map<String, Value>,
     args: Vec<(&'static str, Arg)>,
-    names: Names,
+    names: ArgumentNames,
     patch: Option<Value>,
-    whole: Option<Value>,
+    replacement: Option<Value>,
 }
 
 /// The author's declarations about one argument, besides its type.
@@ -142,7 +142,7 @@ pub struct Arg {
 
 /// A finished schema.
 #[derive(Debug)]
-pub struct Input {
+pub struct FinishedSchema {
     /// The schema as JSON text.
     pub schema: RawJson,
     /// `true` if decoding the arguments into their types enforces every keyword, so that no other check is needed.
@@ -152,25 +152,25 @@ pub struct Input {
     pub mistakes: Vec<String>,
 }
 
-impl Default for InputSchema {
+impl Default for InputSchemaBuilder {
     fn default() -> Self {
         Self {
             generator: Generator::default(),
             properties: Vec::new(),
             required: Vec::new(),
-            rest: Map::from_iter([
+            other_keywords: Map::from_iter([
                 ("type".to_owned(), "object".into()),
                 ("additionalProperties".to_owned(), false.into()),
             ]),
             args: Vec::new(),
-            names: Names::default(),
+            names: ArgumentNames::default(),
             patch: None,
-            whole: None,
+            replacement: None,
         }
     }
 }
 
-impl InputSchema {
+impl InputSchemaBuilder {
     /// Adds an argument whose schema is returned by `describe`.
     pub(crate) fn argument(
         mut self,
@@ -195,7 +195,7 @@ impl InputSchema {
 
     /// Merges a patch into the schema. The patch overrides the types, and is overridden by the attributes of the
     /// arguments.
-    pub fn merged(mut self, patch: Value) -> Self {
+    pub fn merge_patch(mut self, patch: Value) -> Self {
         match &mut self.patch {
             Some(below) => merge(below, patch),
             none => *none = Some(patch),
@@ -204,8 +204,8 @@ impl InputSchema {
     }
 
     /// Replaces the whole schema, whatever the types say.
-    pub fn replaced(mut self, whole: Value) -> Self {
-        self.whole = Some(whole);
+    pub fn replace_with(mut self, whole: Value) -> Self {
+        self.replacement = Some(whole);
         self
     }
 
@@ -215,16 +215,16 @@ impl InputSchema {
     }
 
     /// Returns the finished schema.
-    pub fn finish(mut self) -> Input {
-        if let Some(whole) = self.whole {
-            let mistakes = self.names.disagree(&whole);
-            return Input { schema: whole.into(), is_typed: false, mistakes };
+    pub fn finish(mut self) -> FinishedSchema {
+        if let Some(whole) = self.replacement {
+            let mistakes = self.names.mismatches(&whole);
+            return FinishedSchema { schema: whole.into(), is_typed: false, mistakes };
         }
         let mut found = Vec::new();
         let definitions = self.generator.definitions();
         let mut is_typed = self.generator.is_enforced;
         let order: Vec<String> = self.properties.iter().map(|(name, _)| name.clone()).collect();
-        let mut schema = Value::Object(self.rest);
+        let mut schema = Value::Object(self.other_keywords);
         schema["properties"] = Value::Object(self.properties.into_iter().collect());
         schema["required"] = self.required.into();
         schema["$defs"] = Value::Object(definitions);
@@ -233,23 +233,23 @@ impl InputSchema {
             if !patch.is_object() {
                 found.push(format!("the patch of the schema must be an object, it is {patch}"));
             }
-            found.extend(self.names.strangers(&patch));
-            is_typed &= adds_remarks_only(&patch) && !has_defaults(&patch);
+            found.extend(self.names.unknown_names(&patch));
+            is_typed &= adds_only_annotations(&patch) && !has_defaults(&patch);
             merge(&mut schema, patch);
         }
         for (name, arg) in self.args {
-            is_typed &= arg.rules.as_ref().is_none_or(adds_remarks_only);
-            found.extend(without_effect(name, arg.rules.as_ref(), &schema));
-            found.extend(arg.lay_over(name, &mut schema));
+            is_typed &= arg.rules.as_ref().is_none_or(adds_only_annotations);
+            found.extend(ineffective_rules(name, arg.rules.as_ref(), &schema));
+            found.extend(arg.apply(name, &mut schema));
         }
-        forget_required_with_default(&mut schema);
-        Input { schema: in_order(schema, &order), is_typed, mistakes: found }
+        make_defaults_optional(&mut schema);
+        FinishedSchema { schema: write_in_order(schema, &order), is_typed, mistakes: found }
     }
 }
 
 impl Arg {
     /// Writes the declarations of the argument into its schema. Returns a mistake, if there is one.
-    fn lay_over(self, name: &str, schema: &mut Value) -> Option<String> {
+    fn apply(self, name: &str, schema: &mut Value) -> Option<String> {
         let property = &mut schema["properties"][name];
         // A boolean schema cannot hold keywords. An empty object means the same as `true` and can hold keywords.
         if !property.is_object() {
@@ -279,13 +279,14 @@ impl Arg {
 }
 
 /// Finds the rules of an argument that do not apply to any value of its type. Returns sentences for the author.
-fn without_effect(name: &str, rules: Option<&Value>, schema: &Value) -> Vec<String> {
+fn ineffective_rules(name: &str, rules: Option<&Value>, schema: &Value) -> Vec<String> {
     let Some(rules) = rules.and_then(Value::as_object) else { return Vec::new() };
     let Some(types) = Schema::of(schema).property(name).and_then(|property| property.types()) else {
         return Vec::new();
     };
-    let groups = rules.iter().filter_map(|(word, value)| rule_for(word, value).map(|group| (word, group)));
-    let idle = groups.filter(|(_, (_, about))| !types.has(*about));
+    let groups =
+        rules.iter().filter_map(|(word, value)| constrained_types(word, value).map(|group| (word, group)));
+    let idle = groups.filter(|(_, (_, about))| !types.intersects(*about));
     let tell = |(keyword, (owners, _)): (&String, (&str, Types))| {
         let types = types.names().join(" or ");
         format!("the rule `{keyword}` of `{name}` applies to {owners}, but the type of `{name}` is {types}")
@@ -294,13 +295,13 @@ fn without_effect(name: &str, rules: Option<&Value>, schema: &Value) -> Vec<Stri
 }
 
 /// Returns the kind of value that a keyword constrains: in words, and as types.
-fn rule_for(keyword: &str, value: &Value) -> Option<(&'static str, Types)> {
+fn constrained_types(keyword: &str, value: &Value) -> Option<(&'static str, Types)> {
     match keyword {
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
             Some(("numbers", Types::NUMBER))
         }
         "minLength" | "maxLength" | "pattern" => Some(("texts", Types::STRING)),
-        "format" if value.as_str().is_some_and(|name| Format::named(name).is_some()) => {
+        "format" if value.as_str().is_some_and(|name| Format::from_name(name).is_some()) => {
             Some(("texts", Types::STRING))
         }
         "minItems" | "maxItems" | "uniqueItems" => Some(("lists", Types::ARRAY)),
@@ -314,7 +315,7 @@ fn has_defaults(schema: &Value) -> bool {
 }
 
 /// Removes properties that have a default from `required`.
-fn forget_required_with_default(schema: &mut Value) {
+fn make_defaults_optional(schema: &mut Value) {
     let Some(Value::Array(mut required)) = schema.get_mut("required").map(Value::take) else { return };
     required.retain(|name| {
         let property = name.as_str().and_then(|name| schema["properties"].get(name));
@@ -324,7 +325,7 @@ fn forget_required_with_default(schema: &mut Value) {
 }
 
 /// Writes a schema as text, with its properties in declared order.
-fn in_order(mut schema: Value, order: &[String]) -> RawJson {
+fn write_in_order(mut schema: Value, order: &[String]) -> RawJson {
     let mut take = |keyword: &str| schema.get_mut(keyword).map(Value::take).unwrap_or_default();
     let (kind, properties, required) = (take("type"), take("properties"), take("required"));
     let (additional, definitions) = (take("additionalProperties"), take("$defs"));
@@ -355,5 +356,5 @@ fn in_order(mut schema: Value, order: &[String]) -> RawJson {
 }
 
 fn object<T: Serialize>(members: Vec<(String, T)>) -> RawJson {
-    RawJson::from_value(&Keyed(members)).expect("names and schemas can be written as JSON")
+    RawJson::from_value(&OrderedMap(members)).expect("names and schemas can be written as JSON")
 }

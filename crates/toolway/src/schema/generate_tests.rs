@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::generate::{Arg, Input, InputSchema, input_schema_of, output_schema};
+use super::generate::{Arg, FinishedSchema, InputSchemaBuilder, input_schema_of, output_schema};
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 enum Plan {
@@ -35,7 +35,7 @@ fn ruled(rules: Value) -> Arg {
 
 #[test]
 fn arguments_keep_their_order_and_their_words() {
-    let input = InputSchema::default()
+    let input = InputSchemaBuilder::default()
         .parameter::<u8>("zebra", described("Its stripes."))
         .parameter::<Option<String>>("apple", Arg { title: Some("Apple"), ..Arg::default() })
         .parameter::<Vec<Plan>>("mango", Arg { default: Some(json!(["Free"])), ..Arg::default() })
@@ -108,10 +108,10 @@ fn unknown_arguments_are_refused_unless_the_type_takes_them() {
 
 #[test]
 fn levels_lie_over_one_another() {
-    let input = InputSchema::default()
+    let input = InputSchemaBuilder::default()
         .parameter::<String>("name", ruled(json!({"minLength": 2, "x-mcp-header": "Name"})))
         .parameter::<Option<u32>>("age", described("Years."))
-        .merged(json!({
+        .merge_patch(json!({
             "properties": {"name": {"minLength": 1, "maxLength": 9}, "age": {"description": "Old.", "maximum": 150}},
             "required": ["age"],
             "minProperties": 1,
@@ -127,9 +127,9 @@ fn levels_lie_over_one_another() {
         )
     );
     assert_eq!((input.is_typed, input.mistakes), (false, Vec::new()));
-    let replaced = InputSchema::default()
+    let replaced = InputSchemaBuilder::default()
         .parameter::<String>("name", described("Gone."))
-        .replaced(json!({"type": "object", "required": ["x"]}))
+        .replace_with(json!({"type": "object", "required": ["x"]}))
         .finish();
     assert_eq!(replaced.schema.as_str(), r#"{"required":["x"],"type":"object"}"#);
     assert!(!replaced.is_typed);
@@ -143,24 +143,36 @@ struct Ruled {
 
 #[test]
 fn types_that_say_it_all_need_no_check() {
-    let with = |arg| InputSchema::default().parameter::<u8>("a", arg).finish().is_typed;
+    let with = |arg| InputSchemaBuilder::default().parameter::<u8>("a", arg).finish().is_typed;
     assert!(with(Arg::default()));
     assert!(with(Arg { default: Some(json!(1)), ..described("A.") }));
     assert!(with(ruled(json!({"examples": [1], "x-mcp-header": "A", "format": "password"}))));
     assert!(!with(ruled(json!({"minimum": 1}))));
     assert!(!with(ruled(json!({"format": "email"}))));
-    let patched =
-        |patch| InputSchema::default().parameter::<u8>("a", Arg::default()).merged(patch).finish().is_typed;
+    let patched = |patch| {
+        InputSchemaBuilder::default()
+            .parameter::<u8>("a", Arg::default())
+            .merge_patch(patch)
+            .finish()
+            .is_typed
+    };
     assert!(patched(json!({"properties": {"a": {"description": "A."}}})));
     assert!(!patched(json!({"properties": {"a": {"maximum": 7}}})));
     assert!(!patched(json!({"properties": {"a": {"default": 7}}})), "only the check fills it in");
     assert!(!patched(json!({"minProperties": 1})));
-    assert!(!InputSchema::default().parameter::<Vec<Ruled>>("a", Arg::default()).finish().is_typed);
-    assert!(InputSchema::default().parameter::<(u8, i16, Vec<f32>)>("a", Arg::default()).finish().is_typed);
-    assert!(InputSchema::default().parameter::<HashMap<u64, String>>("a", Arg::default()).finish().is_typed);
-    assert!(!InputSchema::default().parameter::<Vec<Plan>>("a", Arg::default()).finish().is_typed);
+    assert!(!InputSchemaBuilder::default().parameter::<Vec<Ruled>>("a", Arg::default()).finish().is_typed);
     assert!(
-        !InputSchema::default()
+        InputSchemaBuilder::default().parameter::<(u8, i16, Vec<f32>)>("a", Arg::default()).finish().is_typed
+    );
+    assert!(
+        InputSchemaBuilder::default()
+            .parameter::<HashMap<u64, String>>("a", Arg::default())
+            .finish()
+            .is_typed
+    );
+    assert!(!InputSchemaBuilder::default().parameter::<Vec<Plan>>("a", Arg::default()).finish().is_typed);
+    assert!(
+        !InputSchemaBuilder::default()
             .parameter::<std::collections::HashSet<u8>>("a", Arg::default())
             .finish()
             .is_typed
@@ -168,31 +180,31 @@ fn types_that_say_it_all_need_no_check() {
 }
 
 /// Returns the mistakes in how a schema was declared, and those in the schema itself.
-fn told(input: InputSchema) -> Vec<String> {
-    let Input { schema, mut mistakes, .. } = input.finish();
+fn mistakes_of(input: InputSchemaBuilder) -> Vec<String> {
+    let FinishedSchema { schema, mut mistakes, .. } = input.finish();
     mistakes.extend(super::examine(&schema.decode().unwrap()).mistakes);
     mistakes
 }
 
 #[test]
 fn mistakes_are_told_to_the_author() {
-    let with = |arg| InputSchema::default().parameter::<String>("name", arg);
+    let with = |arg| InputSchemaBuilder::default().parameter::<String>("name", arg);
     for (input, expected) in [
-        (with(Arg::default()).merged(json!({"properties": {"nme": {"minLength": 1}}})), "the schema describes `nme`, but there is no such argument, did you mean `name`?"),
-        (with(Arg::default()).merged(json!({"type": "array"})), r#"the arguments of a tool are an object: `type` must be "object", it is "array""#),
-        (InputSchema::default().replaced(json!({})), r#"the arguments of a tool are an object: `type` must be "object", it is none"#),
+        (with(Arg::default()).merge_patch(json!({"properties": {"nme": {"minLength": 1}}})), "the schema describes `nme`, but there is no such argument, did you mean `name`?"),
+        (with(Arg::default()).merge_patch(json!({"type": "array"})), r#"the arguments of a tool are an object: `type` must be "object", it is "array""#),
+        (InputSchemaBuilder::default().replace_with(json!({})), r#"the arguments of a tool are an object: `type` must be "object", it is none"#),
         (with(Arg { default: Some(json!(5)), ..Arg::default() }), "the default of argument `name`: expected a string, got the number 5"),
         (with(Arg { default: Some(json!("")), ..ruled(json!({"minLength": 1})) }), "the default of argument `name`: expected at least 1 character, got none"),
         (with(ruled(json!({"minLength": 5, "maxLength": 3}))), "the input schema: no value can match at `#/properties/name`: `minLength` is 5 and `maxLength` is 3"),
-        (with(Arg::default()).replaced(json!({"type": "object", "properties": {"name": {"items": {"exclusiveMinimum": 1, "maximum": 1}}}})), "the input schema: no value can match at `#/properties/name/items`: `exclusiveMinimum` is 1 and `maximum` is 1"),
-        (with(Arg::default()).merged(json!(1)), "the patch of the schema must be an object, it is 1"),
+        (with(Arg::default()).replace_with(json!({"type": "object", "properties": {"name": {"items": {"exclusiveMinimum": 1, "maximum": 1}}}})), "the input schema: no value can match at `#/properties/name/items`: `exclusiveMinimum` is 1 and `maximum` is 1"),
+        (with(Arg::default()).merge_patch(json!(1)), "the patch of the schema must be an object, it is 1"),
         (with(ruled(json!(true))), "the rules of `name` must be an object of keywords, they are true"),
         (with(ruled(json!({"minLength": "1"}))), "the input schema: `minLength` at `#/properties/name` must be a non-negative integer"),
         (with(ruled(json!({"minimum": 1}))), "the rule `minimum` of `name` applies to numbers, but the type of `name` is string"),
     ] {
-        assert_eq!(told(input), [expected]);
+        assert_eq!(mistakes_of(input), [expected]);
     }
-    let broken = told(with(ruled(json!({"pattern": "("}))));
+    let broken = mistakes_of(with(ruled(json!({"pattern": "("}))));
     assert_eq!(broken.len(), 1);
 }
 

@@ -5,19 +5,20 @@
 //! |---|---|
 //! | `generate.rs`, `fields.rs` | How does a function's signature become a schema? |
 //! | `typed.rs` | Does decoding into the types enforce everything in their schema? |
-//! | `described.rs` | Which values and which texts does a type accept? |
+//! | `type_description.rs` | Which values and which texts does a type accept? |
 
-mod described;
 mod fields;
 mod generate;
+mod type_description;
 mod typed;
 
-pub(crate) use described::{expected_text, expected_texts, listed, variants};
-pub use generate::{Arg, Generator, Input, InputSchema, input_schema_of};
-pub(crate) use generate::{object_by_default, output_schema};
+pub use generate::{Arg, FinishedSchema, Generator, InputSchemaBuilder, input_schema_of};
+pub(crate) use generate::{output_schema, with_object_type};
 pub(crate) use toolway_schema::{
-    Checker, Examined, MOST_PROBLEMS, Problem, cut, examine, not_among, output_text, shown_with_kind, whole,
+    Checker, Examination, MAX_PROBLEMS, Problem, describe_output_problems, examine, not_one_of,
+    preview_with_type, truncate, whole,
 };
+pub(crate) use type_description::{enum_values, expected_field_text, expected_text, text_choices};
 
 #[cfg(test)]
 mod generate_tests;

@@ -8,22 +8,22 @@
 //! | to | see |
 //! |---|---|
 //! | describe a server | [`ServerBuilder`], made by [`Server::new`] |
-//! | add tools, resources and prompts | [`ToolEntry`], [`ResourceEntry`], [`PromptEntry`]; [`Provide`] for all three at once |
-//! | write a handler without a macro | [`Handler`], [`ToolHandler`], [`ResourceHandler`], [`PromptHandler`] |
-//! | see which parameters a handler can have | [`Parameter`]: [`Ctx`], [`State`], [`Extension`], [`Headers`], and every type that can be deserialized |
-//! | see what a handler can return | [`IntoToolResult`], [`IntoResource`], [`IntoPrompt`], [`IntoCompletion`], [`IntoResourcePage`], [`IntoReply`] |
+//! | add tools, resources and prompts | [`ToolEntry`], [`ResourceEntry`], [`PromptEntry`]; [`element::Provide`] for all three at once |
+//! | write a handler without a macro | [`parameter::Handler`]; [`element::ToolHandler`], [`element::ResourceHandler`], [`element::PromptHandler`] |
+//! | see which parameters a handler can have | [`parameter::Parameter`]: [`Ctx`], [`State`], [`Extension`], [`Headers`], and every type that can be deserialized |
+//! | see what a handler can return | the traits in [`convert`] |
 //! | return errors | [`ToolError`], [`ResourceError`], [`PromptError`]; [`ErrorPolicy`] decides what the client is told about other errors |
 //! | send messages while a handler runs | [`Ctx::progress`], [`Ctx::log`] |
-//! | ask the user | [`Form`]; [`FormField`] lists the types of fields, [`FormChoice`] is a set of choices |
+//! | ask the user | [`ask`]: [`ask::Form`]; [`ask::FormField`] lists the types of fields, [`ask::FormChoice`] is a set of choices |
 //! | store data for a caller | [`Ctx::memory`], [`Ctx::memory_update`] |
-//! | decide which clients may connect | [`ServerBuilder::on_connect`]: [`Connecting`], [`Admit`], [`Refuse`]; [`Principal`] is the admitted caller; [`Admit::only_tools`] and related methods limit what it sees |
+//! | decide which clients may connect | [`ServerBuilder::on_connect`]: [`ConnectRequest`], [`Admit`], [`Refuse`]; [`Principal`] is the admitted caller; [`Admit::only_tools`] and related methods limit what it sees |
 //! | learn that a client disconnected | [`ServerBuilder::on_disconnect`], [`ServerBuilder::on_terminate`] |
 //! | change a running server | [`Server::add_tool`] and related methods, [`Server::resource_updated`] |
-//! | wrap calls | [`ServerBuilder::layer`]: [`Service`], [`layer_fn`], [`tower`](fn@tower) |
+//! | wrap calls | [`ServerBuilder::layer`]: [`layer::Service`], [`layer::layer_fn`], [`layer::tower`] |
 //! | observe calls and errors | [`ServerBuilder::on_error`], [`ServerBuilder::on_request_end`], and `tracing` |
 //! | let clients cache results | [`Cacheable`], [`Ctx::cache`] |
 //!
-//! [`Offer`], [`Marked`] and [`Element`] are used only by the code that the macros generate. They are public because
+//! [`MakeEntry`], [`element::MarkedItem`] and [`element::AnyEntry`] are used only by the code that the macros generate. They are public because
 //! that code is in other crates.
 //!
 //! # Inside
@@ -76,7 +76,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use toolway_protocol::capability::ServerCapabilities;
-use toolway_protocol::era::stateless::Stamp;
+use toolway_protocol::era::stateless::EncodedServerInfo;
 use toolway_protocol::json::Limits;
 use toolway_protocol::types::Implementation;
 use toolway_protocol::{Era, ProtocolVersion};
@@ -88,50 +88,50 @@ pub use crate::ground::mistakes::BoxError;
 pub use crate::ground::peer::Peer;
 pub use crate::schema::Generator;
 pub use admission::admit::{Admit, Refuse};
-pub use admission::connecting::Connecting;
+pub use admission::connect_request::ConnectRequest;
 pub use build::builder::ServerBuilder;
 pub use build::pin::ProtocolPin;
 pub use call::context::{Amount, Ctx};
-pub use call::log::Log;
 #[cfg(feature = "client")]
-pub(crate) use call::passing::Passing;
+pub(crate) use call::forwarded_call::ForwardedCall;
+pub use call::log::Log;
 #[cfg(feature = "testing")]
-pub(crate) use call::place::Place;
+pub(crate) use call::memory_record::MemoryRecord;
 pub use call::principal::Principal;
 #[cfg(feature = "client")]
 pub(crate) use call::scope::Arrival;
 pub use call::state::State;
 pub use catalog::cache::Cacheable;
-pub use catalog::completion::{Complete, Completer, Completing};
+pub use catalog::completion::{Completer, CompletionProvider, CompletionRequest};
 pub use catalog::listing::{Cursor, ResourcePage};
-pub use catalog::prompt::{Filled, PromptEntry};
-pub use catalog::resource::{Reading, ResourceEntry};
+pub use catalog::prompt::{PromptEntry, PromptValues};
+pub use catalog::resource::{ReadRequest, ResourceEntry};
 #[cfg(feature = "client")]
-pub(crate) use catalog::source::{Offering, Source};
+pub(crate) use catalog::source::{Source, SourceHandle};
 #[cfg(feature = "client")]
-pub(crate) use catalog::tool::wrong_name;
-pub use catalog::tool::{Offer, Run, ToolEntry};
+pub(crate) use catalog::tool::name_mistake;
+pub use catalog::tool::{MakeEntry, Run, ToolEntry};
 pub use failure::errors::{ErrorPolicy, PromptError, ResourceError, ToolError};
 pub use handler::extract::{Extension, Headers};
-pub use observe::hooks::{Disconnected, Terminated, Termination};
+pub use observe::hooks::{DisconnectEvent, TerminationEvent, TerminationReason};
 pub use observe::report::{ErrorReport, ErrorScope};
 pub use observe::stats::RequestStats;
 #[cfg(feature = "client")]
 pub(crate) use pipe::conversation::Conversation;
 pub use respond::{
-    Audio, Embedded, File, Image, Json, Message, Prompt, Reader, Text, assistant, respond, user,
+    Audio, Embedded, File, Image, Json, Message, PromptMessages, Reader, Text, assistant, respond, user,
 };
 
 /// Layers around calls: middleware that sees each call before its handler, and the answer after it.
 ///
-/// [`ServerBuilder::layer`] adds a layer to all calls; [`tower`] adapts a layer of the crate `tower`.
+/// [`ServerBuilder::layer`] adds a layer to all calls; [`tower`](fn@layer::tower) adapts a layer of the crate `tower`.
 pub mod layer {
-    pub use super::call::layer::answer::{Answer, CallError};
     pub use super::call::layer::call::Call;
     pub use super::call::layer::function::{FnLayer, FnService, layer_fn};
+    pub use super::call::layer::reply::{CallError, CallReply};
     pub use super::call::layer::service::{Next, Service};
-    pub use super::call::layer::stages::Kind;
-    pub use super::call::layer::tower::{ForEachCall, Tower, TowerService, tower};
+    pub use super::call::layer::stack::CallKind;
+    pub use super::call::layer::tower::{CloneableService, TowerLayer, TowerService, tower};
 }
 
 /// Conversions: the traits behind what a handler may return and what a builder method accepts.
@@ -145,13 +145,15 @@ pub mod convert {
     pub use super::catalog::method::IntoReply;
     pub use super::catalog::named::IntoTool;
     pub use super::failure::errors::IntoFailure;
-    pub use super::respond::{About, IntoBlocks, IntoContent, IntoPrompt, IntoResource, IntoToolResult};
+    pub use super::respond::{
+        IntoBlocks, IntoContent, IntoPrompt, IntoResource, IntoToolResult, ResourceInfo,
+    };
 }
 
 /// Elements without macros: the traits that a tool, a prompt, a resource or a set of them implements.
 pub mod element {
     pub use super::catalog::completion::Completers;
-    pub use super::catalog::discover::{Element, Marked};
+    pub use super::catalog::discover::{AnyEntry, MarkedItem};
     pub use super::catalog::elements::{Elements, Provide};
     pub use super::catalog::prompt::PromptHandler;
     pub use super::catalog::resource::{ResourceDefinition, ResourceHandler};
@@ -168,21 +170,21 @@ pub mod parameter {
     pub use super::handler::parameter::{Missing, Parameter};
 }
 
-use admission::admit::Admission;
-use call::layer::stages::Stages;
-use call::place::Memories;
+use admission::admit::ConnectHook;
+use call::layer::stack::LayerStack;
+use call::memory_record::MemoryLocks;
 use call::state::States;
 use catalog::cache::CachePolicy;
 use catalog::cursor::CursorKey;
-use catalog::listing::Lister;
+use catalog::listing::ListHandler;
 use catalog::method::CustomMethod;
 use catalog::registry::Registry;
 use catalog::source::Sources;
 use changes::broadcast::Changes;
-use observe::hooks::{Endings, HookTasks};
+use observe::hooks::{EndHooks, HookTasks};
 use observe::otel::Instruments;
-use observe::report::Reporter;
-use observe::stats::Counter;
+use observe::report::ErrorHook;
+use observe::stats::RequestEndHook;
 use stateless::seal::SealKeys;
 
 use crate::store::Store;
@@ -212,24 +214,24 @@ struct Inner {
     instructions: Option<String>,
     registry: Registry,
     states: Arc<States>,
-    readers: Vec<catalog::resource::Reader>,
-    listers: Vec<Lister>,
+    read_handlers: Vec<catalog::resource::ReadHandler>,
+    list_handlers: Vec<ListHandler>,
     methods: HashMap<String, CustomMethod>,
     notifications: HashMap<String, CustomMethod>,
-    admission: Option<Admission>,
+    admission: Option<ConnectHook>,
     /// The only era that is served; `None` if both eras are served.
     era: Option<Era>,
     /// The version in every answer to `initialize`, whatever version the client requests.
     pinned: Option<ProtocolVersion>,
-    layers: Stages,
+    layers: LayerStack,
     methods_have_layers: bool,
-    reporter: Option<Reporter>,
-    counter: Option<Counter>,
+    error_hook: Option<ErrorHook>,
+    request_end_hook: Option<RequestEndHook>,
     instruments: Instruments,
     errors: ErrorPolicy,
     cache: CachePolicy,
-    cursors: CursorKey,
-    seal: SealKeys,
+    cursor_key: CursorKey,
+    seal_keys: SealKeys,
     changes: Changes,
     store: Arc<dyn Store>,
     /// The time that a client has to answer a question.
@@ -237,19 +239,19 @@ struct Inner {
     /// The time that a handler may run.
     deadline: Option<Duration>,
     /// Permits for running requests, shared by all transports.
-    places: Semaphore,
+    permits: Semaphore,
     /// The maximum number of permits that one connection may hold.
-    places_of_one: usize,
-    memories: Memories,
-    endings: Endings,
+    permits_per_peer: usize,
+    memory_locks: MemoryLocks,
+    end_hooks: EndHooks,
     hook_tasks: HookTasks,
     strict: bool,
-    stamp: Stamp,
+    stamp: EncodedServerInfo,
     limits: Limits,
     /// The maximum size of a message in bytes.
     max_message: AtomicUsize,
     sources: Sources,
-    told: handler::parameter::Told,
+    warned_no_principal: handler::parameter::WarnedOnce,
 }
 
 impl Server {
@@ -319,10 +321,10 @@ impl std::fmt::Debug for Server {
 #[macro_export]
 macro_rules! tools {
     ($($($tool:ident)::+ $(as $name:literal)?),* $(,)?) => {
-        ::std::vec![$($crate::__private::named!(NamedTool ToolEntry $($tool)::+) $(.named($name))?),*]
+        ::std::vec![$($crate::__private::named!(NamedTool ToolEntry $($tool)::+) $(.with_name($name))?),*]
     };
     ($($tool:ty $(as $name:literal)?),* $(,)?) => {
-        ::std::vec![$($crate::server::ToolEntry::of::<$tool>() $(.named($name))?),*]
+        ::std::vec![$($crate::server::ToolEntry::of::<$tool>() $(.with_name($name))?),*]
     };
 }
 
@@ -343,10 +345,10 @@ macro_rules! tools {
 #[macro_export]
 macro_rules! resources {
     ($($($resource:ident)::+ $(as $name:literal)?),* $(,)?) => {
-        ::std::vec![$($crate::__private::named!(NamedResource ResourceEntry $($resource)::+) $(.named($name))?),*]
+        ::std::vec![$($crate::__private::named!(NamedResource ResourceEntry $($resource)::+) $(.with_name($name))?),*]
     };
     ($($resource:ty $(as $name:literal)?),* $(,)?) => {
-        ::std::vec![$($crate::server::ResourceEntry::of::<$resource>() $(.named($name))?),*]
+        ::std::vec![$($crate::server::ResourceEntry::of::<$resource>() $(.with_name($name))?),*]
     };
 }
 
@@ -366,9 +368,9 @@ macro_rules! resources {
 #[macro_export]
 macro_rules! prompts {
     ($($($prompt:ident)::+ $(as $name:literal)?),* $(,)?) => {
-        ::std::vec![$($crate::__private::named!(NamedPrompt PromptEntry $($prompt)::+) $(.named($name))?),*]
+        ::std::vec![$($crate::__private::named!(NamedPrompt PromptEntry $($prompt)::+) $(.with_name($name))?),*]
     };
     ($($prompt:ty $(as $name:literal)?),* $(,)?) => {
-        ::std::vec![$($crate::server::PromptEntry::of::<$prompt>() $(.named($name))?),*]
+        ::std::vec![$($crate::server::PromptEntry::of::<$prompt>() $(.with_name($name))?),*]
     };
 }

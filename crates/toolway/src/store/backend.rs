@@ -26,7 +26,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Sets the value of a key if its current value is `expected`; `None` expects the key to be unset. The new value
     /// expires after `ttl`. Returns whether the value was set.
-    fn swap<'s>(
+    fn compare_and_swap<'s>(
         &'s self,
         key: &'s str,
         expected: Option<Bytes>,
@@ -43,7 +43,7 @@ pub trait Store: Send + Sync + 'static {
     fn append<'s>(
         &'s self,
         log: &'s str,
-        entry: Entry,
+        entry: LogEntry,
         room: Room,
         ttl: Duration,
     ) -> BoxFuture<'s, Result<u64>>;
@@ -56,10 +56,10 @@ pub trait Store: Send + Sync + 'static {
     fn last<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<Option<u64>>>;
 
     /// Makes a log expire after `ttl` from now. Returns whether the log exists.
-    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, Result<bool>>;
+    fn renew_log<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, Result<bool>>;
 
     /// Deletes a log. Returns whether the log existed.
-    fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<bool>>;
+    fn delete_log<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<bool>>;
 
     /// Sends a message to all current subscribers of a channel.
     fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, Result<()>>;
@@ -88,14 +88,14 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         S::put(self, key, value, ttl)
     }
 
-    fn swap<'s>(
+    fn compare_and_swap<'s>(
         &'s self,
         key: &'s str,
         expected: Option<Bytes>,
         value: Bytes,
         ttl: Duration,
     ) -> BoxFuture<'s, Result<bool>> {
-        S::swap(self, key, expected, value, ttl)
+        S::compare_and_swap(self, key, expected, value, ttl)
     }
 
     fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<bool>> {
@@ -105,7 +105,7 @@ impl<S: Store + ?Sized> Store for Arc<S> {
     fn append<'s>(
         &'s self,
         log: &'s str,
-        entry: Entry,
+        entry: LogEntry,
         room: Room,
         ttl: Duration,
     ) -> BoxFuture<'s, Result<u64>> {
@@ -120,12 +120,12 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         S::last(self, log)
     }
 
-    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, Result<bool>> {
-        S::prolong(self, log, ttl)
+    fn renew_log<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, Result<bool>> {
+        S::renew_log(self, log, ttl)
     }
 
-    fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<bool>> {
-        S::forget(self, log)
+    fn delete_log<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<bool>> {
+        S::delete_log(self, log)
     }
 
     fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, Result<()>> {
@@ -139,7 +139,7 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
 /// An entry of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct LogEntry {
     /// The content.
     pub bytes: Bytes,
     /// Determines whether the entry may be dropped when the log is full.

@@ -4,7 +4,7 @@ use std::io;
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
-use toolway_protocol::jsonrpc::{Skimmed, Skimmer};
+use toolway_protocol::jsonrpc::{OversizedMessage, OversizedMessageReader};
 
 /// The longest message that is sent and accepted by default, on every transport: 16 MiB.
 pub const MAX_MESSAGE: usize = 16 << 20;
@@ -26,7 +26,7 @@ pub struct Lines {
     searched: usize,
     max_line: usize,
     /// Set while a line that is too long is being discarded. The skimmer finds out the kind of the message and its id.
-    skipping: Option<Box<Skimmer>>,
+    skipping: Option<Box<OversizedMessageReader>>,
     /// The number of bytes discarded so far from a line that is too long and has not ended; otherwise 0.
     skipped: u64,
 }
@@ -37,7 +37,7 @@ pub enum Line {
     /// The line without its line break. Never empty.
     Text(Bytes),
     /// The line was longer than the limit. Contains what is known about its message.
-    TooLong(Skimmed),
+    TooLong(OversizedMessage),
 }
 
 impl Lines {
@@ -112,12 +112,12 @@ impl Lines {
 pub fn push_line(out: &mut Vec<u8>, frame: &[u8]) {
     let start = out.len();
     out.extend_from_slice(frame);
-    flatten(&mut out[start..]);
+    replace_line_breaks(&mut out[start..]);
     out.push(b'\n');
 }
 
 /// Replaces line breaks with spaces.
-pub(crate) fn flatten(frame: &mut [u8]) {
+pub(crate) fn replace_line_breaks(frame: &mut [u8]) {
     let mut from = 0;
     while let Some(at) = memchr::memchr2(b'\n', b'\r', &frame[from..]) {
         frame[from + at] = b' ';
@@ -153,7 +153,7 @@ mod tests {
     #[tokio::test]
     async fn a_line_that_is_too_long_costs_only_itself() {
         assert_eq!(read(&["aaa\nb\n"], 3).await, [text("aaa"), text("b")]);
-        let too_long = || Line::TooLong(Skimmed::Unknown);
+        let too_long = || Line::TooLong(OversizedMessage::Unknown);
         assert_eq!(read(&["aaaa\nb\n"], 3).await, [too_long(), text("b")]);
         assert_eq!(read(&["aaaa", "aaaa", "aa\nb\n"], 3).await, [too_long(), text("b")]);
         assert_eq!(read(&["aaaa"], 3).await, [too_long()]);
@@ -161,7 +161,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_that_is_too_long_says_what_it_was() {
-        let request = Line::TooLong(Skimmed::Request(7.into()));
+        let request = Line::TooLong(OversizedMessage::Request(7.into()));
         let pieces =
             ["{\"method\":\"a\",\"params\":{\"x\":\"", "yyyyyyyyyyyyyyyyyyyyy", "\"},\"id\":7}\nb\n"];
         assert_eq!(read(&pieces, 30).await, [request, text("b")]);
@@ -169,7 +169,7 @@ mod tests {
         lines.fill(&mut &b"aaaaa"[..]).await.unwrap();
         assert_eq!((lines.next_line(), lines.skipped()), (None, 5));
         lines.fill(&mut &b"a\nb"[..]).await.unwrap();
-        assert_eq!((lines.next_line(), lines.skipped()), (Some(Line::TooLong(Skimmed::Unknown)), 0));
+        assert_eq!((lines.next_line(), lines.skipped()), (Some(Line::TooLong(OversizedMessage::Unknown)), 0));
     }
 
     #[test]

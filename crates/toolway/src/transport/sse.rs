@@ -4,9 +4,9 @@
 //! start with a byte order mark; comments and unknown fields are skipped; several `data` lines make one event; an event
 //! ends at a blank line. An event that is cut off by the end of the stream is discarded.
 
-use super::frame::flatten;
+use super::frame::replace_line_breaks;
 use bytes::{Buf, Bytes, BytesMut};
-use toolway_protocol::jsonrpc::{Skimmed, Skimmer};
+use toolway_protocol::jsonrpc::{OversizedMessage, OversizedMessageReader};
 
 /// An event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Event {
     /// How long the client should wait before it reconnects, in milliseconds.
     pub retry: Option<u64>,
     /// The facts about the message in the data, if the data was longer than the limit and was discarded.
-    pub too_long: Option<Skimmed>,
+    pub too_long: Option<OversizedMessage>,
 }
 
 /// The error for a stream that cannot be parsed further: an event is more than four times as long as the limit, or a
@@ -31,7 +31,7 @@ pub struct Event {
 pub struct TooLong;
 
 /// An event that is longer than this many times the limit is treated as endless: the parser returns [`TooLong`].
-const ENDLESS: usize = 4;
+const MAX_EVENT_FACTOR: usize = 4;
 
 /// Splits a stream into events.
 #[derive(Debug)]
@@ -47,13 +47,13 @@ pub struct Parser {
     has_data: bool,
     id: Option<String>,
     retry: Option<u64>,
-    long: Option<Box<Long>>,
+    discarded: Option<Box<DiscardedEvent>>,
 }
 
 /// An event whose data is discarded because it is too long.
 #[derive(Debug, Default)]
-struct Long {
-    skimmer: Skimmer,
+struct DiscardedEvent {
+    skimmer: OversizedMessageReader,
     skipped: usize,
     /// `true` while the parser is inside a single `data` line that is longer than the limit.
     in_line: bool,
@@ -73,7 +73,7 @@ impl Parser {
             has_data: false,
             id: None,
             retry: None,
-            long: None,
+            discarded: None,
         }
     }
 
@@ -85,7 +85,7 @@ impl Parser {
     /// Returns the next complete event in the buffer.
     pub fn next_event(&mut self) -> Result<Option<Event>, TooLong> {
         while let Some(line) = self.next_line()? {
-            if let Some(long) = self.long.as_mut().filter(|long| long.in_line) {
+            if let Some(long) = self.discarded.as_mut().filter(|long| long.in_line) {
                 long.in_line = false;
                 self.skip(&line)?;
             } else if line.is_empty() {
@@ -133,7 +133,7 @@ impl Parser {
     }
 
     fn in_long_line(&self) -> bool {
-        self.long.as_ref().is_some_and(|long| long.in_line)
+        self.discarded.as_ref().is_some_and(|long| long.in_line)
     }
 
     /// Discards a part of a line that is too long.
@@ -146,7 +146,7 @@ impl Parser {
         // Only `data` lines may be long.
         let value = part.strip_prefix(b"data:").ok_or(TooLong)?;
         self.skip_data(value.strip_prefix(b" ").unwrap_or(value))?;
-        self.long.get_or_insert_default().in_line = true;
+        self.discarded.get_or_insert_default().in_line = true;
         Ok(())
     }
 
@@ -161,10 +161,10 @@ impl Parser {
     }
 
     fn skip(&mut self, data: &[u8]) -> Result<(), TooLong> {
-        let long = self.long.get_or_insert_default();
+        let long = self.discarded.get_or_insert_default();
         long.skimmer.push(data);
         long.skipped += data.len();
-        if long.skipped / ENDLESS > self.max_event { Err(TooLong) } else { Ok(()) }
+        if long.skipped / MAX_EVENT_FACTOR > self.max_event { Err(TooLong) } else { Ok(()) }
     }
 
     fn field(&mut self, line: &[u8]) -> Result<(), TooLong> {
@@ -175,7 +175,7 @@ impl Parser {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match name {
             b"data" => {
-                if self.long.is_some() || self.data.len() + value.len() > self.max_event {
+                if self.discarded.is_some() || self.data.len() + value.len() > self.max_event {
                     return self.skip_data(value);
                 }
                 if std::mem::replace(&mut self.has_data, true) {
@@ -204,7 +204,7 @@ impl Parser {
             data: self.data.split().freeze(),
             id: self.id.take(),
             retry: self.retry.take(),
-            too_long: self.long.take().map(|long| long.skimmer.finish()),
+            too_long: self.discarded.take().map(|long| long.skimmer.finish()),
         };
         let said_something = std::mem::take(&mut self.has_data) || event != Event::default();
         said_something.then_some(event)
@@ -215,7 +215,7 @@ impl Parser {
 ///
 /// ```
 /// let mut out = Vec::new();
-/// toolway::__private::sse::write_message(&mut out, Some("7"), b"{}");
+/// toolway::transport::sse::write_message(&mut out, Some("7"), b"{}");
 /// assert_eq!(out, b"id: 7\nevent: message\ndata: {}\n\n");
 /// ```
 pub fn write_message(out: &mut Vec<u8>, id: Option<&str>, frame: &[u8]) {
@@ -228,7 +228,7 @@ pub fn write_message(out: &mut Vec<u8>, id: Option<&str>, frame: &[u8]) {
     let start = out.len();
     out.extend_from_slice(frame);
     // JSON text may contain line breaks between its tokens; the data of an event must not.
-    flatten(&mut out[start..]);
+    replace_line_breaks(&mut out[start..]);
     out.extend_from_slice(b"\n\n");
 }
 
@@ -237,7 +237,7 @@ pub fn write_message(out: &mut Vec<u8>, id: Option<&str>, frame: &[u8]) {
 ///
 /// ```
 /// let mut out = Vec::new();
-/// toolway::__private::sse::write_primer(&mut out, "7", 1000);
+/// toolway::transport::sse::write_primer(&mut out, "7", 1000);
 /// assert_eq!(out, b"id: 7\nretry: 1000\ndata:\n\n");
 /// ```
 pub fn write_primer(out: &mut Vec<u8>, id: &str, retry: u64) {
@@ -327,7 +327,7 @@ mod tests {
                 let long = Event {
                     id: Some("1".into()),
                     retry: Some(5),
-                    too_long: Some(Skimmed::Reply(7.into())),
+                    too_long: Some(OversizedMessage::Reply(7.into())),
                     ..Event::default()
                 };
                 assert_eq!(found, [long, self::data("{}")], "cut into {size}");

@@ -7,12 +7,12 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::violation::{Found, MAX_DEPTH, step};
-use crate::terms::keyword::{Holds, inner};
+use super::violation::{MAX_DEPTH, Violations, append_step};
+use crate::terms::keyword::{SchemaContent, inner_schemas};
 use crate::terms::types::Types;
 
 /// The function that is called for every schema.
-type Each<'e> = dyn FnMut(&Map<String, Value>, &str, &mut Found) + 'e;
+type SchemaVisitor<'e> = dyn FnMut(&Map<String, Value>, &str, &mut Violations) + 'e;
 
 /// Checks the form of a schema, and calls `each` for every schema in it.
 pub(crate) fn check(
@@ -20,8 +20,8 @@ pub(crate) fn check(
     schema: &Value,
     outer: &str,
     depth: usize,
-    found: &mut Found,
-    each: &mut Each<'_>,
+    found: &mut Violations,
+    each: &mut SchemaVisitor<'_>,
 ) {
     let members = match schema {
         Value::Object(members) => members,
@@ -33,7 +33,7 @@ pub(crate) fn check(
     }
     each(members, outer, found);
     for (word, value) in members {
-        let at = step(outer, word);
+        let at = append_step(outer, word);
         match word.as_str() {
             "type" => types(value, &at, found),
             "enum" if !matches!(value, Value::Array(list) if !list.is_empty()) => {
@@ -72,19 +72,19 @@ pub(crate) fn check(
             }
             "dependentRequired" => match value {
                 Value::Object(lists) => {
-                    lists.iter().for_each(|(name, list)| names(list, &step(&at, name), found));
+                    lists.iter().for_each(|(name, list)| names(list, &append_step(&at, name), found));
                 }
                 _ => found.add(&at, "it must be an object"),
             },
-            _ => match (Holds::of(word), value) {
-                (Holds::ListOfSchemas, value) if value.get(0).is_none() => {
+            _ => match (SchemaContent::of(word), value) {
+                (SchemaContent::ListOfSchemas, value) if value.get(0).is_none() => {
                     found.add(&at, "it must be a list of at least one schema");
                 }
-                (Holds::SchemasByName, value) if !value.is_object() => {
+                (SchemaContent::SchemasByName, value) if !value.is_object() => {
                     found.add(&at, "it must be an object of schemas");
                 }
                 _ => {
-                    for (place, schema) in inner(word, value) {
+                    for (place, schema) in inner_schemas(word, value) {
                         check(root, schema, &format!("{outer}{place}"), depth + 1, found, each);
                     }
                 }
@@ -93,8 +93,8 @@ pub(crate) fn check(
     }
 }
 
-fn types(value: &Value, at: &str, found: &mut Found) {
-    let is_type = |name: &Value| name.as_str().is_some_and(|name| Types::named(name).is_some());
+fn types(value: &Value, at: &str, found: &mut Violations) {
+    let is_type = |name: &Value| name.as_str().is_some_and(|name| Types::from_name(name).is_some());
     let is_right = match value {
         Value::Array(list) => {
             let different: HashSet<_> = list.iter().filter_map(Value::as_str).collect();
@@ -107,7 +107,7 @@ fn types(value: &Value, at: &str, found: &mut Found) {
     }
 }
 
-fn names(value: &Value, at: &str, found: &mut Found) {
+fn names(value: &Value, at: &str, found: &mut Violations) {
     let Value::Array(list) = value else { return found.add(at, "it must be a list of names") };
     let different: HashSet<_> = list.iter().filter_map(Value::as_str).collect();
     if different.len() != list.len() {

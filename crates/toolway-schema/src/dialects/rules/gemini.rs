@@ -5,22 +5,22 @@
 
 use serde_json::{Map, Value};
 
-use super::violation::{Found, MAX_DEPTH, step};
+use super::violation::{MAX_DEPTH, Violations, append_step};
 
-pub(crate) fn check(schema: &Value, found: &mut Found) {
+pub(crate) fn check(schema: &Value, found: &mut Violations) {
     if type_of(schema) != "OBJECT" {
         found.add("", "parameters have to be of type OBJECT");
     }
     walk(schema, "", 0, found);
 }
 
-fn walk(schema: &Value, at: &str, depth: usize, found: &mut Found) {
+fn walk(schema: &Value, at: &str, depth: usize, found: &mut Violations) {
     let Value::Object(members) = schema else { return found.add(at, "a schema must be an object") };
     if depth > MAX_DEPTH {
         return found.add(at, "it is nested too deeply");
     }
     for (word, value) in members {
-        field(word, value, &step(at, word), found);
+        field(word, value, &append_step(at, word), found);
     }
     if let Some(branches) = members.get("anyOf") {
         if members.len() > 1 {
@@ -39,9 +39,9 @@ fn walk(schema: &Value, at: &str, depth: usize, found: &mut Found) {
     if !TYPES.contains(&&*kind) {
         found.add(at, "`type` must be one of STRING, NUMBER, INTEGER, BOOLEAN, ARRAY, OBJECT, NULL");
     }
-    for (word, kinds) in PLACES {
+    for (word, kinds) in FIELD_TYPES {
         if members.contains_key(word) && !kinds.contains(&&*kind) {
-            found.add(&step(at, word), format!("only allowed for type {}", kinds.join(", ")));
+            found.add(&append_step(at, word), format!("only allowed for type {}", kinds.join(", ")));
         }
     }
     if let Some(format) = members.get("format").and_then(Value::as_str) {
@@ -52,12 +52,12 @@ fn walk(schema: &Value, at: &str, depth: usize, found: &mut Found) {
             _ => &[],
         };
         if !formats.contains(&format) {
-            found.add(&step(at, "format"), format!("`{format}` is not supported for type {kind}"));
+            found.add(&append_step(at, "format"), format!("`{format}` is not supported for type {kind}"));
         }
     }
     match (&*kind, members.get("items")) {
         ("ARRAY", None) => found.add(at, "`items` is missing"),
-        (_, Some(items)) => walk(items, &step(at, "items"), depth + 1, found),
+        (_, Some(items)) => walk(items, &append_step(at, "items"), depth + 1, found),
         _ => {}
     }
     if kind == "OBJECT" {
@@ -65,14 +65,14 @@ fn walk(schema: &Value, at: &str, depth: usize, found: &mut Found) {
     }
 }
 
-fn object(members: &Map<String, Value>, at: &str, depth: usize, found: &mut Found) {
+fn object(members: &Map<String, Value>, at: &str, depth: usize, found: &mut Violations) {
     let Some(properties) =
         members.get("properties").and_then(Value::as_object).filter(|named| !named.is_empty())
     else {
         return found.add(at, "`properties` has to be non-empty for type OBJECT");
     };
     for (name, property) in properties {
-        let at = step(&step(at, "properties"), name);
+        let at = append_step(&append_step(at, "properties"), name);
         let is_name = name.len() <= 64
             && name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
             && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
@@ -84,14 +84,14 @@ fn object(members: &Map<String, Value>, at: &str, depth: usize, found: &mut Foun
     for word in ["required", "propertyOrdering"] {
         for name in members.get(word).and_then(Value::as_array).into_iter().flatten() {
             if name.as_str().is_none_or(|name| !properties.contains_key(name)) {
-                found.add(&step(at, word), format!("the property {name} is not defined"));
+                found.add(&append_step(at, word), format!("the property {name} is not defined"));
             }
         }
     }
 }
 
 /// Checks that a field exists and that its value has the right kind.
-fn field(word: &str, value: &Value, at: &str, found: &mut Found) {
+fn field(word: &str, value: &Value, at: &str, found: &mut Violations) {
     let is_right = match word {
         "type" | "format" | "title" | "description" | "pattern" => value.is_string(),
         "nullable" => value.is_boolean(),
@@ -126,7 +126,7 @@ fn type_of(schema: &Value) -> String {
 const TYPES: [&str; 7] = ["STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"];
 
 /// The fields that only some types have.
-const PLACES: [(&str, &[&str]); 13] = [
+const FIELD_TYPES: [(&str, &[&str]); 13] = [
     ("enum", &["STRING"]),
     ("minLength", &["STRING"]),
     ("maxLength", &["STRING"]),

@@ -3,13 +3,13 @@
 use serde_json::{Map, Value};
 
 use super::form;
-use super::violation::{Found, step};
-use crate::terms::keyword::inner;
+use super::violation::{Violations, append_step};
+use crate::terms::keyword::inner_schemas;
 
 /// Checks the rules of OpenAI for function calling. The root has the type `object` and `properties`, and none of
 /// `oneOf`, `anyOf`, `allOf`, `enum`, `const`, `not`. Every array has `items`. A boolean as a schema is refused;
 /// `$schema` and `$id` have no meaning.
-pub(crate) fn openai(schema: &Value, found: &mut Found) {
+pub(crate) fn openai(schema: &Value, found: &mut Violations) {
     root(schema, &["oneOf", "anyOf", "allOf", "enum", "const", "not"], found);
     if !schema.get("properties").is_some_and(Value::is_object) {
         found.add("", "the root has to have `properties`");
@@ -31,20 +31,20 @@ pub(crate) fn openai(schema: &Value, found: &mut Found) {
 
 /// Checks the rules of Anthropic for tool use. The schema follows draft 2020-12. The root has the type `object` and
 /// none of `oneOf`, `allOf`, `anyOf`. Names of properties match `^[a-zA-Z0-9_.-]{1,64}$`.
-pub(crate) fn anthropic(schema: &Value, found: &mut Found) {
+pub(crate) fn anthropic(schema: &Value, found: &mut Violations) {
     root(schema, &["oneOf", "allOf", "anyOf"], found);
     form::check(schema, schema, "", 0, found, &mut |members, at, found| {
         for name in members.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
             let allows = |letter: char| letter.is_ascii_alphanumeric() || "_.-".contains(letter);
             if !(1..=64).contains(&name.chars().count()) || !name.chars().all(allows) {
-                let at = step(&format!("{at}/properties"), name);
+                let at = append_step(&format!("{at}/properties"), name);
                 found.add(&at, "names of properties must have 1 to 64 letters, digits, `_`, `.` and `-`");
             }
         }
     });
 }
 
-fn root(schema: &Value, forbidden: &[&str], found: &mut Found) {
+fn root(schema: &Value, forbidden: &[&str], found: &mut Violations) {
     if schema.get("type").is_none_or(|name| name != "object") {
         found.add("", "the root has to be of type `object`");
     }
@@ -55,12 +55,12 @@ fn root(schema: &Value, forbidden: &[&str], found: &mut Found) {
 
 /// Reports booleans that are used as schemas, except under keywords that decide whether other members or items are
 /// allowed.
-fn booleans(members: &Map<String, Value>, at: &str, found: &mut Found) {
+fn booleans(members: &Map<String, Value>, at: &str, found: &mut Violations) {
     const OPEN: [&str; 5] =
         ["additionalProperties", "unevaluatedItems", "unevaluatedProperties", "$defs", "definitions"];
     for (word, value) in members.iter().filter(|(word, _)| !OPEN.contains(&word.as_str())) {
-        if inner(word, value).iter().any(|(_, schema)| schema.is_boolean()) {
-            found.add(&step(at, word), "a boolean is not allowed as a schema here");
+        if inner_schemas(word, value).iter().any(|(_, schema)| schema.is_boolean()) {
+            found.add(&append_step(at, word), "a boolean is not allowed as a schema here");
         }
     }
 }

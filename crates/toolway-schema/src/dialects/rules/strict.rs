@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::form;
-use super::violation::{Found, MAX_DEPTH, step};
+use super::violation::{MAX_DEPTH, Violations, append_step};
 
-pub(crate) fn check(schema: &Value, found: &mut Found) {
+pub(crate) fn check(schema: &Value, found: &mut Violations) {
     if schema.get("type").is_none_or(|name| name != "object") {
         found.add("", "the root has to be of type `object`");
     }
@@ -15,11 +15,11 @@ pub(crate) fn check(schema: &Value, found: &mut Found) {
         found.add("", "the root may not be a choice");
     }
     form::check(schema, schema, "", 0, found, &mut |_, _, _| {});
-    let Size { properties, values, letters, .. } = Size::of(schema, found);
+    let Size { properties, values, characters: letters, .. } = Size::of(schema, found);
     if properties > MAX_PROPERTIES {
         found.add("", format!("there are {properties} properties, and 5000 are allowed"));
     }
-    if letters > MAX_LETTERS {
+    if letters > MAX_CHARACTERS {
         found.add("", format!("names and values have {letters} letters, and 120000 are allowed"));
     }
     if values > MAX_VALUES {
@@ -35,20 +35,20 @@ pub(crate) struct Size {
     /// The number of values in all `enum` lists.
     pub(crate) values: usize,
     /// The number of characters in all names of properties and definitions, and in all values.
-    pub(crate) letters: usize,
+    pub(crate) characters: usize,
     pub(crate) has_long_list: bool,
 }
 
 impl Size {
     /// Measures a schema, and checks each schema in it.
-    pub(crate) fn of(schema: &Value, found: &mut Found) -> Self {
+    pub(crate) fn of(schema: &Value, found: &mut Violations) -> Self {
         let mut size = Self::default();
         walk(schema, "", 0, 0, &mut size, found);
         size
     }
 }
 
-fn walk(schema: &Value, at: &str, level: usize, depth: usize, size: &mut Size, found: &mut Found) {
+fn walk(schema: &Value, at: &str, level: usize, depth: usize, size: &mut Size, found: &mut Violations) {
     let Value::Object(members) = schema else {
         return found.add(at, "a boolean is not allowed as a schema here");
     };
@@ -56,7 +56,7 @@ fn walk(schema: &Value, at: &str, level: usize, depth: usize, size: &mut Size, f
         return;
     }
     for word in members.keys().filter(|word| !KEYWORDS.contains(&word.as_str())) {
-        found.add(&step(at, word), "it is not supported");
+        found.add(&append_step(at, word), "it is not supported");
     }
     if !["type", "anyOf", "$ref"].iter().any(|word| members.contains_key(*word)) {
         found.add(at, "every schema must have a type");
@@ -72,18 +72,20 @@ fn walk(schema: &Value, at: &str, level: usize, depth: usize, size: &mut Size, f
     if let Some(format) = members.get("format").and_then(Value::as_str)
         && !FORMATS.contains(&format)
     {
-        found.add(&step(at, "format"), format!("`{format}` is not supported"));
+        found.add(&append_step(at, "format"), format!("`{format}` is not supported"));
     }
     let listed = members.get("enum").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let texts = listed.iter().chain(members.get("const")).filter_map(Value::as_str);
     let letters: usize = texts.map(|text| text.chars().count()).sum();
-    size.letters += letters;
+    size.characters += letters;
     size.values += listed.len();
-    if listed.len() > MANY_VALUES && letters > MAX_LIST_LETTERS {
+    if listed.len() > LARGE_ENUM && letters > MAX_LARGE_ENUM_CHARACTERS {
         size.has_long_list = true;
         let values = listed.len();
-        found
-            .add(&step(at, "enum"), format!("{values} values have {letters} letters, and 15000 are allowed"));
+        found.add(
+            &append_step(at, "enum"),
+            format!("{values} values have {letters} letters, and 15000 are allowed"),
+        );
     }
     let is_object = types.contains("object") || members.contains_key("properties");
     let is_array = types.contains("array") || members.contains_key("items");
@@ -101,13 +103,13 @@ fn walk(schema: &Value, at: &str, level: usize, depth: usize, size: &mut Size, f
     for word in ["properties", "$defs", "definitions"] {
         for (name, inner) in members.get(word).and_then(Value::as_object).into_iter().flatten() {
             size.properties += usize::from(word == "properties");
-            size.letters += name.chars().count();
+            size.characters += name.chars().count();
             let level = if word == "properties" { level } else { 0 };
-            walk(inner, &step(&step(at, word), name), level, depth + 1, size, found);
+            walk(inner, &append_step(&append_step(at, word), name), level, depth + 1, size, found);
         }
     }
     if let Some(items) = members.get("items") {
-        walk(items, &step(at, "items"), level, depth + 1, size, found);
+        walk(items, &append_step(at, "items"), level, depth + 1, size, found);
     }
     for (index, branch) in members.get("anyOf").and_then(Value::as_array).into_iter().flatten().enumerate() {
         walk(branch, &format!("{at}/anyOf/{index}"), level, depth + 1, size, found);
@@ -115,7 +117,7 @@ fn walk(schema: &Value, at: &str, level: usize, depth: usize, size: &mut Size, f
 }
 
 /// Checks that `additionalProperties` is `false` and that every property is required.
-fn object(members: &Map<String, Value>, at: &str, found: &mut Found) {
+fn object(members: &Map<String, Value>, at: &str, found: &mut Violations) {
     if members.get("additionalProperties") != Some(&Value::Bool(false)) {
         found.add(at, "an object has to have `additionalProperties: false`");
     }
@@ -160,11 +162,11 @@ pub(crate) const MAX_PROPERTIES: usize = 5_000;
 /// A schema may have up to 1000 enum values across all enum properties.
 pub(crate) const MAX_VALUES: usize = 1_000;
 /// The maximum total string length of property names, definition names, enum values and const values.
-pub(crate) const MAX_LETTERS: usize = 120_000;
+pub(crate) const MAX_CHARACTERS: usize = 120_000;
 /// An `enum` list with more values than this has a limit on its characters. Null counts as a value.
-const MANY_VALUES: usize = 250;
-/// The maximum number of characters in an `enum` list with more than [`MANY_VALUES`] values.
-const MAX_LIST_LETTERS: usize = 15_000;
+const LARGE_ENUM: usize = 250;
+/// The maximum number of characters in an `enum` list with more than [`LARGE_ENUM`] values.
+const MAX_LARGE_ENUM_CHARACTERS: usize = 15_000;
 
 pub(crate) const FORMATS: [&str; 9] =
     ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];

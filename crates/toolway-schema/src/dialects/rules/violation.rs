@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::terms::refs::escaped;
+use crate::terms::refs::escape_step;
 
 /// A rule that a schema breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,17 +21,17 @@ impl fmt::Display for Violation {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Found(pub(crate) Vec<Violation>);
+pub(crate) struct Violations(pub(crate) Vec<Violation>);
 
-impl Found {
+impl Violations {
     pub(crate) fn add(&mut self, pointer: &str, rule: impl Into<String>) {
         self.0.push(Violation { pointer: pointer.to_owned(), rule: rule.into() });
     }
 }
 
 /// Appends a step to a JSON pointer.
-pub(crate) fn step(at: &str, name: &str) -> String {
-    format!("{at}/{}", escaped(name))
+pub(crate) fn append_step(at: &str, name: &str) -> String {
+    format!("{at}/{}", escape_step(name))
 }
 
 /// The maximum depth of a schema. No provider accepts deeper ones, and the checker needs a limit.

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 use toolway_protocol::Method;
-use toolway_protocol::capability::{ClientCapabilities, Settings};
+use toolway_protocol::capability::{ClientCapabilities, JsonObject};
 use toolway_protocol::types::{
     Content, CreateMessage, CreateMessageResult, Elicit, ElicitAction, ElicitResult, FormSchema,
     InputRequest, InputResponse, ListRootsResult, Role, Root,
 };
 
 use crate::ground::future::BoxFuture;
-use crate::ground::panic::catch;
+use crate::ground::panic::catch_panic_async;
 
 /// A question that a server asks the user: to fill in a form, or to open a web page.
 ///
@@ -41,19 +41,19 @@ use crate::ground::panic::catch;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Elicitation {
-    asked: Elicit,
-    place: Place,
+    params: Elicit,
+    origin: QuestionOrigin,
 }
 
 impl Elicitation {
     /// Creates a question, to test the code that answers it.
     pub fn new(asked: Elicit) -> Self {
-        Self { asked, place: Place::default() }
+        Self { params: asked, origin: QuestionOrigin::default() }
     }
 
     /// The text that tells the user what the question is about.
     pub fn message(&self) -> &str {
-        match &self.asked {
+        match &self.params {
             Elicit::Form(form) => &form.message,
             Elicit::Url(url) => &url.message,
         }
@@ -61,7 +61,7 @@ impl Elicitation {
 
     /// The schema of the form; `None` if the question is about a web page.
     pub fn form(&self) -> Option<&FormSchema> {
-        match &self.asked {
+        match &self.params {
             Elicit::Form(form) => Some(&form.requested_schema),
             Elicit::Url(_) => None,
         }
@@ -70,34 +70,34 @@ impl Elicitation {
     /// The URL of the web page; `None` if the question is a form. Show the user the whole URL, and open it only after
     /// the user has agreed. The program must not fetch or inspect the page itself.
     pub fn url(&self) -> Option<&str> {
-        match &self.asked {
+        match &self.params {
             Elicit::Url(url) => Some(&url.url),
             Elicit::Form(_) => None,
         }
     }
 
     /// The complete question as it was sent.
-    pub fn asked(&self) -> &Elicit {
-        &self.asked
+    pub fn params(&self) -> &Elicit {
+        &self.params
     }
 
     /// The server's key for the question. `None` in the handshake era, in which questions have no keys.
     pub fn key(&self) -> Option<&str> {
-        self.place.key.as_deref()
+        self.origin.key.as_deref()
     }
 
     /// The method of the client's request that the question is about, such as `tools/call`. `None` in the handshake
     /// era, in which a question does not name it.
-    pub fn during(&self) -> Option<&str> {
-        self.place.during.as_ref().map(Method::name)
+    pub fn request_method(&self) -> Option<&str> {
+        self.origin.request_method.as_ref().map(Method::name)
     }
 }
 
 /// The context of a question: its key, and the method of the request that it is about.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct QuestionOrigin {
     pub(crate) key: Option<String>,
-    pub(crate) during: Option<Method>,
+    pub(crate) request_method: Option<Method>,
 }
 
 /// The user's answer.
@@ -115,13 +115,13 @@ pub(crate) struct Place {
 /// assert_ne!(Answer::decline(), Answer::cancel());
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer(Given);
+pub struct Answer(AnswerKind);
 
 #[derive(Debug, Clone, PartialEq)]
-enum Given {
-    Fields(Settings),
+enum AnswerKind {
+    Fields(JsonObject),
     /// The reason why the value that the application gave is not an object with fields.
-    NoFields(String),
+    InvalidFields(String),
     Decline,
     Cancel,
 }
@@ -131,38 +131,38 @@ impl Answer {
     /// default, if it has one.
     pub fn accept(fields: impl Serialize) -> Self {
         Self(match serde_json::to_value(fields) {
-            Ok(Value::Object(fields)) => Given::Fields(fields),
-            Ok(_) => Given::NoFields("the fields of an answer must be an object".to_owned()),
-            Err(error) => Given::NoFields(error.to_string()),
+            Ok(Value::Object(fields)) => AnswerKind::Fields(fields),
+            Ok(_) => AnswerKind::InvalidFields("the fields of an answer must be an object".to_owned()),
+            Err(error) => AnswerKind::InvalidFields(error.to_string()),
         })
     }
 
     /// The user accepted the default values of the form.
     pub fn defaults() -> Self {
-        Self(Given::Fields(Settings::new()))
+        Self(AnswerKind::Fields(JsonObject::new()))
     }
 
     /// The user agrees to open the web page. The client does not learn what the user does on the page.
     pub fn consent() -> Self {
-        Self(Given::Fields(Settings::new()))
+        Self(AnswerKind::Fields(JsonObject::new()))
     }
 
     /// The user declines.
     pub fn decline() -> Self {
-        Self(Given::Decline)
+        Self(AnswerKind::Decline)
     }
 
     /// The user dismisses the question without an answer.
     pub fn cancel() -> Self {
-        Self(Given::Cancel)
+        Self(AnswerKind::Cancel)
     }
 
-    fn into_result(self, asked: &Elicit) -> Result<ElicitResult, Unable> {
+    fn into_result(self, asked: &Elicit) -> Result<ElicitResult, QuestionError> {
         Ok(match (self.0, asked) {
-            (Given::Decline, _) => ElicitResult::new(ElicitAction::Decline),
-            (Given::Cancel, _) => ElicitResult::new(ElicitAction::Cancel),
-            (Given::NoFields(reason), _) => return Err(Unable::Failed(reason.into())),
-            (Given::Fields(mut fields), Elicit::Form(form)) => {
+            (AnswerKind::Decline, _) => ElicitResult::new(ElicitAction::Decline),
+            (AnswerKind::Cancel, _) => ElicitResult::new(ElicitAction::Cancel),
+            (AnswerKind::InvalidFields(reason), _) => return Err(QuestionError::Failed(reason.into())),
+            (AnswerKind::Fields(mut fields), Elicit::Form(form)) => {
                 for (name, field) in &form.requested_schema.properties.0 {
                     if let Some(default) = &field.default {
                         fields.entry(name).or_insert_with(|| default.clone());
@@ -172,26 +172,26 @@ impl Answer {
                 ElicitResult::new(ElicitAction::Accept).with_content(fields)
             }
             // What the user enters on a web page does not pass through the client.
-            (Given::Fields(_), _) => ElicitResult::new(ElicitAction::Accept),
+            (AnswerKind::Fields(_), _) => ElicitResult::new(ElicitAction::Accept),
         })
     }
 }
 
 /// The reason why the application did not answer a question to its model or for its roots.
 ///
-/// `?` converts any error into an `Unanswered`. In the handshake era, the server learns only that the question was not
+/// `?` converts any error into an `AnswerError`. In the handshake era, the server learns only that the question was not
 /// answered, and the cause is logged. In the stateless era, the call that the question is about fails, and its error
 /// contains the cause.
 ///
 /// ```
-/// use toolway::client::Unanswered;
+/// use toolway::client::AnswerError;
 /// use toolway::types::Root;
 ///
-/// async fn roots() -> Result<Vec<Root>, Unanswered> {
+/// async fn roots() -> Result<Vec<Root>, AnswerError> {
 ///     let folder = std::env::current_dir()?;
 ///     match folder.to_str() {
 ///         Some(folder) => Ok(vec![Root::new(format!("file://{folder}"))]),
-///         None => Err(Unanswered::refused()),
+///         None => Err(AnswerError::refused()),
 ///     }
 /// }
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -199,16 +199,16 @@ impl Answer {
 /// # });
 /// ```
 #[derive(Debug)]
-pub struct Unanswered(Option<Cause>);
+pub struct AnswerError(Option<Cause>);
 
-impl Unanswered {
+impl AnswerError {
     /// The user refuses to answer.
     pub fn refused() -> Self {
         Self(None)
     }
 }
 
-impl<E: std::error::Error + Send + Sync + 'static> From<E> for Unanswered {
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for AnswerError {
     fn from(cause: E) -> Self {
         Self(Some(cause.into()))
     }
@@ -218,53 +218,53 @@ type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// The reason why a question was not answered. The fault may be with the client or with the server.
 #[derive(Debug)]
-pub(crate) enum Unable {
+pub(crate) enum QuestionError {
     /// The client did not declare that it answers questions of this kind.
     Undeclared,
     /// The question is invalid, or needs something that the client did not declare.
-    Wrong(&'static str),
+    Invalid(&'static str),
     /// The user refuses to answer.
     Refused,
     /// The callback of the application failed.
     Failed(Cause),
 }
 
-impl From<Unanswered> for Unable {
-    fn from(unanswered: Unanswered) -> Self {
+impl From<AnswerError> for QuestionError {
+    fn from(unanswered: AnswerError) -> Self {
         unanswered.0.map_or(Self::Refused, Self::Failed)
     }
 }
 
 /// A callback of the application that answers a question `Q` with an `A`.
-pub(crate) type Answerer<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<'static, A> + Send + Sync>;
+pub(crate) type AnswerHandler<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<'static, A> + Send + Sync>;
 
-/// Converts a function into an [`Answerer`].
-pub(crate) fn answerer<Q, A, F: Future<Output = A> + Send + 'static>(
+/// Converts a function into an [`AnswerHandler`].
+pub(crate) fn answer_handler<Q, A, F: Future<Output = A> + Send + 'static>(
     answer: impl Fn(Q) -> F + Send + Sync + 'static,
-) -> Answerer<Q, A> {
+) -> AnswerHandler<Q, A> {
     Arc::new(move |question| Box::pin(answer(question)))
 }
 
 /// The maximum number of questions that may wait for the application's answers at once. One result of the server may
 /// also contain at most this many questions.
-pub(crate) const MAX_ASKED: usize = 32;
+pub(crate) const MAX_QUESTIONS: usize = 32;
 
 /// All callbacks with which the application answers questions.
 #[derive(Clone, Default)]
-pub(crate) struct Answers {
-    pub(crate) form: Option<Answerer<Elicitation, Answer>>,
-    pub(crate) url: Option<Answerer<Elicitation, Answer>>,
-    pub(crate) model: Option<Answerer<CreateMessage, Result<CreateMessageResult, Unanswered>>>,
+pub(crate) struct AnswerHandlers {
+    pub(crate) form: Option<AnswerHandler<Elicitation, Answer>>,
+    pub(crate) url: Option<AnswerHandler<Elicitation, Answer>>,
+    pub(crate) model: Option<AnswerHandler<CreateMessage, Result<CreateMessageResult, AnswerError>>>,
     /// `true` if the model may be given tools.
-    pub(crate) tools: bool,
-    pub(crate) roots: Option<Answerer<(), Result<Vec<Root>, Unanswered>>>,
+    pub(crate) allows_tools: bool,
+    pub(crate) roots: Option<AnswerHandler<(), Result<Vec<Root>, AnswerError>>>,
     /// `true` if questions that the application does not answer are passed on to the caller of a forwarded request.
-    pub(crate) passes: bool,
+    pub(crate) forwards_questions: bool,
 }
 
-impl Answers {
+impl AnswerHandlers {
     /// Returns whether the application itself answers this question.
-    pub(crate) fn has(&self, question: &InputRequest) -> bool {
+    pub(crate) fn can_answer(&self, question: &InputRequest) -> bool {
         match question {
             InputRequest::Elicit(Elicit::Form(_)) => self.form.is_some(),
             InputRequest::Elicit(Elicit::Url(_)) => self.url.is_some(),
@@ -275,21 +275,22 @@ impl Answers {
 
     /// The capabilities to declare to the server.
     pub(crate) fn capabilities(&self) -> ClientCapabilities {
-        self.declared(self.passes)
+        self.build_capabilities(self.forwards_questions)
     }
 
     /// The capabilities to declare with a request that is forwarded for a caller with the capabilities `others`: the
     /// server may ask the application or that caller.
     pub(crate) fn capabilities_with(&self, others: &ClientCapabilities) -> ClientCapabilities {
-        let mut all = self.declared(false);
+        let mut all = self.build_capabilities(false);
         let ClientCapabilities { sampling, elicitation, roots, .. } = others;
         match (&mut all.elicitation, elicitation) {
             (Some(ours), Some(theirs)) => {
-                for (mode, can) in
-                    [("form", takes_forms(ours) || takes_forms(theirs)), ("url", theirs.contains_key("url"))]
-                {
+                for (mode, can) in [
+                    ("form", has_form_mode(ours) || has_form_mode(theirs)),
+                    ("url", theirs.contains_key("url")),
+                ] {
                     if can {
-                        ours.entry(mode).or_insert_with(|| Value::Object(Settings::new()));
+                        ours.entry(mode).or_insert_with(|| Value::Object(JsonObject::new()));
                     }
                 }
             }
@@ -300,8 +301,8 @@ impl Answers {
         all
     }
 
-    fn declared(&self, everything: bool) -> ClientCapabilities {
-        let yes = || Value::Object(Settings::new());
+    fn build_capabilities(&self, everything: bool) -> ClientCapabilities {
+        let yes = || Value::Object(JsonObject::new());
         let mut capabilities = ClientCapabilities::new();
         let (forms, urls) = (everything || self.form.is_some(), everything || self.url.is_some());
         // If only forms are supported, the object stays empty: every revision reads an empty object as "forms only".
@@ -309,40 +310,44 @@ impl Answers {
         capabilities.elicitation =
             (forms || urls).then(|| modes.map(|(mode, _)| (mode.to_owned(), yes())).collect());
         // If the application has a model, it alone decides whether the model may be given tools.
-        let has_tools = if self.model.is_some() { self.tools } else { everything };
-        capabilities.sampling = (everything || self.model.is_some()).then(Settings::new);
+        let has_tools = if self.model.is_some() { self.allows_tools } else { everything };
+        capabilities.sampling = (everything || self.model.is_some()).then(JsonObject::new);
         if let (Some(sampling), true) = (&mut capabilities.sampling, has_tools) {
             sampling.insert("tools".to_owned(), yes());
         }
-        capabilities.roots = (everything || self.roots.is_some()).then(Settings::new);
+        capabilities.roots = (everything || self.roots.is_some()).then(JsonObject::new);
         capabilities
     }
 
-    /// Answers a question that has passed [`check`].
-    pub(crate) async fn answer(self, question: InputRequest, place: Place) -> Result<InputResponse, Unable> {
+    /// Answers a question that has passed [`check_question`].
+    pub(crate) async fn answer(
+        self,
+        question: InputRequest,
+        place: QuestionOrigin,
+    ) -> Result<InputResponse, QuestionError> {
         match question {
             InputRequest::Elicit(asked) => {
                 let answerer = match asked {
                     Elicit::Form(_) => self.form,
                     Elicit::Url(_) => self.url,
                 };
-                let answerer = answerer.ok_or(Unable::Undeclared)?;
-                let question = Elicitation { asked: asked.clone(), place };
-                let answer = catch(|| answerer(question)).await.map_err(failed)?;
+                let answerer = answerer.ok_or(QuestionError::Undeclared)?;
+                let question = Elicitation { params: asked.clone(), origin: place };
+                let answer = catch_panic_async(|| answerer(question)).await.map_err(application_error)?;
                 answer.into_result(&asked).map(InputResponse::Elicit)
             }
             InputRequest::CreateMessage(asked) => {
-                let answerer = self.model.ok_or(Unable::Undeclared)?;
-                let answer = catch(|| answerer(*asked)).await.map_err(failed)??;
+                let answerer = self.model.ok_or(QuestionError::Undeclared)?;
+                let answer = catch_panic_async(|| answerer(*asked)).await.map_err(application_error)??;
                 Ok(InputResponse::CreateMessage(Box::new(answer)))
             }
             InputRequest::ListRoots(_) => {
-                let answerer = self.roots.ok_or(Unable::Undeclared)?;
-                let roots = catch(|| answerer(())).await.map_err(failed)??;
+                let answerer = self.roots.ok_or(QuestionError::Undeclared)?;
+                let roots = catch_panic_async(|| answerer(())).await.map_err(application_error)??;
                 match roots.iter().find(|root| !root.uri.starts_with("file://")) {
-                    Some(root) => {
-                        Err(Unable::Failed(format!("{:?}: a root must be a `file` URI", root.uri).into()))
-                    }
+                    Some(root) => Err(QuestionError::Failed(
+                        format!("{:?}: a root must be a `file` URI", root.uri).into(),
+                    )),
                     None => Ok(InputResponse::ListRoots(ListRootsResult::new(roots))),
                 }
             }
@@ -350,36 +355,41 @@ impl Answers {
     }
 }
 
-fn failed(cause: impl Into<Cause>) -> Unable {
-    Unable::Failed(cause.into())
+fn application_error(cause: impl Into<Cause>) -> QuestionError {
+    QuestionError::Failed(cause.into())
 }
 
 /// Checks whether a server that knows these capabilities may ask this question.
-pub(crate) fn check(question: &InputRequest, declared: &ClientCapabilities) -> Result<(), Unable> {
+pub(crate) fn check_question(
+    question: &InputRequest,
+    declared: &ClientCapabilities,
+) -> Result<(), QuestionError> {
     match question {
         InputRequest::Elicit(asked) => {
-            let modes = declared.elicitation.as_ref().ok_or(Unable::Undeclared)?;
+            let modes = declared.elicitation.as_ref().ok_or(QuestionError::Undeclared)?;
             match asked {
-                Elicit::Form(_) if takes_forms(modes) => Ok(()),
+                Elicit::Form(_) if has_form_mode(modes) => Ok(()),
                 Elicit::Url(_) if modes.contains_key("url") => Ok(()),
-                Elicit::Form(_) => Err(Unable::Wrong("the client does not support forms")),
-                Elicit::Url(_) => Err(Unable::Wrong("the client does not open web pages")),
+                Elicit::Form(_) => Err(QuestionError::Invalid("the client does not support forms")),
+                Elicit::Url(_) => Err(QuestionError::Invalid("the client does not open web pages")),
             }
         }
         InputRequest::CreateMessage(asked) => {
-            let settings = declared.sampling.as_ref().ok_or(Unable::Undeclared)?;
+            let settings = declared.sampling.as_ref().ok_or(QuestionError::Undeclared)?;
             if (asked.tools.is_some() || asked.tool_choice.is_some()) && !settings.contains_key("tools") {
-                return Err(Unable::Wrong("the client did not declare the capability `sampling.tools`"));
+                return Err(QuestionError::Invalid(
+                    "the client did not declare the capability `sampling.tools`",
+                ));
             }
-            check_messages(asked).map_err(Unable::Wrong)
+            check_messages(asked).map_err(QuestionError::Invalid)
         }
-        InputRequest::ListRoots(_) => declared.roots.as_ref().map(|_| ()).ok_or(Unable::Undeclared),
+        InputRequest::ListRoots(_) => declared.roots.as_ref().map(|_| ()).ok_or(QuestionError::Undeclared),
     }
 }
 
 /// Returns whether these elicitation modes include forms. They do if `form` is present, and also if neither `form` nor
 /// `url` is.
-pub(crate) fn takes_forms(modes: &Settings) -> bool {
+pub(crate) fn has_form_mode(modes: &JsonObject) -> bool {
     modes.contains_key("form") || !modes.contains_key("url")
 }
 
@@ -410,7 +420,7 @@ fn check_messages(asked: &CreateMessage) -> Result<(), &'static str> {
     if open.is_empty() { Ok(()) } else { Err("the last tool uses have no results") }
 }
 
-impl fmt::Debug for Answers {
+impl fmt::Debug for AnswerHandlers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Answers").field(&self.capabilities()).finish()
     }

@@ -42,7 +42,7 @@ pub(crate) trait Caller: Send + Sync {
 pub(crate) struct OpenCalls(Mutex<HashMap<Id, Option<Arc<dyn Caller>>>>);
 
 /// The number of requests in flight. If there is exactly one, its caller.
-pub(crate) enum Open {
+pub(crate) enum CallsInFlight {
     None,
     One(Option<Arc<dyn Caller>>),
     Several,
@@ -50,43 +50,43 @@ pub(crate) enum Open {
 
 impl OpenCalls {
     /// Records a request as in flight until the returned guard is dropped.
-    pub(crate) fn note(&self, id: &Id, caller: Option<&Arc<dyn Caller>>) -> OpenCall<'_> {
+    pub(crate) fn register(&self, id: &Id, caller: Option<&Arc<dyn Caller>>) -> OpenCallGuard<'_> {
         self.0.lock().insert(id.clone(), caller.cloned());
-        OpenCall { calls: self, id: id.clone() }
+        OpenCallGuard { calls: self, id: id.clone() }
     }
 
     /// Returns the requests in flight that a message may be about. `during` is the request on whose stream the message
     /// arrived; if it is `None`, the message may be about any of them.
-    pub(crate) fn open(&self, during: Option<&Id>) -> Open {
+    pub(crate) fn in_flight(&self, during: Option<&Id>) -> CallsInFlight {
         let calls = self.0.lock();
         if let Some(id) = during {
-            return calls.get(id).map_or(Open::None, |caller| Open::One(caller.clone()));
+            return calls.get(id).map_or(CallsInFlight::None, |caller| CallsInFlight::One(caller.clone()));
         }
         let mut callers = calls.values();
         match (callers.next(), callers.next()) {
-            (None, _) => Open::None,
-            (Some(caller), None) => Open::One(caller.clone()),
-            _ => Open::Several,
+            (None, _) => CallsInFlight::None,
+            (Some(caller), None) => CallsInFlight::One(caller.clone()),
+            _ => CallsInFlight::Several,
         }
     }
 
     /// The caller that a message is for. Only valid in the stateless era, in which messages of the server are always
     /// about a request in flight.
     pub(crate) fn caller(&self, during: Option<&Id>) -> Option<Arc<dyn Caller>> {
-        match self.open(during) {
-            Open::One(caller) => caller,
-            Open::None | Open::Several => None,
+        match self.in_flight(during) {
+            CallsInFlight::One(caller) => caller,
+            CallsInFlight::None | CallsInFlight::Several => None,
         }
     }
 }
 
 /// Guard of a request in flight. Dropping it removes the request from [`OpenCalls`].
-pub(crate) struct OpenCall<'c> {
+pub(crate) struct OpenCallGuard<'c> {
     calls: &'c OpenCalls,
     id: Id,
 }
 
-impl Drop for OpenCall<'_> {
+impl Drop for OpenCallGuard<'_> {
     fn drop(&mut self) {
         self.calls.0.lock().remove(&self.id);
     }

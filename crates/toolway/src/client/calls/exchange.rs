@@ -13,9 +13,9 @@ use toolway_protocol::types::Progress;
 use toolway_protocol::{RawJson, Request};
 
 use crate::client::connect::connection::PING;
-use crate::client::connect::shared::Shared;
+use crate::client::connect::shared::ClientState;
 use crate::client::notifications::listeners::Hook;
-use crate::client::wire::terms::{Progressing, Terms};
+use crate::client::wire::request_options::{ProgressMode, RequestOptions};
 use crate::client::wire::transport::malformed_reply;
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
@@ -44,36 +44,42 @@ const MAX_UNREAD: usize = 256;
 /// # Ok::<(), toolway::Error>(()) }).unwrap();
 /// ```
 #[must_use = "the request is not sent until this is awaited"]
-pub struct Exchange<T>(State<T>);
+pub struct Exchange<T>(ExchangeState<T>);
 
 #[expect(clippy::large_enum_variant, reason = "the first poll replaces the large variant")]
-enum State<T> {
-    Described(Described<T>),
+enum ExchangeState<T> {
+    Draft(RequestDraft<T>),
     Running(BoxFuture<'static, Result<T>>),
-    Over,
+    Finished,
 }
 
-struct Described<T> {
-    shared: Arc<Shared>,
+struct RequestDraft<T> {
+    shared: Arc<ClientState>,
     request: Request,
-    terms: Terms,
+    options: RequestOptions,
     /// The value that the caller has set with [`Exchange::safe_to_repeat`], if any.
-    safe: Option<bool>,
+    safe_to_repeat: Option<bool>,
     read: fn(&Request, RawJson) -> Result<T>,
 }
 
 impl<T> Exchange<T> {
     pub(crate) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<ClientState>,
         request: Request,
         read: fn(&Request, RawJson) -> Result<T>,
     ) -> Self {
-        let terms = Terms::new(shared.reconnector.timeout());
-        Self(State::Described(Described { shared, request, terms, safe: None, read }))
+        let terms = RequestOptions::new(shared.reconnector.timeout());
+        Self(ExchangeState::Draft(RequestDraft {
+            shared,
+            request,
+            options: terms,
+            safe_to_repeat: None,
+            read,
+        }))
     }
 
-    fn with(mut self, set: impl FnOnce(&mut Described<T>)) -> Self {
-        if let State::Described(described) = &mut self.0 {
+    fn configure(mut self, set: impl FnOnce(&mut RequestDraft<T>)) -> Self {
+        if let ExchangeState::Draft(described) = &mut self.0 {
             set(described);
         }
         self
@@ -86,13 +92,13 @@ impl<T> Exchange<T> {
     /// To limit the total time, wrap the request in `tokio::time::timeout`.
     pub fn timeout(self, limit: impl Into<Option<Duration>>) -> Self {
         let limit = limit.into();
-        self.with(|described| described.terms.timeout = limit)
+        self.configure(|described| described.options.timeout = limit)
     }
 
     /// Adds a header to this request, on transports that have headers (HTTP).
     pub fn header(self, name: impl Into<String>, value: impl Into<String>) -> Self {
         let header = (name.into(), value.into());
-        self.with(|described| described.terms.headers.push(header))
+        self.configure(|described| described.options.headers.push(header))
     }
 
     /// Sends a bearer token with this request only, on transports that have headers (HTTP).
@@ -103,27 +109,27 @@ impl<T> Exchange<T> {
     /// Adds a member to the request's `_meta`. Names that the protocol reserves are ignored.
     pub fn meta(self, name: impl Into<String>, value: impl Into<serde_json::Value>) -> Self {
         let (name, value) = (name.into(), value.into());
-        self.with(|described| {
-            described.terms.meta.get_or_insert_default().insert(name, value);
+        self.configure(|described| {
+            described.options.meta.get_or_insert_default().insert(name, value);
         })
     }
 
     /// Calls a function with each progress notification of the request.
     pub fn on_progress(self, hook: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
-        self.with(|described| described.terms.progress = Progressing::Wanted(Some(Arc::new(hook))))
+        self.configure(|described| described.options.progress = ProgressMode::Wanted(Some(Arc::new(hook))))
     }
 
     /// Sets whether it is safe if the server executes the request twice. If it is safe, the client sends the request
     /// again when the reply is lost. By default, requests that only read are safe, and calls of tools that declare
     /// themselves read-only or idempotent.
     pub fn safe_to_repeat(self, safe: bool) -> Self {
-        self.with(|described| described.safe = Some(safe))
+        self.configure(|described| described.safe_to_repeat = Some(safe))
     }
 }
 
 impl<T: Send + 'static> Exchange<T> {
     /// Returns a handle that receives the request's progress. The request is sent when the handle, or
-    /// [`progress`](Running::progress), is first awaited.
+    /// [`progress`](RunningExchange::progress), is first awaited.
     ///
     /// ```
     /// # use toolway::prelude::*;
@@ -141,42 +147,42 @@ impl<T: Send + 'static> Exchange<T> {
     /// assert_eq!(seen, 3);
     /// # Ok::<(), toolway::Error>(()) }).unwrap();
     /// ```
-    pub fn start(self) -> Running<T> {
-        let seen = Arc::new(Seen::default());
+    pub fn start(self) -> RunningExchange<T> {
+        let seen = Arc::new(ProgressQueue::default());
         let tell = seen.clone();
         let hook: Hook<Progress> = Arc::new(move |progress: &Progress| tell.put(progress.clone()));
-        let exchange = self.with(|described| {
-            let progress = &mut described.terms.progress;
-            let both: Hook<Progress> = match std::mem::replace(progress, Progressing::Unwanted) {
-                Progressing::Wanted(Some(first)) => Arc::new(move |progress: &Progress| {
+        let exchange = self.configure(|described| {
+            let progress = &mut described.options.progress;
+            let both: Hook<Progress> = match std::mem::replace(progress, ProgressMode::Unwanted) {
+                ProgressMode::Wanted(Some(first)) => Arc::new(move |progress: &Progress| {
                     first(progress);
                     hook(progress);
                 }),
                 _ => hook,
             };
-            *progress = Progressing::Wanted(Some(both));
+            *progress = ProgressMode::Wanted(Some(both));
         });
-        Running { exchange, seen, outcome: None }
+        RunningExchange { exchange, progress_queue: seen, outcome: None }
     }
 }
 
 impl Exchange<()> {
     /// A request whose result is ignored.
-    pub(crate) fn of_nothing(shared: Arc<Shared>, request: Request) -> Self {
+    pub(crate) fn ignoring_result(shared: Arc<ClientState>, request: Request) -> Self {
         Self::new(shared, request, |_, _| Ok(()))
     }
 }
 
 impl Exchange<RawJson> {
     /// A request whose result is returned unchanged.
-    pub(crate) fn of_text(shared: Arc<Shared>, request: Request) -> Self {
+    pub(crate) fn raw(shared: Arc<ClientState>, request: Request) -> Self {
         Self::new(shared, request, |_, text| Ok(text))
     }
 }
 
 impl<T> Exchange<T> {
     /// A request whose result is decoded as `R` and converted into `T`.
-    pub(crate) fn of<R: DeserializeOwned + Into<T>>(shared: Arc<Shared>, request: Request) -> Self {
+    pub(crate) fn decoded<R: DeserializeOwned + Into<T>>(shared: Arc<ClientState>, request: Request) -> Self {
         Self::new(shared, request, |request, text| decode::<R>(request, &text).map(Into::into))
     }
 }
@@ -195,33 +201,33 @@ impl<T: Send + 'static> Future for Exchange<T> {
     type Output = Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if let State::Described(_) = &self.0
-            && let State::Described(described) = std::mem::replace(&mut self.0, State::Over)
+        if let ExchangeState::Draft(_) = &self.0
+            && let ExchangeState::Draft(described) = std::mem::replace(&mut self.0, ExchangeState::Finished)
         {
-            self.0 = State::Running(Box::pin(described.run()));
+            self.0 = ExchangeState::Running(Box::pin(described.run()));
         }
-        let State::Running(running) = &mut self.0 else {
+        let ExchangeState::Running(running) = &mut self.0 else {
             panic!("an exchange was polled after it had completed");
         };
         let outcome = std::task::ready!(running.as_mut().poll(cx));
-        self.0 = State::Over;
+        self.0 = ExchangeState::Finished;
         Poll::Ready(outcome)
     }
 }
 
-impl<T> Described<T> {
+impl<T> RequestDraft<T> {
     async fn run(self) -> Result<T> {
-        let Self { shared, request, mut terms, safe, read } = self;
+        let Self { shared, request, options: mut terms, safe_to_repeat: safe, read } = self;
         if request == PING {
-            terms.progress = Progressing::Unwanted;
+            terms.progress = ProgressMode::Unwanted;
         } else if !terms.wants_progress()
             // Request progress for tool calls even if the caller does not want it: progress keeps a slow call from
             // timing out.
             && (shared.notifications.want_progress() || matches!(request, Request::CallTool(_)))
         {
-            terms.progress = Progressing::Wanted(None);
+            terms.progress = ProgressMode::Wanted(None);
         }
-        let result = shared.ask(&request, terms, safe).await?;
+        let result = shared.request_with_retries(&request, terms, safe).await?;
         read(&request, result)
     }
 }
@@ -229,9 +235,9 @@ impl<T> Described<T> {
 impl<T> fmt::Debug for Exchange<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.0 {
-            State::Described(described) => described.request.method().name().to_owned(),
-            State::Running(_) => "running".to_owned(),
-            State::Over => "over".to_owned(),
+            ExchangeState::Draft(described) => described.request.method().name().to_owned(),
+            ExchangeState::Running(_) => "running".to_owned(),
+            ExchangeState::Finished => "over".to_owned(),
         };
         f.debug_tuple("Exchange").field(&state).finish()
     }
@@ -241,20 +247,20 @@ impl<T> fmt::Debug for Exchange<T> {
 ///
 /// It is also a stream of the progress notifications. The stream ends when the result has arrived.
 #[must_use = "the request is not sent until this is awaited"]
-pub struct Running<T> {
+pub struct RunningExchange<T> {
     exchange: Exchange<T>,
-    seen: Arc<Seen>,
+    progress_queue: Arc<ProgressQueue>,
     outcome: Option<Result<T>>,
 }
 
-impl<T: Send + Unpin + 'static> Running<T> {
+impl<T: Send + Unpin + 'static> RunningExchange<T> {
     /// Waits for the next progress notification. Returns `None` once the result has arrived.
     pub async fn progress(&mut self) -> Option<Progress> {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 }
 
-impl<T: Send + Unpin + 'static> Stream for Running<T> {
+impl<T: Send + Unpin + 'static> Stream for RunningExchange<T> {
     type Item = Progress;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Progress>> {
@@ -265,14 +271,14 @@ impl<T: Send + Unpin + 'static> Stream for Running<T> {
         {
             self.outcome = Some(outcome);
         }
-        match self.seen.poll_next(cx) {
+        match self.progress_queue.poll_next(cx) {
             Poll::Pending if self.outcome.is_some() => Poll::Ready(None),
             polled => polled,
         }
     }
 }
 
-impl<T: Send + Unpin + 'static> Future for Running<T> {
+impl<T: Send + Unpin + 'static> Future for RunningExchange<T> {
     type Output = Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -283,7 +289,7 @@ impl<T: Send + Unpin + 'static> Future for Running<T> {
     }
 }
 
-impl<T> fmt::Debug for Running<T> {
+impl<T> fmt::Debug for RunningExchange<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Running").field(&self.exchange).finish()
     }
@@ -291,9 +297,9 @@ impl<T> fmt::Debug for Running<T> {
 
 /// The progress notifications that were not read yet, and the waker of the task that waits for the next.
 #[derive(Default)]
-struct Seen(Mutex<(VecDeque<Progress>, Option<std::task::Waker>)>);
+struct ProgressQueue(Mutex<(VecDeque<Progress>, Option<std::task::Waker>)>);
 
-impl Seen {
+impl ProgressQueue {
     fn put(&self, progress: Progress) {
         let mut seen = self.0.lock();
         if seen.0.len() == MAX_UNREAD {

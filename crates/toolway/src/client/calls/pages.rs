@@ -1,4 +1,4 @@
-//! How is a long list read? Page by page, up to a limit.
+//! How is a long list read? `ListParams` by page, up to a limit.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,12 +10,12 @@ use std::time::Duration;
 use futures_core::Stream;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use toolway_protocol::request::Page;
+use toolway_protocol::request::ListParams;
 use toolway_protocol::types::{Prompt, Resource, ResourceTemplate, Tool};
 use toolway_protocol::{RawJson, Request};
 
 use crate::client::calls::exchange::Exchange;
-use crate::client::connect::shared::Shared;
+use crate::client::connect::shared::ClientState;
 use crate::client::wire::transport::malformed_reply;
 use crate::ground::error::{Error, ErrorKind, Result};
 
@@ -46,33 +46,33 @@ const MAX_PAGES: usize = 1000;
 /// If a server sends a cursor twice, or more than a thousand cursors, the list ends with an error.
 #[must_use = "no page is read until one is requested"]
 pub struct Pages<T> {
-    shared: Arc<Shared>,
-    list: List<T>,
-    state: State,
-    seen: HashSet<String>,
+    shared: Arc<ClientState>,
+    list: ListKind<T>,
+    state: PagesState,
+    seen_cursors: HashSet<String>,
     /// How long the pages read so far are valid: the shortest validity of all of them. `None` if no page was read.
-    pub(crate) keep: Option<Duration>,
+    pub(crate) ttl: Option<Duration>,
     /// The remaining items of the current page.
     items: std::vec::IntoIter<T>,
-    asking: Option<Exchange<RawJson>>,
+    in_flight: Option<Exchange<RawJson>>,
 }
 
-enum State {
+enum PagesState {
     /// There is another page, at this cursor. `None` is the cursor of the first page.
     More(Option<String>),
-    Over,
+    Ended,
 }
 
 /// A kind of list: how to request and decode it.
-pub(crate) struct List<T> {
-    request: fn(Page) -> Request,
+pub(crate) struct ListKind<T> {
+    request: fn(ListParams) -> Request,
     /// The name of the member that contains the items, such as `tools`.
     name: &'static str,
-    read: fn(&RawJson) -> Result<Listed<T>, serde_json::Error>,
+    read: fn(&RawJson) -> Result<ListPage<T>, serde_json::Error>,
 }
 
 /// One page.
-pub(crate) struct Listed<T> {
+pub(crate) struct ListPage<T> {
     items: Vec<T>,
     next: Option<String>,
     keep: Duration,
@@ -81,7 +81,7 @@ pub(crate) struct Listed<T> {
 macro_rules! lists {
     ($($name:ident -> $item:ty, $request:ident, $member:literal;)*) => {
         $(impl Pages<$item> {
-            pub(crate) fn $name(shared: Arc<Shared>) -> Self {
+            pub(crate) fn $name(shared: Arc<ClientState>) -> Self {
                 #[derive(Deserialize)]
                 #[serde(rename_all = "camelCase")]
                 struct Raw {
@@ -90,12 +90,12 @@ macro_rules! lists {
                     next_cursor: Option<String>,
                     ttl_ms: Option<serde_json::Value>,
                 }
-                Self::new(shared, List {
+                Self::new(shared, ListKind {
                     request: Request::$request,
                     name: $member,
                     read: |text| {
-                        let raw: Raw = object(text)?;
-                        Ok(Listed { items: raw.items, next: raw.next_cursor, keep: kept(raw.ttl_ms.as_ref()) })
+                        let raw: Raw = decode_object(text)?;
+                        Ok(ListPage { items: raw.items, next: raw.next_cursor, keep: read_ttl(raw.ttl_ms.as_ref()) })
                     },
                 })
             }
@@ -110,17 +110,17 @@ lists! {
 }
 
 /// The maximum time that a list is valid, even if the server states a longer time.
-const MAX_KEEP: Duration = Duration::from_secs(24 * 3600);
+const MAX_TTL: Duration = Duration::from_secs(24 * 3600);
 
 /// Returns how long a page is valid, from its `ttlMs`. A missing or invalid value counts as zero.
-fn kept(ttl: Option<&serde_json::Value>) -> Duration {
+fn read_ttl(ttl: Option<&serde_json::Value>) -> Duration {
     let millis = ttl.and_then(serde_json::Value::as_f64).filter(|millis| *millis > 0.0).unwrap_or_default();
-    Duration::try_from_secs_f64(millis / 1000.0).unwrap_or(MAX_KEEP).min(MAX_KEEP)
+    Duration::try_from_secs_f64(millis / 1000.0).unwrap_or(MAX_TTL).min(MAX_TTL)
 }
 
 /// Decodes an object. Rejects arrays first, because derived decoders also accept an array in place of an object and the
 /// protocol does not.
-fn object<R: DeserializeOwned>(text: &RawJson) -> Result<R, serde_json::Error> {
+fn decode_object<R: DeserializeOwned>(text: &RawJson) -> Result<R, serde_json::Error> {
     if !text.is_object() {
         return Err(serde::de::Error::custom("expected an object"));
     }
@@ -128,15 +128,15 @@ fn object<R: DeserializeOwned>(text: &RawJson) -> Result<R, serde_json::Error> {
 }
 
 impl<T> Pages<T> {
-    fn new(shared: Arc<Shared>, list: List<T>) -> Self {
+    fn new(shared: Arc<ClientState>, list: ListKind<T>) -> Self {
         Self {
             shared,
             list,
-            state: State::More(None),
-            seen: HashSet::new(),
-            keep: None,
+            state: PagesState::More(None),
+            seen_cursors: HashSet::new(),
+            ttl: None,
             items: Vec::new().into_iter(),
-            asking: None,
+            in_flight: None,
         }
     }
 
@@ -157,35 +157,35 @@ impl<T> Pages<T> {
     }
 
     fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<T>>>> {
-        let State::More(cursor) = &self.state else { return Poll::Ready(None) };
-        let asking = self.asking.get_or_insert_with(|| {
-            let mut page = Page::new();
+        let PagesState::More(cursor) = &self.state else { return Poll::Ready(None) };
+        let asking = self.in_flight.get_or_insert_with(|| {
+            let mut page = ListParams::new();
             page.cursor.clone_from(cursor);
-            Exchange::of_text(self.shared.clone(), (self.list.request)(page))
+            Exchange::raw(self.shared.clone(), (self.list.request)(page))
         });
         let outcome = std::task::ready!(Pin::new(asking).poll(cx));
-        self.asking = None;
-        let page = outcome.and_then(|text| self.turn(&text));
+        self.in_flight = None;
+        let page = outcome.and_then(|text| self.read_page(&text));
         if page.is_err() {
-            self.state = State::Over;
+            self.state = PagesState::Ended;
         }
         Poll::Ready(Some(page))
     }
 
-    fn turn(&mut self, text: &RawJson) -> Result<Vec<T>> {
+    fn read_page(&mut self, text: &RawJson) -> Result<Vec<T>> {
         let listed = (self.list.read)(text).map_err(|error| {
-            let method = (self.list.request)(Page::new()).method();
+            let method = (self.list.request)(ListParams::new()).method();
             malformed_reply(&method).caused_by(error)
         })?;
-        self.keep = Some(self.keep.map_or(listed.keep, |keep| keep.min(listed.keep)));
+        self.ttl = Some(self.ttl.map_or(listed.keep, |keep| keep.min(listed.keep)));
         self.state = match listed.next {
-            None => State::Over,
+            None => PagesState::Ended,
             Some(cursor) => {
-                if self.seen.len() == MAX_PAGES || !self.seen.insert(cursor.clone()) {
+                if self.seen_cursors.len() == MAX_PAGES || !self.seen_cursors.insert(cursor.clone()) {
                     let message = format!("the server's list of {} does not end", self.list.name);
                     return Err(Error::new(ErrorKind::PeerMisbehaved, message));
                 }
-                State::More(Some(cursor))
+                PagesState::More(Some(cursor))
             }
         };
         Ok(listed.items)
@@ -227,14 +227,14 @@ mod tests {
         for (said, meant) in [
             (json!(60_000), Duration::from_secs(60)),
             (json!(1500.0), Duration::from_millis(1500)),
-            (json!(1e300), MAX_KEEP),
-            (json!(u64::MAX), MAX_KEEP),
+            (json!(1e300), MAX_TTL),
+            (json!(u64::MAX), MAX_TTL),
             (json!(-1), Duration::ZERO),
             (json!(null), Duration::ZERO),
             (json!("a while"), Duration::ZERO),
         ] {
-            assert_eq!(kept(Some(&said)), meant, "{said}");
+            assert_eq!(read_ttl(Some(&said)), meant, "{said}");
         }
-        assert_eq!(kept(None), Duration::ZERO);
+        assert_eq!(read_ttl(None), Duration::ZERO);
     }
 }

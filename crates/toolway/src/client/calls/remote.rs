@@ -76,7 +76,9 @@ impl AgentTool for RemoteTool {
     }
 
     fn call(&self, arguments: RawJson) -> BoxFuture<'_, Result<ToolOutput, ToolFailure>> {
-        Box::pin(async move { outcome(self.client.call(&self.tool.name, arguments).await, &self.tool.name) })
+        Box::pin(
+            async move { tool_outcome(self.client.call(&self.tool.name, arguments).await, &self.tool.name) },
+        )
     }
 
     fn title(&self) -> Option<&str> {
@@ -102,7 +104,7 @@ impl fmt::Debug for RemoteTool {
 }
 
 /// Converts the outcome of a call for a model that knows the tool by the name `tool`.
-pub(crate) fn outcome(called: Result<ToolResult>, tool: &str) -> Result<ToolOutput, ToolFailure> {
+pub(crate) fn tool_outcome(called: Result<ToolResult>, tool: &str) -> Result<ToolOutput, ToolFailure> {
     let outcome = match called {
         Ok(result) => ToolOutput::try_from(result.into_inner()),
         // A closed client also returns this error. The model should read that the tool is unavailable, not that the
@@ -121,37 +123,37 @@ impl Client {
     }
 
     /// Waits until the current connection is lost. Waits forever on transports that do not detect a lost connection.
-    pub(crate) async fn lost(&self) {
+    pub(crate) async fn disconnected(&self) {
         let connection = self.shared.current();
         if connection.is_usable() {
-            connection.transport.lost().await;
+            connection.transport.disconnected().await;
         }
     }
 
     /// A receiver that is notified each time the client reconnects.
-    pub(crate) fn openings(&self) -> watch::Receiver<u64> {
-        self.shared.notifications.openings()
+    pub(crate) fn reconnects(&self) -> watch::Receiver<u64> {
+        self.shared.notifications.reconnects()
     }
 
     /// The error that explains why the current connection was lost.
-    pub(crate) fn loss(&self) -> Error {
+    pub(crate) fn loss_error(&self) -> Error {
         let connection = self.shared.current();
         let lost =
             Error::new(crate::ErrorKind::Transport, format!("the connection to {} was lost", self.target()));
         match connection.transport.diagnosis() {
-            Some(diagnosis) => lost.explained(diagnosis),
+            Some(diagnosis) => lost.with_note(diagnosis),
             None => lost,
         }
     }
 
     /// Invalidates the cached tool list, so that the next call fetches it.
-    pub(crate) fn forget_tools(&self) {
-        self.shared.notifications.tools_changed();
+    pub(crate) fn invalidate_tools(&self) {
+        self.shared.notifications.invalidate_tools();
     }
 
     /// The time when the cached tool list expires, if the server stated one.
-    pub(crate) fn tools_until(&self) -> Option<Instant> {
-        self.shared.tools.until()
+    pub(crate) fn tools_expire_at(&self) -> Option<Instant> {
+        self.shared.tools.expires_at()
     }
 
     /// Returns whether the client was closed.

@@ -14,7 +14,7 @@ use crate::client::calls::exchange::{Exchange, decode};
 use crate::client::calls::pages::Pages;
 use crate::client::calls::result::ToolResult;
 use crate::client::connect::client::Client;
-use crate::client::connect::connection::{PING, timed_out};
+use crate::client::connect::connection::{PING, timeout_error};
 use crate::client::connect::tool_cache::Tools;
 use crate::ground::error::Result;
 
@@ -22,7 +22,7 @@ impl Client {
     /// Checks whether the server responds. The stateless era has no `ping`, so there the client sends
     /// `server/discover`.
     pub fn ping(&self) -> Exchange<()> {
-        Exchange::of_nothing(self.shared.clone(), PING).safe_to_repeat(true)
+        Exchange::ignoring_result(self.shared.clone(), PING).safe_to_repeat(true)
     }
 
     /// Returns all tools of the server.
@@ -76,12 +76,15 @@ impl Client {
     /// If the tool fails, this does not return an error: see [`ToolResult`].
     pub fn call(&self, tool: impl Into<String>, arguments: impl Into<RawJson>) -> Exchange<ToolResult> {
         let call = CallTool::new(tool, Some(arguments.into()));
-        Exchange::of::<CallToolResult>(self.shared.clone(), Request::CallTool(call))
+        Exchange::decoded::<CallToolResult>(self.shared.clone(), Request::CallTool(call))
     }
 
     /// Reads a resource.
     pub fn read_resource(&self, uri: impl Into<String>) -> Exchange<ReadResourceResult> {
-        Exchange::of::<ReadResourceResult>(self.shared.clone(), Request::ReadResource(ReadResource::new(uri)))
+        Exchange::decoded::<ReadResourceResult>(
+            self.shared.clone(),
+            Request::ReadResource(ReadResource::new(uri)),
+        )
     }
 
     /// Renders a prompt. Pass `()` if it has no arguments.
@@ -92,7 +95,7 @@ impl Client {
     ) -> Exchange<GetPromptResult> {
         let mut get = GetPrompt::new(name);
         get.arguments = Some(arguments.into_texts()).filter(|arguments| !arguments.is_empty());
-        Exchange::of::<GetPromptResult>(self.shared.clone(), Request::GetPrompt(get))
+        Exchange::decoded::<GetPromptResult>(self.shared.clone(), Request::GetPrompt(get))
     }
 
     /// Asks for completions of a prompt argument; `known` contains the arguments that already have values.
@@ -141,26 +144,26 @@ impl Client {
         let connection = self.shared.connection().await?;
         *self.shared.log_level.lock() = Some(level);
         match connection.set_log_level(level) {
-            Some(request) => Exchange::of_nothing(self.shared.clone(), request).await,
+            Some(request) => Exchange::ignoring_result(self.shared.clone(), request).await,
             None => Ok(()),
         }
     }
 
     /// Subscribes to the changes of a resource (handshake era). [`watch`](Client::watch) works in both eras.
     pub fn subscribe(&self, uri: impl Into<String>) -> Exchange<()> {
-        Exchange::of_nothing(self.shared.clone(), Request::Subscribe(ResourceUri::new(uri)))
+        Exchange::ignoring_result(self.shared.clone(), Request::Subscribe(ResourceUri::new(uri)))
     }
 
     /// Ends a subscription made with [`subscribe`](Client::subscribe).
     pub fn unsubscribe(&self, uri: impl Into<String>) -> Exchange<()> {
-        Exchange::of_nothing(self.shared.clone(), Request::Unsubscribe(ResourceUri::new(uri)))
+        Exchange::ignoring_result(self.shared.clone(), Request::Unsubscribe(ResourceUri::new(uri)))
     }
 
     /// Calls a method that is not part of the protocol. `params` is a JSON object, and the result is returned
     /// unchanged.
     pub fn request(&self, method: &str, params: impl Into<RawJson>) -> Exchange<RawJson> {
         let request = Request::Other(Method::from_name(method), Some(params.into()));
-        Exchange::of_text(self.shared.clone(), request)
+        Exchange::raw(self.shared.clone(), request)
     }
 
     /// Sends a notification that is not part of the protocol. `params` is a JSON object.
@@ -169,14 +172,14 @@ impl Client {
         let telling = async {
             let connection = self.shared.connection().await?;
             let outgoing = connection.era.notification(method.clone(), Some(&params));
-            connection.size.check(&outgoing)?;
-            connection.transport.carry(outgoing).await.map(drop)
+            connection.limits.check(&outgoing)?;
+            connection.transport.send(outgoing).await.map(drop)
         };
         match self.shared.reconnector.timeout() {
             None => telling.await,
-            Some(limit) => {
-                tokio::time::timeout(limit, telling).await.unwrap_or_else(|_| Err(timed_out(&method, limit)))
-            }
+            Some(limit) => tokio::time::timeout(limit, telling)
+                .await
+                .unwrap_or_else(|_| Err(timeout_error(&method, limit))),
         }
     }
 }

@@ -8,18 +8,18 @@ use toolway_protocol::http::param::ParamHeaders;
 use toolway_protocol::types::Tool;
 
 use crate::client::calls::pages::Pages;
-use crate::client::connect::shared::Shared;
-use crate::client::connect::tool_cache::{Facts, Listed, Tools};
+use crate::client::connect::shared::ClientState;
+use crate::client::connect::tool_cache::{CachedTools, ToolFacts, Tools};
 use crate::ground::error::Result;
 
-impl Shared {
+impl ClientState {
     /// Returns the tools of the server. Fetches the tool list if the cached list may be out of date.
     pub(crate) async fn tools(self: &Arc<Self>) -> Result<Tools> {
-        if let Some(tools) = self.tools.fresh(self.notifications.tools_changes()) {
+        if let Some(tools) = self.tools.fresh(self.notifications.tools_version()) {
             return Ok(tools);
         }
-        let _turn = self.tools.turn.lock().await;
-        let changes = self.notifications.tools_changes();
+        let _turn = self.tools.fetch_lock.lock().await;
+        let changes = self.notifications.tools_version();
         if let Some(tools) = self.tools.fresh(changes) {
             return Ok(tools);
         }
@@ -31,9 +31,12 @@ impl Shared {
         }
         let connection = self.current();
         let mut facts = HashMap::new();
-        tools.retain(|tool| match ParamHeaders::of_schema(&tool.input_schema) {
+        tools.retain(|tool| match ParamHeaders::from_schema(&tool.input_schema) {
             Ok(headers) => {
-                facts.insert(tool.name.clone(), Facts { headers, safe: is_safe(tool) });
+                facts.insert(
+                    tool.name.clone(),
+                    ToolFacts { headers, is_safe_to_repeat: is_safe_to_repeat(tool) },
+                );
                 true
             }
             Err(_) if !connection.mirrors_arguments() => true,
@@ -48,12 +51,17 @@ impl Shared {
         });
         let tools = Tools(tools.into());
         // In the handshake era lists do not expire: a list is valid until the server reports a change.
-        let until = connection.era.lists_expire().then(|| asked + pages.keep.unwrap_or_default());
-        self.tools.put(Listed { tools: tools.clone(), facts, changes, until });
+        let until = connection.era.lists_expire().then(|| asked + pages.ttl.unwrap_or_default());
+        self.tools.put(CachedTools {
+            tools: tools.clone(),
+            facts,
+            tools_version: changes,
+            expires_at: until,
+        });
         Ok(tools)
     }
 }
 
-fn is_safe(tool: &Tool) -> bool {
+fn is_safe_to_repeat(tool: &Tool) -> bool {
     tool.annotations.as_ref().is_some_and(|hints| hints.is_read_only() || hints.is_idempotent())
 }

@@ -7,13 +7,13 @@ use std::sync::{Arc, Weak};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-use toolway_protocol::capability::{ServerCapabilities, Settings};
+use toolway_protocol::capability::{JsonObject, ServerCapabilities};
 use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::types::SubscriptionFilter;
 
 use crate::client::connect::client::Client;
 use crate::client::connect::connection::Connection;
-use crate::client::connect::shared::{Shared, closed};
+use crate::client::connect::shared::{ClientState, closed_error};
 use crate::client::handshake::subscriptions::WatchGuard;
 use crate::client::notifications::changes::{Change, Changes};
 use crate::client::wire::backoff::backoff;
@@ -24,25 +24,25 @@ use crate::ground::error::{Error, ErrorKind, Result};
 pub struct Watch {
     changes: Changes,
     missed: Vec<Change>,
-    again: mpsc::Receiver<Result<()>>,
+    begun: mpsc::Receiver<Result<()>>,
     lost: Arc<Notify>,
-    wanted: Arc<Wanted>,
+    wanted: Arc<WatchTargets>,
     /// The task that maintains the subscription. Dropping the watch aborts it.
-    _keeping: JoinSet<()>,
-    _watched: WatchGuard,
+    _task: JoinSet<()>,
+    _guard: WatchGuard,
 }
 
 /// An event of a watch.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum WatchEvent {
     Changed(Change),
     /// Changes may be missed for a while: the connection is lost, or the server has ended the subscription.
     Lost,
     /// The client is gone, or the subscription cannot be maintained any more.
-    Over,
+    Ended,
 }
 
-struct Wanted {
+struct WatchTargets {
     filter: SubscriptionFilter,
     resources: HashSet<String>,
 }
@@ -75,7 +75,7 @@ impl Client {
     pub async fn watch(&self, resources: impl IntoIterator<Item = impl Into<String>>) -> Result<Watch> {
         let resources: HashSet<String> = resources.into_iter().map(Into::into).collect();
         let limit = self.shared.reconnector.timeout();
-        let beginning = self.begin_watching(resources);
+        let beginning = self.start_watch(resources);
         match limit {
             None => beginning.await,
             Some(limit) => timeout(limit, beginning).await.unwrap_or_else(|_| {
@@ -87,28 +87,30 @@ impl Client {
         }
     }
 
-    async fn begin_watching(&self, resources: HashSet<String>) -> Result<Watch> {
+    async fn start_watch(&self, resources: HashSet<String>) -> Result<Watch> {
         let connection = self.shared.connection().await?;
-        let changes = self.shared.notifications.watch(resources.clone());
+        let changes = self.shared.notifications.add_watcher(resources.clone());
         let shared = Arc::downgrade(&self.shared);
         let current = move || -> Option<Box<dyn Requester>> {
             let connection = shared.upgrade()?.current();
             (connection.is_usable() && connection.era.has_subscriptions()).then(|| Box::new(connection) as _)
         };
-        let watched = WatchGuard::begin(&self.shared.subscriptions, resources.clone(), Box::new(current));
-        let wanted =
-            Arc::new(Wanted { filter: told(&connection.server.capabilities, &resources), resources });
+        let watched = WatchGuard::new(&self.shared.subscriptions, resources.clone(), Box::new(current));
+        let wanted = Arc::new(WatchTargets {
+            filter: subscription_filter(&connection.server.capabilities, &resources),
+            resources,
+        });
         let (tell, mut again) = mpsc::channel(1);
         let lost = Arc::new(Notify::new());
-        let keeping = Keeping {
+        let keeping = SubscriptionTask {
             shared: Arc::downgrade(&self.shared),
             wanted: wanted.clone(),
-            again: tell,
+            begun: tell,
             lost: lost.clone(),
         };
-        let keeping: JoinSet<()> = [keeping.keep()].into_iter().collect();
-        again.recv().await.unwrap_or_else(|| Err(closed()))?;
-        Ok(Watch { changes, missed: Vec::new(), again, lost, wanted, _keeping: keeping, _watched: watched })
+        let keeping: JoinSet<()> = [keeping.run()].into_iter().collect();
+        again.recv().await.unwrap_or_else(|| Err(closed_error()))?;
+        Ok(Watch { changes, missed: Vec::new(), begun: again, lost, wanted, _task: keeping, _guard: watched })
     }
 }
 
@@ -117,35 +119,35 @@ impl Watch {
     /// useless because the server does not support it any more.
     pub async fn next(&mut self) -> Option<Change> {
         loop {
-            match self.next_or_lost().await {
-                Heard::Changed(change) => return Some(change),
-                Heard::Lost => {}
-                Heard::Over => return None,
+            match self.next_event().await {
+                WatchEvent::Changed(change) => return Some(change),
+                WatchEvent::Lost => {}
+                WatchEvent::Ended => return None,
             }
         }
     }
 
-    /// Like `next`, but also returns [`Heard::Lost`] when changes may be missed from now on.
-    pub(crate) async fn next_or_lost(&mut self) -> Heard {
+    /// Like `next`, but also returns [`WatchEvent::Lost`] when changes may be missed from now on.
+    pub(crate) async fn next_event(&mut self) -> WatchEvent {
         loop {
             if let Some(change) = self.missed.pop() {
-                return Heard::Changed(change);
+                return WatchEvent::Changed(change);
             }
             tokio::select! {
                 biased;
-                change = self.changes.next() => return change.map_or(Heard::Over, Heard::Changed),
-                () = self.lost.notified() => return Heard::Lost,
-                again = self.again.recv() => match again {
-                    Some(_) => self.missed = self.wanted.everything(),
+                change = self.changes.next() => return change.map_or(WatchEvent::Ended, WatchEvent::Changed),
+                () = self.lost.notified() => return WatchEvent::Lost,
+                again = self.begun.recv() => match again {
+                    Some(_) => self.missed = self.wanted.all_changes(),
                     // The task that maintains the subscription has ended.
-                    None => return Heard::Over,
+                    None => return WatchEvent::Ended,
                 },
             }
         }
     }
 
     /// Returns whether the server reports changes of this list.
-    pub(crate) fn tells_of(&self, list: &Change) -> bool {
+    pub(crate) fn reports_changes_of(&self, list: &Change) -> bool {
         self.wanted.lists().any(|told| told == *list)
     }
 }
@@ -156,8 +158,8 @@ impl fmt::Debug for Watch {
     }
 }
 
-impl Wanted {
-    fn everything(&self) -> Vec<Change> {
+impl WatchTargets {
+    fn all_changes(&self) -> Vec<Change> {
         let mut all: Vec<_> = self.resources.iter().cloned().map(Change::Resource).collect();
         all.extend(self.lists());
         all
@@ -174,8 +176,8 @@ impl Wanted {
 }
 
 /// Returns the filter for the changes that the server can report: of these resources, and of its lists.
-fn told(capabilities: &ServerCapabilities, resources: &HashSet<String>) -> SubscriptionFilter {
-    let says = |settings: &Option<Settings>, what: &str| {
+fn subscription_filter(capabilities: &ServerCapabilities, resources: &HashSet<String>) -> SubscriptionFilter {
+    let says = |settings: &Option<JsonObject>, what: &str| {
         settings.as_ref().and_then(|settings| settings.get(what)).and_then(serde_json::Value::as_bool)
             == Some(true)
     };
@@ -188,17 +190,17 @@ fn told(capabilities: &ServerCapabilities, resources: &HashSet<String>) -> Subsc
 }
 
 /// The task that maintains a subscription, over as many connections as needed.
-struct Keeping {
+struct SubscriptionTask {
     /// Weak, so that a watch does not keep the client alive.
-    shared: Weak<Shared>,
-    wanted: Arc<Wanted>,
+    shared: Weak<ClientState>,
+    wanted: Arc<WatchTargets>,
     /// Sends `Ok` each time the subscription has begun, or the error if the first attempt fails.
-    again: mpsc::Sender<Result<()>>,
+    begun: mpsc::Sender<Result<()>>,
     lost: Arc<Notify>,
 }
 
-impl Keeping {
-    async fn keep(self) {
+impl SubscriptionTask {
+    async fn run(self) {
         let (mut has_begun, mut attempt) = (false, 0);
         loop {
             let Some(shared) = self.shared.upgrade() else { return };
@@ -206,16 +208,16 @@ impl Keeping {
                 Ok(connection) => {
                     let begun = || {
                         (has_begun, attempt) = (true, 0);
-                        drop(self.again.try_send(Ok(())));
+                        drop(self.begun.try_send(Ok(())));
                     };
-                    self.tell(shared, &connection, Box::new(begun)).await
+                    self.subscribe_once(shared, &connection, Box::new(begun)).await
                 }
                 Err(error) => Err(error),
             };
             if let Err(error) = outcome {
                 // If the first attempt fails, `watch` returns the error.
                 if !has_begun {
-                    drop(self.again.try_send(Err(error)));
+                    drop(self.begun.try_send(Err(error)));
                     return;
                 }
                 if is_final(&error) {
@@ -234,14 +236,14 @@ impl Keeping {
     }
 
     /// Subscribes to changes on one connection. Returns when the connection or the subscription ends.
-    async fn tell(
+    async fn subscribe_once(
         &self,
-        shared: Arc<Shared>,
+        shared: Arc<ClientState>,
         connection: &Arc<Connection>,
         begun: Box<dyn FnOnce() + Send + '_>,
     ) -> Result<()> {
         let (notifications, timeout) = (shared.notifications.clone(), shared.reconnector.timeout());
-        let mut openings = notifications.openings();
+        let mut openings = notifications.reconnects();
         if !Arc::ptr_eq(&shared.current(), connection) {
             return Ok(());
         }
@@ -250,20 +252,29 @@ impl Keeping {
         // reconnected, or when the client is gone.
         let over = async {
             tokio::select! {
-                () = connection.transport.lost() => {}
+                () = connection.transport.disconnected() => {}
                 _ = openings.changed() => {}
                 () = notifications.closed() => {}
             }
         };
         let (filter, over) = (&self.wanted.filter, Box::pin(over));
-        connection.era.watch(WatchRequest { requester: connection, filter, timeout, begun, over }).await
+        connection
+            .era
+            .watch(WatchRequest {
+                requester: connection,
+                filter,
+                timeout,
+                on_begun: begun,
+                connection_ended: over,
+            })
+            .await
     }
 }
 
 /// Returns whether a retry would be useless, because the client is closed or the server does not support the
 /// subscription.
 fn is_final(error: &Error) -> bool {
-    let is_passing = error.is_unsent() || error.is_broken_off() || error.http_status().is_some();
+    let is_passing = error.is_unsent() || error.is_reply_lost() || error.http_status().is_some();
     error.is_cancelled()
         || (!is_passing && matches!(error.code(), Some(Code::METHOD_NOT_FOUND | Code::INVALID_PARAMS)))
 }

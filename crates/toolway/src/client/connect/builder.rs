@@ -9,10 +9,10 @@ use toolway_protocol::types::{
     CreateMessage, CreateMessageResult, Implementation, LogMessage, Progress, Root,
 };
 
-use crate::client::answer::answers::{Answer, Elicitation, Unanswered, answerer};
+use crate::client::answer::answers::{Answer, AnswerError, Elicitation, answer_handler};
 use crate::client::connect::client::Client;
 use crate::client::connect::config::Config;
-use crate::client::connect::shared::Shared;
+use crate::client::connect::shared::ClientState;
 use crate::client::handshake::era_cache::EraCache;
 use crate::client::pipe::streams;
 use crate::client::wire::target::IntoTarget;
@@ -103,7 +103,7 @@ impl ClientBuilder {
 
     /// Uses this cache of server eras, which several clients can share.
     pub fn era_cache(mut self, eras: &EraCache) -> Self {
-        self.config.eras = eras.clone();
+        self.config.era_cache = eras.clone();
         self
     }
 
@@ -158,7 +158,7 @@ impl ClientBuilder {
         mut self,
         answer: impl Fn(Elicitation) -> F + Send + Sync + 'static,
     ) -> Self {
-        self.config.answers.form = Some(answerer(answer));
+        self.config.answers.form = Some(answer_handler(answer));
         self
     }
 
@@ -181,13 +181,13 @@ impl ClientBuilder {
         mut self,
         answer: impl Fn(Elicitation) -> F + Send + Sync + 'static,
     ) -> Self {
-        self.config.answers.url = Some(answerer(answer));
+        self.config.answers.url = Some(answer_handler(answer));
         self
     }
 
     /// Sets the function that answers when a server asks the client's model (sampling, which the newest revision
     /// deprecates). Show the user the question before the model gets it, and the answer before the server gets it. If
-    /// the user refuses, return [`Unanswered::refused`].
+    /// the user refuses, return [`AnswerError::refused`].
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -198,11 +198,11 @@ impl ClientBuilder {
     ///     Ok(CreateMessageResult::new(Role::Assistant, Content::text(answer), "echo"))
     /// });
     /// ```
-    pub fn on_sample<F: Future<Output = Result<CreateMessageResult, Unanswered>> + Send + 'static>(
+    pub fn on_sample<F: Future<Output = Result<CreateMessageResult, AnswerError>> + Send + 'static>(
         mut self,
         answer: impl Fn(CreateMessage) -> F + Send + Sync + 'static,
     ) -> Self {
-        self.config.answers.model = Some(answerer(answer));
+        self.config.answers.model = Some(answer_handler(answer));
         self
     }
 
@@ -210,17 +210,17 @@ impl ClientBuilder {
     /// with tools are refused.
     ///
     /// ```
-    /// use toolway::client::Unanswered;
+    /// use toolway::client::AnswerError;
     /// use toolway::prelude::*;
     ///
     /// let builder = Client::builder().on_sample(|ask| async move {
     ///     assert!(ask.tools.is_some());
-    ///     Err(Unanswered::refused())
+    ///     Err(AnswerError::refused())
     /// });
     /// let builder = builder.sample_with_tools();
     /// ```
     pub fn sample_with_tools(mut self) -> Self {
-        self.config.answers.tools = true;
+        self.config.answers.allows_tools = true;
         self
     }
 
@@ -240,16 +240,16 @@ impl ClientBuilder {
     /// Sets a function that determines the folders when a server asks for them.
     ///
     /// ```
-    /// use toolway::client::Unanswered;
+    /// use toolway::client::AnswerError;
     /// use toolway::prelude::*;
     ///
-    /// let builder = Client::builder().on_list_roots(|| async { Err(Unanswered::refused()) });
+    /// let builder = Client::builder().on_list_roots(|| async { Err(AnswerError::refused()) });
     /// ```
-    pub fn on_list_roots<F: Future<Output = Result<Vec<Root>, Unanswered>> + Send + 'static>(
+    pub fn on_list_roots<F: Future<Output = Result<Vec<Root>, AnswerError>> + Send + 'static>(
         mut self,
         answer: impl Fn() -> F + Send + Sync + 'static,
     ) -> Self {
-        self.config.answers.roots = Some(answerer(move |()| answer()));
+        self.config.answers.roots = Some(answer_handler(move |()| answer()));
         self
     }
 
@@ -263,10 +263,10 @@ impl ClientBuilder {
     /// ```
     /// use toolway::prelude::*;
     ///
-    /// let builder = Client::builder().pass_questions();
+    /// let builder = Client::builder().forward_questions();
     /// ```
-    pub fn pass_questions(mut self) -> Self {
-        self.config.answers.passes = true;
+    pub fn forward_questions(mut self) -> Self {
+        self.config.answers.forwards_questions = true;
         self
     }
 
@@ -277,7 +277,7 @@ impl ClientBuilder {
     /// "failed to connect to …", with the cause.
     pub async fn connect(self, target: impl IntoTarget) -> Result<Client> {
         let target = target.into_target()?;
-        Shared::open(target, self.config).await.map(Client::new)
+        ClientState::open(target, self.config).await.map(Client::new)
     }
 
     /// Connects over a pair of streams, such as the stdout and stdin of a server process. Each line is one message.

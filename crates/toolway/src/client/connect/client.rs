@@ -8,8 +8,8 @@ use toolway_protocol::ProtocolVersion;
 use toolway_protocol::capability::ServerCapabilities;
 use toolway_protocol::types::Implementation;
 
-use crate::client::connect::shared::Shared;
-use crate::client::notifications::news::News;
+use crate::client::connect::shared::ClientState;
+use crate::client::notifications::readers::NotificationReader;
 use crate::ground::error::Result;
 
 /// A connected client. Cloning it is cheap. All clones share the connection, which ends when the last clone is dropped.
@@ -33,11 +33,11 @@ use crate::ground::error::Result;
 /// repeat](crate::client::Exchange::safe_to_repeat).
 #[derive(Clone)]
 pub struct Client {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ClientState>,
 }
 
 impl Client {
-    pub(crate) fn new(shared: Shared) -> Self {
+    pub(crate) fn new(shared: ClientState) -> Self {
         Self { shared: Arc::new(shared) }
     }
 
@@ -74,8 +74,8 @@ impl Client {
 
     /// Subscribes to the server's notifications, such as progress, log messages and changes. The first notification
     /// returned is the first one that arrives after this call.
-    pub fn news(&self) -> News {
-        self.shared.notifications.listen()
+    pub fn notifications(&self) -> NotificationReader {
+        self.shared.notifications.add_reader()
     }
 
     /// Ends the connection for all clones, and waits until the server was told. Pending cancel notifications are sent
@@ -101,7 +101,7 @@ impl Client {
         self.shared.closed.store(true, Ordering::Release);
         self.shared.reconnector.stop();
         let connection = self.shared.current();
-        connection.taken_back().await;
+        connection.cancels_sent().await;
         connection.transport.close().await
     }
 }

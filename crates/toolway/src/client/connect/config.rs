@@ -5,7 +5,7 @@ use std::time::Duration;
 use toolway_protocol::ProtocolVersion;
 use toolway_protocol::types::Implementation;
 
-use crate::client::answer::answers::Answers;
+use crate::client::answer::answers::AnswerHandlers;
 use crate::client::handshake::era_cache::EraCache;
 use crate::client::notifications::listeners::Hooks;
 use crate::transport::frame::MAX_MESSAGE;
@@ -27,7 +27,7 @@ const RETRIES: u32 = 6;
 #[derive(Clone)]
 pub(crate) struct Config {
     pub(crate) info: Implementation,
-    pub(crate) answers: Answers,
+    pub(crate) answers: AnswerHandlers,
     pub(crate) pinned: Option<ProtocolVersion>,
     pub(crate) hooks: Hooks,
     pub(crate) headers: Vec<(String, String)>,
@@ -35,7 +35,7 @@ pub(crate) struct Config {
     pub(crate) connect_timeout: Duration,
     pub(crate) probe_timeout: Duration,
     pub(crate) retries: u32,
-    pub(crate) eras: EraCache,
+    pub(crate) era_cache: EraCache,
     pub(crate) max_message: usize,
 }
 
@@ -43,7 +43,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             info: Implementation::new("toolway", env!("CARGO_PKG_VERSION")),
-            answers: Answers::default(),
+            answers: AnswerHandlers::default(),
             pinned: None,
             hooks: Hooks::default(),
             headers: Vec::new(),
@@ -51,7 +51,7 @@ impl Default for Config {
             connect_timeout: CONNECT_TIMEOUT,
             probe_timeout: PROBE_TIMEOUT,
             retries: RETRIES,
-            eras: EraCache::default(),
+            era_cache: EraCache::default(),
             max_message: MAX_MESSAGE,
         }
     }

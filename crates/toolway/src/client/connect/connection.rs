@@ -11,19 +11,19 @@ use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::types::{Cancelled, LogLevel};
 use toolway_protocol::{Id, Method, RawJson, Request, RpcError};
 
-use crate::client::answer::caller::{Caller, OpenCall};
+use crate::client::answer::caller::{Caller, OpenCallGuard};
 use crate::client::notifications::listeners::Notifications;
 use crate::client::wire::era_link::{EraLink, Requester};
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::opening::{OpenConnection, ServerFacts};
-use crate::client::wire::outgoing::Outgoing;
-use crate::client::wire::terms::{Course, Progressing, Reply, Terms};
+use crate::client::wire::outgoing::OutgoingMessage;
+use crate::client::wire::request_options::{ProgressMode, RequestOptions, RequestRounds, ServerReply};
 use crate::client::wire::transport::{Transport, exchange};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
 /// How long it may take to send a cancel notification, and how long a close waits for cancel notifications.
-const TAKING_BACK: Duration = Duration::from_secs(5);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The request that checks whether the server responds. [`EraLink::ping`] writes it, because each era uses a different
 /// method for this purpose.
@@ -36,28 +36,28 @@ pub(crate) struct Connection {
     pub(crate) server: ServerFacts,
     inbox: Inbox,
     next_id: Arc<AtomicI64>,
-    pub(crate) size: Sizes,
+    pub(crate) limits: MessageLimits,
     /// `true` once the server has ended the session.
-    pub(crate) lost: AtomicBool,
+    pub(crate) is_lost: AtomicBool,
     /// The number of cancel notifications that are still being sent.
-    taking_back: watch::Sender<usize>,
+    cancels_in_flight: watch::Sender<usize>,
 }
 
 /// The maximum length of messages sent over one connection.
-pub(crate) struct Sizes {
+pub(crate) struct MessageLimits {
     max_message: usize,
     /// The lowest limit that the server has reported on this connection. A new connection starts without it, because
     /// the server may have been replaced by one that accepts more.
     reported: AtomicUsize,
 }
 
-impl Sizes {
+impl MessageLimits {
     fn new(max_message: usize) -> Self {
         Self { max_message, reported: AtomicUsize::new(usize::MAX) }
     }
 
     /// Returns an error if a message is longer than the client's limit or the limit that the server has reported.
-    pub(crate) fn check(&self, outgoing: &Outgoing) -> Result<()> {
+    pub(crate) fn check(&self, outgoing: &OutgoingMessage) -> Result<()> {
         let size = outgoing.frame.len();
         let reported = self.reported.load(Ordering::Relaxed);
         let max = self.max_message;
@@ -79,7 +79,7 @@ impl Sizes {
 
     /// Records the limit that the server reported in an error. `size` is the size of the refused message: a limit that
     /// the message did not exceed is ignored, because it cannot be the reason for the error.
-    fn learn(&self, size: usize, error: &Error) {
+    fn note_reported(&self, size: usize, error: &Error) {
         let refused = error.rpc().filter(|error| error.code == Code::INVALID_REQUEST);
         if let Some(max) = refused.and_then(RpcError::max_message).filter(|max| *max < size) {
             self.reported.fetch_min(max, Ordering::Relaxed);
@@ -90,22 +90,31 @@ impl Sizes {
 impl Connection {
     pub(crate) fn new(opened: OpenConnection, next_id: Arc<AtomicI64>) -> Self {
         let OpenConnection { transport, inbox, era, server } = opened;
-        let size = Sizes::new(inbox.max_message);
+        let size = MessageLimits::new(inbox.max_message);
         let (lost, taking_back) = (AtomicBool::new(false), watch::Sender::new(0));
-        Self { transport, era, server, inbox, next_id, size, lost, taking_back }
+        Self {
+            transport,
+            era,
+            server,
+            inbox,
+            next_id,
+            limits: size,
+            is_lost: lost,
+            cancels_in_flight: taking_back,
+        }
     }
 
     /// Waits until all cancel notifications are sent, for a limited time. Closing the connection is not enough: some
     /// servers let a call run on when its connection or session ends.
-    pub(crate) async fn taken_back(&self) {
-        let mut left = self.taking_back.subscribe();
+    pub(crate) async fn cancels_sent(&self) {
+        let mut left = self.cancels_in_flight.subscribe();
         // This cannot fail: `self` holds the sender.
-        let _ = timeout(TAKING_BACK, left.wait_for(|left| *left == 0)).await;
+        let _ = timeout(CANCEL_TIMEOUT, left.wait_for(|left| *left == 0)).await;
     }
 
     /// Returns whether requests can be sent over the connection.
     pub(crate) fn is_usable(&self) -> bool {
-        !self.lost.load(Ordering::Acquire) && self.transport.is_connected()
+        !self.is_lost.load(Ordering::Acquire) && self.transport.is_connected()
     }
 
     fn next_id(&self) -> Id {
@@ -120,16 +129,25 @@ impl Connection {
 
     /// Checks once whether the server responds within `limit`, without retries.
     pub(crate) async fn probe(self: &Arc<Self>, limit: Duration) -> Result<()> {
-        self.ask(&mut Course::new(&PING), &Terms::new(Some(limit))).await.map(drop)
+        self.request(&mut RequestRounds::new(&PING), &RequestOptions::new(Some(limit))).await.map(drop)
     }
 
     /// Sends a request and returns the result unchanged. If the server asks questions, answers them and sends the
     /// request again, as often as needed. `course` may have begun on an earlier connection and is continued.
-    pub(crate) async fn ask(self: &Arc<Self>, course: &mut Course<'_>, terms: &Terms) -> Result<RawJson> {
-        self.ask_as(self.next_id(), course, terms).await
+    pub(crate) async fn request(
+        self: &Arc<Self>,
+        course: &mut RequestRounds<'_>,
+        terms: &RequestOptions,
+    ) -> Result<RawJson> {
+        self.request_with_id(self.next_id(), course, terms).await
     }
 
-    async fn ask_as(self: &Arc<Self>, mut id: Id, course: &mut Course<'_>, terms: &Terms) -> Result<RawJson> {
+    async fn request_with_id(
+        self: &Arc<Self>,
+        mut id: Id,
+        course: &mut RequestRounds<'_>,
+        terms: &RequestOptions,
+    ) -> Result<RawJson> {
         course.log_level = self.era.log_level();
         loop {
             let outgoing = match course.request() {
@@ -142,15 +160,19 @@ impl Connection {
                 return Ok(result);
             }
             match self.era.complete(course, result)? {
-                Reply::Complete(result) => return Ok(result),
-                Reply::Asks(answered) => answered.await?,
+                ServerReply::Complete(result) => return Ok(result),
+                ServerReply::InputRequired(answered) => answered.await?,
             }
             id = self.next_id();
         }
     }
 
     /// Sends one request and waits for its reply. Cancels the request if the future is dropped or times out.
-    pub(crate) async fn send(self: &Arc<Self>, mut outgoing: Outgoing, terms: &Terms) -> Result<RawJson> {
+    pub(crate) async fn send(
+        self: &Arc<Self>,
+        mut outgoing: OutgoingMessage,
+        terms: &RequestOptions,
+    ) -> Result<RawJson> {
         if !terms.headers.is_empty() {
             outgoing.headers.extend_from_slice(&terms.headers);
         }
@@ -158,21 +180,23 @@ impl Connection {
             return Err(Error::new(ErrorKind::Misuse, "a notification has no reply to wait for"));
         };
         let hearing = match &terms.progress {
-            Progressing::Wanted(hook) => Some(self.inbox.notifications.hear(id.clone(), hook.clone())),
-            Progressing::Unwanted => None,
+            ProgressMode::Wanted(hook) => {
+                Some(self.inbox.notifications.register_progress(id.clone(), hook.clone()))
+            }
+            ProgressMode::Unwanted => None,
         };
-        self.size.check(&outgoing)?;
+        self.limits.check(&outgoing)?;
         let size = outgoing.frame.len();
         let method = outgoing.method.clone();
-        let _open = self.note(&id, &method, terms.caller.as_ref());
-        let mut given_up = GivenUp(
+        let _open = self.register_call(&id, &method, terms.caller.as_ref());
+        let mut given_up = CancelGuard(
             (!self.transport.cancels_by_dropping(self.era.version()))
                 .then(|| (self.clone(), id.clone(), method.clone())),
         );
         let outcome = {
             let work = exchange(&*self.transport, outgoing);
             let Some(limit) = terms.timeout else {
-                return given_up.unless_dropped(work.await, self, size);
+                return given_up.finish(work.await, self, size);
             };
             let mut work = std::pin::pin!(work);
             let sent = Instant::now();
@@ -183,28 +207,33 @@ impl Connection {
                 match timeout_at(until, &mut work).await {
                     Ok(outcome) => break Some(outcome),
                     // A question of the server is being answered, perhaps by the user: start the time again.
-                    Err(_) if self.era.is_asked_about(&id, sent) => since = Instant::now(),
+                    Err(_) if self.era.has_pending_question(&id, sent) => since = Instant::now(),
                     Err(_) => match &hearing {
-                        Some(hearing) if hearing.last() > since => since = hearing.last(),
+                        Some(hearing) if hearing.last_progress() > since => since = hearing.last_progress(),
                         _ => break None,
                     },
                 }
             }
         };
         match outcome {
-            Some(outcome) => given_up.unless_dropped(outcome, self, size),
-            None => Err(timed_out(&method, terms.timeout.unwrap_or_default())),
+            Some(outcome) => given_up.finish(outcome, self, size),
+            None => Err(timeout_error(&method, terms.timeout.unwrap_or_default())),
         }
     }
 
     /// Records a request as in flight until the guard is dropped. Returns `None` if the server cannot ask about
     /// requests of this method.
-    fn note(&self, id: &Id, method: &Method, caller: Option<&Arc<dyn Caller>>) -> Option<OpenCall<'_>> {
-        if !may_ask(method) {
+    fn register_call(
+        &self,
+        id: &Id,
+        method: &Method,
+        caller: Option<&Arc<dyn Caller>>,
+    ) -> Option<OpenCallGuard<'_>> {
+        if !may_ask_about(method) {
             return None;
         }
         self.era.note_caller(caller);
-        Some(self.inbox.calls.note(id, caller))
+        Some(self.inbox.calls.register(id, caller))
     }
 
     /// Returns whether tools of this server can require that arguments are also sent in headers.
@@ -215,7 +244,7 @@ impl Connection {
 
 /// Returns whether a server may ask questions about a request with this method. It may not ask about lists and
 /// subscriptions.
-fn may_ask(method: &Method) -> bool {
+fn may_ask_about(method: &Method) -> bool {
     matches!(method, Method::CallTool | Method::GetPrompt | Method::ReadResource | Method::Other(_))
 }
 
@@ -225,8 +254,15 @@ impl Requester for Arc<Connection> {
         Connection::next_id(self)
     }
 
-    fn ask(&self, id: Id, request: Request, timeout: Option<Duration>) -> BoxFuture<'_, Result<RawJson>> {
-        Box::pin(async move { self.ask_as(id, &mut Course::new(&request), &Terms::new(timeout)).await })
+    fn send_request(
+        &self,
+        id: Id,
+        request: Request,
+        timeout: Option<Duration>,
+    ) -> BoxFuture<'_, Result<RawJson>> {
+        Box::pin(async move {
+            self.request_with_id(id, &mut RequestRounds::new(&request), &RequestOptions::new(timeout)).await
+        })
     }
 
     fn transport(&self) -> &dyn Transport {
@@ -239,29 +275,24 @@ impl Requester for Arc<Connection> {
 }
 
 /// Guard of a request in flight. Dropping it sends a cancel notification, unless the request has an outcome.
-struct GivenUp(Option<(Arc<Connection>, Id, Method)>);
+struct CancelGuard(Option<(Arc<Connection>, Id, Method)>);
 
-impl GivenUp {
+impl CancelGuard {
     /// Disarms the guard, because a request with an outcome needs no cancel notification, and returns the outcome.
     /// Records what an error says about the connection: the server's message limit, or that the session has ended.
-    fn unless_dropped(
-        &mut self,
-        outcome: Result<RawJson>,
-        connection: &Connection,
-        size: usize,
-    ) -> Result<RawJson> {
+    fn finish(&mut self, outcome: Result<RawJson>, connection: &Connection, size: usize) -> Result<RawJson> {
         self.0 = None;
         if let Err(error) = &outcome {
-            connection.size.learn(size, error);
+            connection.limits.note_reported(size, error);
             if error.is_session_ended() {
-                connection.lost.store(true, Ordering::Release);
+                connection.is_lost.store(true, Ordering::Release);
             }
         }
         outcome
     }
 }
 
-impl Drop for GivenUp {
+impl Drop for CancelGuard {
     fn drop(&mut self) {
         let Some((connection, id, method)) = self.0.take() else { return };
         // Without a runtime the notification cannot be sent.
@@ -270,15 +301,15 @@ impl Drop for GivenUp {
             return;
         }
         tracing::debug!(method = method.name(), "a request is cancelled");
-        connection.taking_back.send_modify(|left| *left += 1);
-        let connection = TakingBack(connection);
+        connection.cancels_in_flight.send_modify(|left| *left += 1);
+        let connection = CancelInFlight(connection);
         runtime.spawn(async move {
-            let TakingBack(connection) = &connection;
+            let CancelInFlight(connection) = &connection;
             let cancelled =
                 Cancelled::new().with_request_id(id).with_reason("the caller cancelled the request");
             let params = RawJson::encoded(&cancelled, connection.era.version());
             let outgoing = connection.era.notification(Method::Cancelled, Some(&params));
-            match timeout(TAKING_BACK, connection.transport.carry(outgoing)).await {
+            match timeout(CANCEL_TIMEOUT, connection.transport.send(outgoing)).await {
                 Ok(Ok(_)) => {}
                 Ok(Err(error)) => {
                     tracing::debug!(%error, "the notification that cancels a request could not be sent");
@@ -289,17 +320,17 @@ impl Drop for GivenUp {
     }
 }
 
-/// Guard of a cancel notification that is being sent. Dropping it decrements `taking_back`, whether the notification
+/// Guard of a cancel notification that is being sent. Dropping it decrements `cancels_in_flight`, whether the notification
 /// was sent or not.
-struct TakingBack(Arc<Connection>);
+struct CancelInFlight(Arc<Connection>);
 
-impl Drop for TakingBack {
+impl Drop for CancelInFlight {
     fn drop(&mut self) {
-        self.0.taking_back.send_modify(|left| *left -= 1);
+        self.0.cancels_in_flight.send_modify(|left| *left -= 1);
     }
 }
 
-pub(crate) fn timed_out(method: &Method, limit: Duration) -> Error {
+pub(crate) fn timeout_error(method: &Method, limit: Duration) -> Error {
     let message = format!("the server did not answer {} within {limit:?}", method.name());
-    Error::new(ErrorKind::Timeout, message).broken_off()
+    Error::new(ErrorKind::Timeout, message).reply_lost()
 }

@@ -6,7 +6,7 @@ use crate::client::http::target::Http;
 use crate::client::wire::target::{IntoTarget, Target};
 use crate::ground::error::Result;
 
-pub(super) fn web(url: &str) -> Result<Target> {
+pub(super) fn http_target(url: &str) -> Result<Target> {
     Http::new(url).into_target()
 }
 

@@ -8,12 +8,12 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::client::answer::answers::Answers;
+use crate::client::answer::answers::AnswerHandlers;
 use crate::client::connect::config::Config;
 use crate::client::connect::connection::Connection;
 use crate::client::handshake::opening::Negotiation;
 use crate::client::notifications::listeners::Notifications;
-use crate::client::wire::opening::Opening;
+use crate::client::wire::opening::ConnectionSetup;
 use crate::client::wire::target::Target;
 use crate::ground::error::{Error, Result};
 use crate::ground::mutex::Mutex;
@@ -25,24 +25,30 @@ pub(crate) struct Reconnector {
     notifications: Arc<Notifications>,
     pub(crate) attempts: Mutex<Attempts>,
     /// `true` if questions that the application does not answer are passed on to the callers of forwarded requests.
-    pub(crate) passes: AtomicBool,
+    pub(crate) forwards_questions: AtomicBool,
 }
 
 /// The current attempt to reconnect, and the outcome of the last one.
 #[derive(Default)]
 pub(crate) struct Attempts {
-    pub(crate) running: Option<(Outcome, AbortHandle)>,
+    pub(crate) running: Option<(AttemptOutcome, AbortHandle)>,
     /// The error and the time of the last failed attempt.
-    pub(crate) failed: Option<(Error, Instant)>,
+    pub(crate) last_failure: Option<(Error, Instant)>,
 }
 
 /// The outcome of an attempt, shared by all calls that wait for it. The attempt continues even if no call waits any
 /// more.
-pub(crate) type Outcome = watch::Receiver<Option<Result<Arc<Connection>>>>;
+pub(crate) type AttemptOutcome = watch::Receiver<Option<Result<Arc<Connection>>>>;
 
 impl Reconnector {
     pub(crate) fn new(target: Target, config: Config, notifications: Arc<Notifications>) -> Self {
-        Self { target, config, notifications, attempts: Mutex::default(), passes: AtomicBool::new(false) }
+        Self {
+            target,
+            config,
+            notifications,
+            attempts: Mutex::default(),
+            forwards_questions: AtomicBool::new(false),
+        }
     }
 
     pub(crate) fn name(&self) -> String {
@@ -50,8 +56,8 @@ impl Reconnector {
     }
 
     /// Returns whether another connection can be opened.
-    pub(crate) fn is_lasting(&self) -> bool {
-        self.target.connector().is_lasting()
+    pub(crate) fn can_reconnect(&self) -> bool {
+        self.target.connector().can_reconnect()
     }
 
     pub(crate) fn timeout(&self) -> Option<Duration> {
@@ -60,7 +66,7 @@ impl Reconnector {
 
     /// How often a request is sent again; `0` if the client cannot reconnect.
     pub(crate) fn retries(&self) -> u32 {
-        if self.is_lasting() { self.config.retries } else { 0 }
+        if self.can_reconnect() { self.config.retries } else { 0 }
     }
 
     /// Aborts the current attempt, if there is one, because the client is closed or dropped.
@@ -72,14 +78,17 @@ impl Reconnector {
 
     /// The application's answers. The field `passes` is also `true` if a mount has enabled it since the client was
     /// built.
-    fn answers(&self) -> Answers {
+    fn answers(&self) -> AnswerHandlers {
         let answers = self.config.answers.clone();
-        Answers { passes: answers.passes || self.passes.load(Ordering::Acquire), ..answers }
+        AnswerHandlers {
+            forwards_questions: answers.forwards_questions || self.forwards_questions.load(Ordering::Acquire),
+            ..answers
+        }
     }
 
     pub(crate) async fn open(&self, next_id: &Arc<AtomicI64>) -> Result<Connection> {
         let config = &self.config;
-        let opening = Opening {
+        let opening = ConnectionSetup {
             connector: self.target.connector(),
             info: &config.info,
             answers: &config.answers,
@@ -88,25 +97,25 @@ impl Reconnector {
             connect_timeout: config.connect_timeout,
             next_id,
             notifications: &self.notifications,
-            deadline: Opening::deadline(config.connect_timeout),
+            deadline: ConnectionSetup::deadline_after(config.connect_timeout),
         };
         let answers = self.answers();
         let negotiation = Negotiation {
-            opening: &opening,
-            eras: &config.eras,
+            setup: &opening,
+            era_cache: &config.era_cache,
             answers,
             probe_timeout: config.probe_timeout,
         };
         // The steps inside `open` have the same deadline. They time out first, with an error that contains the
         // diagnosis of the transport. The future is boxed because it is large and connections are rarely opened.
-        let outcome = opening.in_time(Box::pin(negotiation.open(config.pinned))).await;
-        let opened = outcome.map_err(|error| failed(error, &self.name()))?;
+        let outcome = opening.with_deadline(Box::pin(negotiation.open(config.pinned))).await;
+        let opened = outcome.map_err(|error| with_server_name(error, &self.name()))?;
         Ok(Connection::new(opened, next_id.clone()))
     }
 }
 
 /// Adds the name of the server to an error, unless it has been added already.
-fn failed(error: Error, name: &str) -> Error {
+fn with_server_name(error: Error, name: &str) -> Error {
     if error.to_string().starts_with("failed to connect to") {
         return error;
     }

@@ -12,7 +12,7 @@ use toolway_protocol::types::LogLevel;
 
 use crate::client::connect::config::Config;
 use crate::client::connect::connection::Connection;
-use crate::client::connect::reconnect::{Outcome, Reconnector};
+use crate::client::connect::reconnect::{AttemptOutcome, Reconnector};
 use crate::client::connect::tool_cache::ToolCache;
 use crate::client::handshake::subscriptions::Subscriptions;
 use crate::client::notifications::listeners::Notifications;
@@ -22,10 +22,10 @@ use crate::ground::mutex::Mutex;
 
 /// How long no new attempt to reconnect starts after a failed one. Calls in this time get the error of the failed
 /// attempt. Without the pause, many calls to an unavailable server would each start an attempt.
-const PAUSE: Duration = Duration::from_millis(100);
+const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The state that all clones of a client share. It outlives connections.
-pub(crate) struct Shared {
+pub(crate) struct ClientState {
     pub(crate) reconnector: Arc<Reconnector>,
     current: Mutex<Arc<Connection>>,
     pub(crate) closed: AtomicBool,
@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     pub(crate) subscriptions: Arc<Subscriptions>,
 }
 
-impl Shared {
+impl ClientState {
     /// Opens the first connection.
     pub(crate) async fn open(target: Target, config: Config) -> Result<Self> {
         let notifications = Arc::new(Notifications::new(config.hooks.clone()));
@@ -70,19 +70,19 @@ impl Shared {
         let mut outcome = {
             let current = self.current();
             if self.is_closed() {
-                return Err(closed());
+                return Err(closed_error());
             }
             // If the client cannot reconnect, return the ended connection: its own error explains best why it has
             // ended.
-            if current.is_usable() || !self.reconnector.is_lasting() {
+            if current.is_usable() || !self.reconnector.can_reconnect() {
                 return Ok(current);
             }
-            self.attempt()?
+            self.join_or_start_attempt()?
         };
         match outcome.wait_for(Option::is_some).await.as_deref() {
             Ok(Some(Ok(opened))) => Ok(opened.clone()),
-            Ok(Some(Err(error))) => Err(error.repeated()),
-            _ if self.is_closed() => Err(closed()),
+            Ok(Some(Err(error))) => Err(error.clone_flattened()),
+            _ if self.is_closed() => Err(closed_error()),
             _ => Err(Error::new(
                 ErrorKind::Transport,
                 "the runtime was shut down while the connection was being reopened",
@@ -92,11 +92,11 @@ impl Shared {
     }
 
     /// Returns the outcome of the attempt that is running, or starts a new attempt.
-    fn attempt(self: &Arc<Self>) -> Result<Outcome> {
+    fn join_or_start_attempt(self: &Arc<Self>) -> Result<AttemptOutcome> {
         let mut attempts = self.reconnector.attempts.lock();
         // `close` stops the running attempt, so no attempt may start after `close`.
         if self.is_closed() {
-            return Err(closed());
+            return Err(closed_error());
         }
         if let Some((running, task)) = &attempts.running
             && !task.is_finished()
@@ -110,10 +110,10 @@ impl Shared {
             return Ok(watch::Sender::new(Some(Ok(current))).subscribe());
         }
         // Another call has just failed to reconnect.
-        if let Some((error, when)) = &attempts.failed
-            && when.elapsed() < PAUSE
+        if let Some((error, when)) = &attempts.last_failure
+            && when.elapsed() < RECONNECT_PAUSE
         {
-            return Err(error.repeated());
+            return Err(error.clone_flattened());
         }
         tracing::debug!(server = self.reconnector.name(), "the client reconnects");
         let (tell, outcome) = watch::channel(None);
@@ -123,7 +123,7 @@ impl Shared {
             let opened = reconnector.open(&next_id).await.map(Arc::new);
             // What broke off was the opening of the connection. The server has not seen the requests that wait for the
             // connection, so for them the error means "unsent".
-            let opened = opened.map_err(|error| if error.is_broken_off() { error.unsent() } else { error });
+            let opened = opened.map_err(|error| if error.is_reply_lost() { error.unsent() } else { error });
             if let Ok(connection) = &opened {
                 // Without the client, no call waits for the connection any more.
                 let Some(shared) = shared.upgrade() else { return };
@@ -133,7 +133,7 @@ impl Shared {
                 subscriptions.restore(connection.clone(), log_request).await;
             }
             let Some(shared) = shared.upgrade() else { return };
-            shared.take_over(&opened);
+            shared.finish_attempt(&opened);
             tell.send_replace(Some(opened));
         });
         attempts.running = Some((outcome.clone(), task.abort_handle()));
@@ -141,7 +141,7 @@ impl Shared {
     }
 
     /// Makes a new connection the current one for all clones, or records the error of a failed attempt.
-    fn take_over(&self, opened: &Result<Arc<Connection>>) {
+    fn finish_attempt(&self, opened: &Result<Arc<Connection>>) {
         match opened {
             Ok(opened) => {
                 {
@@ -150,23 +150,26 @@ impl Shared {
                     if self.is_closed() {
                         return;
                     }
-                    self.notifications.tools_changed();
+                    self.notifications.invalidate_tools();
                     *current = opened.clone();
                 }
-                self.notifications.opened_again();
+                self.notifications.note_reconnected();
             }
-            Err(error) => self.reconnector.attempts.lock().failed = Some((error.repeated(), Instant::now())),
+            Err(error) => {
+                self.reconnector.attempts.lock().last_failure =
+                    Some((error.clone_flattened(), Instant::now()));
+            }
         }
     }
 }
 
-impl Drop for Shared {
+impl Drop for ClientState {
     fn drop(&mut self) {
         self.reconnector.stop();
         self.notifications.close();
     }
 }
 
-pub(crate) fn closed() -> Error {
+pub(crate) fn closed_error() -> Error {
     Error::new(ErrorKind::Cancelled, "the client is closed").session_ended()
 }

@@ -1,6 +1,6 @@
 //! How is a server described as text? As a URL or as a command line.
 
-use crate::client::connect::over_http::web;
+use crate::client::connect::over_http::http_target;
 use crate::client::process::command::Command;
 use crate::client::wire::target::{IntoTarget, Target};
 use crate::ground::error::Result;
@@ -10,7 +10,7 @@ use crate::ground::error::Result;
 impl IntoTarget for &str {
     fn into_target(self) -> Result<Target> {
         match self.trim_start() {
-            url if begins_with(url, "http://") || begins_with(url, "https://") => web(url.trim_end()),
+            url if begins_with(url, "http://") || begins_with(url, "https://") => http_target(url.trim_end()),
             line => Command::parse(line)?.into_target(),
         }
     }

@@ -77,58 +77,59 @@ impl<'t> IntoIterator for &'t Tools {
 /// The tool list that was fetched last.
 #[derive(Default)]
 pub(crate) struct ToolCache {
-    listed: Mutex<Option<Listed>>,
+    cached: Mutex<Option<CachedTools>>,
     /// Held while the list is fetched: concurrent calls wait and use the same list.
-    pub(crate) turn: tokio::sync::Mutex<()>,
+    pub(crate) fetch_lock: tokio::sync::Mutex<()>,
 }
 
-pub(crate) struct Listed {
+pub(crate) struct CachedTools {
     pub(crate) tools: Tools,
-    pub(crate) facts: HashMap<String, Facts>,
-    /// The value of [`tools_changes`](crate::client::notifications::listeners::Notifications::tools_changes) when the
+    pub(crate) facts: HashMap<String, ToolFacts>,
+    /// The value of [`tools_version`](crate::client::notifications::listeners::Notifications::tools_version) when the
     /// list was fetched. If the value is different now, the list may be out of date.
-    pub(crate) changes: u64,
+    pub(crate) tools_version: u64,
     /// The time when the list expires, if the server stated one.
-    pub(crate) until: Option<Instant>,
+    pub(crate) expires_at: Option<Instant>,
 }
 
 /// The facts about a tool that a call of the tool needs.
-pub(crate) struct Facts {
+pub(crate) struct ToolFacts {
     pub(crate) headers: ParamHeaders,
-    pub(crate) safe: bool,
+    pub(crate) is_safe_to_repeat: bool,
 }
 
 impl ToolCache {
     pub(crate) fn fresh(&self, changes: u64) -> Option<Tools> {
-        let listed = self.listed.lock();
+        let listed = self.cached.lock();
         let listed = listed.as_ref()?;
-        let is_fresh = listed.changes == changes && listed.until.is_none_or(|until| Instant::now() < until);
+        let is_fresh =
+            listed.tools_version == changes && listed.expires_at.is_none_or(|until| Instant::now() < until);
         is_fresh.then(|| listed.tools.clone())
     }
 
-    pub(crate) fn put(&self, listed: Listed) {
-        *self.listed.lock() = Some(listed);
+    pub(crate) fn put(&self, listed: CachedTools) {
+        *self.cached.lock() = Some(listed);
     }
 
     /// The time when the cached list expires, if the server stated one.
-    pub(crate) fn until(&self) -> Option<Instant> {
-        self.listed.lock().as_ref().and_then(|listed| listed.until)
+    pub(crate) fn expires_at(&self) -> Option<Instant> {
+        self.cached.lock().as_ref().and_then(|listed| listed.expires_at)
     }
 
     /// Returns whether a tool declares itself read-only or idempotent, so that it is safe to call it twice.
-    pub(crate) fn is_safe(&self, name: &str) -> bool {
-        let listed = self.listed.lock();
-        listed.as_ref().and_then(|listed| listed.facts.get(name)).is_some_and(|facts| facts.safe)
+    pub(crate) fn is_safe_to_repeat(&self, name: &str) -> bool {
+        let listed = self.cached.lock();
+        listed.as_ref().and_then(|listed| listed.facts.get(name)).is_some_and(|facts| facts.is_safe_to_repeat)
     }
 
     /// Adds a header for each argument that the tool requires in a header.
-    pub(crate) fn mirror(
+    pub(crate) fn add_argument_headers(
         &self,
         name: &str,
         arguments: Option<&RawJson>,
         headers: &mut Vec<(String, String)>,
     ) {
-        let listed = self.listed.lock();
+        let listed = self.cached.lock();
         let Some(facts) = listed.as_ref().and_then(|listed| listed.facts.get(name)) else { return };
         if facts.headers.is_empty() {
             return;

@@ -11,7 +11,7 @@ use crate::ground::mutex::Mutex;
 
 /// How long a server is remembered. The time is limited because the server may be replaced by a newer one, and the
 /// client does not notice that.
-const KEPT: Duration = Duration::from_secs(10 * 60);
+const ENTRY_TTL: Duration = Duration::from_secs(10 * 60);
 
 /// The maximum number of servers that are remembered. Further servers are not remembered until entries expire.
 const MAX_SERVERS: usize = 1024;
@@ -55,19 +55,19 @@ impl EraCache {
     }
 
     /// Removes a server whose entry has turned out to be wrong.
-    pub(super) fn forget(&self, server: &str) {
+    pub(super) fn remove(&self, server: &str) {
         self.0.lock().remove(server);
     }
 
     /// Remembers that a server requires a handshake.
-    pub(super) fn learn(&self, server: &str) {
+    pub(super) fn insert(&self, server: &str) {
         let mut servers = self.0.lock();
         if servers.len() >= MAX_SERVERS {
             let now = Instant::now();
             servers.retain(|_, until| now < *until);
         }
         if servers.len() < MAX_SERVERS {
-            servers.insert(server.to_owned(), Instant::now() + KEPT);
+            servers.insert(server.to_owned(), Instant::now() + ENTRY_TTL);
         }
     }
 }
@@ -80,12 +80,12 @@ mod tests {
     async fn what_is_known_expires() {
         let eras = EraCache::new();
         assert!(!eras.has("a"));
-        eras.learn("a");
+        eras.insert("a");
         assert!(eras.clone().has("a"));
-        tokio::time::advance(KEPT).await;
+        tokio::time::advance(ENTRY_TTL).await;
         assert!(!eras.has("a"));
         for number in 0..2 * MAX_SERVERS {
-            eras.learn(&number.to_string());
+            eras.insert(&number.to_string());
         }
         assert_eq!(eras.0.lock().len(), MAX_SERVERS);
     }

@@ -5,8 +5,8 @@ use crate::client::wire::forward_link::ForwardLink;
 
 impl ForwardLink for HandshakeLink {
     /// The server knows the capabilities that were declared when the session was opened.
-    fn asks_callers(&self) -> bool {
+    fn can_ask_callers(&self) -> bool {
         let answers = &self.questions.answers;
-        answers.passes || answers.has_all()
+        answers.forwards_questions || answers.can_answer_all()
     }
 }

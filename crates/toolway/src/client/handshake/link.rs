@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use tokio::time::Instant;
-use toolway_protocol::capability::{ClientCapabilities, Settings};
-use toolway_protocol::era::handshake::{Initialize, Initialized, write_call, write_initialize};
+use toolway_protocol::capability::{ClientCapabilities, JsonObject};
+use toolway_protocol::era::handshake::{Initialize, InitializeResult, write_call, write_initialize};
 use toolway_protocol::jsonrpc::{write_notification, write_request};
 use toolway_protocol::request::SetLogLevel;
 use toolway_protocol::types::{Implementation, LogLevel};
 use toolway_protocol::{Era, Id, Method, ProtocolVersion, RawJson, Request};
 
-use crate::client::answer::answers::{Answers, takes_forms};
+use crate::client::answer::answers::{AnswerHandlers, has_form_mode};
 use crate::client::answer::caller::Caller;
-use crate::client::handshake::questions::Questions;
+use crate::client::handshake::questions::ServerQuestions;
 use crate::client::handshake::subscriptions::subscribe;
 use crate::client::wire::era_link::{EraLink, WatchRequest};
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::opening::ServerFacts;
-use crate::client::wire::outgoing::{Outgoing, put_params, split_meta};
-use crate::client::wire::terms::{Course, Terms};
+use crate::client::wire::outgoing::{OutgoingMessage, put_params, split_meta};
+use crate::client::wire::request_options::{RequestOptions, RequestRounds};
 use crate::client::wire::transport::{Transport, exchange, malformed_reply};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
@@ -26,25 +26,25 @@ use crate::ground::future::BoxFuture;
 /// An open session.
 pub(crate) struct HandshakeLink {
     version: ProtocolVersion,
-    pub(super) questions: Arc<Questions>,
+    pub(super) questions: Arc<ServerQuestions>,
 }
 
 /// Opens a session. Proposes `version`; the server may choose another revision.
-pub(super) async fn shake_hands(
+pub(super) async fn initialize(
     transport: &dyn Transport,
     inbox: &Inbox,
-    answers: &Answers,
+    answers: &AnswerHandlers,
     version: ProtocolVersion,
     info: Implementation,
     id: Id,
 ) -> Result<(HandshakeLink, ServerFacts)> {
-    let questions = Arc::new(Questions::new(answers.clone(), inbox.calls.clone()));
-    inbox.answer_with(questions.clone());
-    let capabilities = declared(answers, version);
+    let questions = Arc::new(ServerQuestions::new(answers.clone(), inbox.calls.clone()));
+    inbox.set_handler(questions.clone());
+    let capabilities = declared_capabilities(answers, version);
     let mut frame = Vec::new();
     write_initialize(&mut frame, version, &id, &Initialize::new(version.as_str(), capabilities, info));
-    let outgoing = Outgoing::new(frame, Some(id), Method::Initialize, None);
-    let answer = exchange(transport, outgoing).await?.decode::<Initialized>();
+    let outgoing = OutgoingMessage::new(frame, Some(id), Method::Initialize, None);
+    let answer = exchange(transport, outgoing).await?.decode::<InitializeResult>();
     let answer = answer.map_err(|error| malformed_reply(&Method::Initialize).caused_by(error))?;
     let version = match answer.protocol_version.parse::<ProtocolVersion>() {
         Ok(version) if version.era() == Era::Handshake => version,
@@ -58,8 +58,8 @@ pub(super) async fn shake_hands(
     };
     let link = HandshakeLink { version, questions };
     // The server may ask questions as soon as it has received the next message.
-    link.questions.open(version, declared(answers, version));
-    transport.carry(link.notification(Method::Initialized, None)).await?;
+    link.questions.open(version, declared_capabilities(answers, version));
+    transport.send(link.notification(Method::Initialized, None)).await?;
     let facts = ServerFacts {
         info: Some(answer.server_info),
         capabilities: answer.capabilities,
@@ -69,8 +69,8 @@ pub(super) async fn shake_hands(
 }
 
 impl HandshakeLink {
-    fn outgoing(&self, frame: Vec<u8>, id: Option<Id>, method: Method) -> Outgoing {
-        Outgoing::new(frame, id, method, Some(self.version))
+    fn outgoing(&self, frame: Vec<u8>, id: Option<Id>, method: Method) -> OutgoingMessage {
+        OutgoingMessage::new(frame, id, method, Some(self.version))
     }
 }
 
@@ -79,8 +79,8 @@ impl EraLink for HandshakeLink {
         self.version
     }
 
-    fn request(&self, id: Id, course: &Course<'_>, terms: &Terms) -> Result<Outgoing> {
-        if course.has_begun() {
+    fn request(&self, id: Id, course: &RequestRounds<'_>, terms: &RequestOptions) -> Result<OutgoingMessage> {
+        if course.is_past_first_round() {
             return Err(Error::new(
                 ErrorKind::PeerIncompatible,
                 "the server no longer supports the protocol version in which it asked a question; call again",
@@ -104,13 +104,13 @@ impl EraLink for HandshakeLink {
         Ok(self.outgoing(frame, Some(id), request.method()))
     }
 
-    fn ping(&self, id: Id) -> Outgoing {
+    fn ping(&self, id: Id) -> OutgoingMessage {
         let mut frame = Vec::new();
         write_request(&mut frame, self.version, &id, &Method::Ping, |_| {});
         self.outgoing(frame, Some(id), Method::Ping)
     }
 
-    fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing {
+    fn notification(&self, method: Method, params: Option<&RawJson>) -> OutgoingMessage {
         let mut frame = Vec::new();
         write_notification(&mut frame, self.version, &method, |members| put_params(members, params));
         self.outgoing(frame, None, method)
@@ -128,8 +128,8 @@ impl EraLink for HandshakeLink {
         self.questions.note_caller(caller);
     }
 
-    fn is_asked_about(&self, request: &Id, sent: Instant) -> bool {
-        self.questions.is_asked_about(request, sent)
+    fn has_pending_question(&self, request: &Id, sent: Instant) -> bool {
+        self.questions.has_pending_question(request, sent)
     }
 
     fn has_subscriptions(&self) -> bool {
@@ -138,12 +138,12 @@ impl EraLink for HandshakeLink {
 }
 
 /// The capabilities to declare to a server of this revision.
-fn declared(answers: &Answers, version: ProtocolVersion) -> ClientCapabilities {
+fn declared_capabilities(answers: &AnswerHandlers, version: ProtocolVersion) -> ClientCapabilities {
     let mut capabilities = answers.capabilities();
     if version < ProtocolVersion::V2025_11_25 {
         // Before 2025-11-25, elicitation has forms only, and sampling has no tools.
-        capabilities.elicitation = capabilities.elicitation.filter(takes_forms).map(|_| Settings::new());
-        capabilities.sampling = capabilities.sampling.map(|_| Settings::new());
+        capabilities.elicitation = capabilities.elicitation.filter(has_form_mode).map(|_| JsonObject::new());
+        capabilities.sampling = capabilities.sampling.map(|_| JsonObject::new());
     }
     if !Method::Elicit.is_known_in(version) {
         capabilities.elicitation = None;

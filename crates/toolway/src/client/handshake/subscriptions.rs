@@ -19,22 +19,22 @@ use crate::ground::error::{Error, Result};
 use crate::ground::mutex::Mutex;
 
 /// How long it may take to restore the log level and the subscriptions on a new connection.
-const MAX_RESTORING: Duration = Duration::from_secs(10);
+const RESTORE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The maximum number of requests in flight at once while the log level and the subscriptions are restored.
-const RESTORED_AT_ONCE: usize = 32;
+const MAX_CONCURRENT_RESTORES: usize = 32;
 
 /// How long it may take to unsubscribe from the resources of a watch that was dropped.
-const UNSUBSCRIBING: Duration = Duration::from_secs(5);
+const UNSUBSCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Subscribes to the resources of a watch, then waits until the connection ends. Changes of lists are reported without
 /// a subscription.
 pub(super) async fn subscribe(watch: WatchRequest<'_>) -> Result<()> {
-    let WatchRequest { requester, filter, timeout, begun, over } = watch;
+    let WatchRequest { requester, filter, timeout, on_begun: begun, connection_ended: over } = watch;
     requester.transport().listening().await;
     for uri in filter.resource_subscriptions.iter().flatten() {
         let request = Request::Subscribe(ResourceUri::new(uri));
-        requester.ask(requester.next_id(), request, timeout).await?;
+        requester.send_request(requester.next_id(), request, timeout).await?;
     }
     begun();
     over.await;
@@ -43,13 +43,13 @@ pub(super) async fn subscribe(watch: WatchRequest<'_>) -> Result<()> {
 
 /// The resources whose changes the server should report.
 #[derive(Default)]
-pub(crate) struct Subscriptions(Mutex<Resources>);
+pub(crate) struct Subscriptions(Mutex<SubscribedResources>);
 
 #[derive(Default)]
-struct Resources {
+struct SubscribedResources {
     /// The resources that the application has subscribed to. [`restore`](Subscriptions::restore) subscribes to them
     /// again on a new connection.
-    asked: BTreeSet<String>,
+    subscribed: BTreeSet<String>,
     /// The watched resources, with the number of their watchers. Each watcher itself subscribes again on a new
     /// connection.
     watched: HashMap<String, usize>,
@@ -59,9 +59,9 @@ impl Subscriptions {
     /// Records a subscribe or unsubscribe request of the application.
     pub(crate) fn note(&self, request: &Request) {
         if let Request::Subscribe(resource) = request {
-            self.0.lock().asked.insert(resource.uri.clone());
+            self.0.lock().subscribed.insert(resource.uri.clone());
         } else if let Request::Unsubscribe(resource) = request {
-            self.0.lock().asked.remove(&resource.uri);
+            self.0.lock().subscribed.remove(&resource.uri);
         }
     }
 
@@ -70,17 +70,18 @@ impl Subscriptions {
     /// logged.
     pub(crate) async fn restore(&self, requester: impl Requester + Clone + 'static, first: Option<Request>) {
         let asked: Vec<_> =
-            self.0.lock().asked.iter().map(|uri| Request::Subscribe(ResourceUri::new(uri))).collect();
+            self.0.lock().subscribed.iter().map(|uri| Request::Subscribe(ResourceUri::new(uri))).collect();
         let restoring = async {
             let mut telling = JoinSet::new();
             for request in first.into_iter().chain(asked) {
-                if telling.len() >= RESTORED_AT_ONCE {
+                if telling.len() >= MAX_CONCURRENT_RESTORES {
                     telling.join_next().await;
                 }
                 let requester = requester.clone();
                 telling.spawn(async move {
                     let method = request.method();
-                    let told = requester.ask(requester.next_id(), request, Some(MAX_RESTORING)).await;
+                    let told =
+                        requester.send_request(requester.next_id(), request, Some(RESTORE_TIMEOUT)).await;
                     if let Err(error) = told {
                         tracing::warn!(
                             %error,
@@ -92,7 +93,7 @@ impl Subscriptions {
             }
             while telling.join_next().await.is_some() {}
         };
-        if timeout(MAX_RESTORING, restoring).await.is_err() {
+        if timeout(RESTORE_TIMEOUT, restoring).await.is_err() {
             tracing::warn!("restoring the state of the old connection on the new one timed out");
         }
     }
@@ -110,7 +111,7 @@ pub(crate) struct WatchGuard {
 type CurrentConnection = dyn Fn() -> Option<Box<dyn Requester>> + Send + Sync;
 
 impl WatchGuard {
-    pub(crate) fn begin(
+    pub(crate) fn new(
         subscriptions: &Arc<Subscriptions>,
         resources: HashSet<String>,
         connection: Box<CurrentConnection>,
@@ -124,8 +125,8 @@ impl WatchGuard {
     }
 
     /// Removes the watcher, and returns the resources that are no longer needed.
-    fn end(&self) -> Vec<String> {
-        let Resources { asked, watched } = &mut *self.subscriptions.0.lock();
+    fn unwatch(&self) -> Vec<String> {
+        let SubscribedResources { subscribed: asked, watched } = &mut *self.subscriptions.0.lock();
         let mut unwanted = Vec::new();
         for uri in &self.resources {
             let Some(watchers) = watched.get_mut(uri) else { continue };
@@ -143,7 +144,7 @@ impl WatchGuard {
 
 impl Drop for WatchGuard {
     fn drop(&mut self) {
-        let unwanted = self.end();
+        let unwanted = self.unwatch();
         let (false, Some(requester), Ok(runtime)) =
             (unwanted.is_empty(), (self.connection)(), Handle::try_current())
         else {
@@ -153,11 +154,11 @@ impl Drop for WatchGuard {
             let telling = async {
                 for uri in unwanted {
                     let request = Request::Unsubscribe(ResourceUri::new(uri));
-                    requester.ask(requester.next_id(), request, Some(UNSUBSCRIBING)).await?;
+                    requester.send_request(requester.next_id(), request, Some(UNSUBSCRIBE_TIMEOUT)).await?;
                 }
                 Ok::<(), Error>(())
             };
-            match timeout(UNSUBSCRIBING, telling).await {
+            match timeout(UNSUBSCRIBE_TIMEOUT, telling).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
                     tracing::debug!(%error, "unsubscribing from a resource that is no longer watched failed");

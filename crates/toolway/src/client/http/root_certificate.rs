@@ -25,18 +25,18 @@ impl Http {
     /// # }
     /// ```
     pub fn root_certificate(mut self, pem: impl AsRef<[u8]>) -> Self {
-        match read(pem.as_ref()) {
+        match parse_roots(pem.as_ref()) {
             Ok(roots) => {
-                self.trust.0.extend(roots);
-                self.forget_client();
+                self.trusted_roots.0.extend(roots);
+                self.reset_client();
                 self
             }
-            Err(reason) => self.mistaken(reason),
+            Err(reason) => self.with_mistake(reason),
         }
     }
 }
 
-fn read(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+fn parse_roots(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let roots: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     match roots {
         Ok(roots) if roots.is_empty() => {

@@ -7,12 +7,12 @@ use std::time::Duration;
 use ::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
 use crate::client::http::handshake::transport::HttpTransport;
-use crate::client::http::request::built_in::{BuiltIn, Reuse, connector};
+use crate::client::http::request::built_in::{BuiltInClient, ConnectionReuse, connector};
 use crate::client::http::request::client::HttpClient;
-use crate::client::http::request::endpoint::{HttpEndpoint, Redirects};
-use crate::client::http::request::headers::header;
-use crate::client::http::request::tls::{self, Trust};
-use crate::client::http::request::url::{Url, shown};
+use crate::client::http::request::endpoint::{HttpEndpoint, RedirectPolicy};
+use crate::client::http::request::headers::check_header;
+use crate::client::http::request::tls::{self, TrustedRoots};
+use crate::client::http::request::url::{Url, display_url};
 use crate::client::http::stateless::transport::StatelessTransport;
 use crate::client::wire::target::{Connector, IntoTarget, Target};
 use crate::client::wire::transport::Transport;
@@ -50,10 +50,10 @@ pub struct Http {
     /// A description of the first invalid setting.
     mistake: Option<String>,
     connect_timeout: Duration,
-    redirects: Redirects,
-    reuse: Reuse,
+    redirects: RedirectPolicy,
+    connection_reuse: ConnectionReuse,
     max_message: Option<usize>,
-    pub(super) trust: Trust,
+    pub(super) trusted_roots: TrustedRoots,
     client: Option<Arc<dyn HttpClient>>,
     /// The built-in client, used if `client` is `None`. It is created for the first connection, and then reused.
     built_in: Arc<OnceLock<Arc<dyn HttpClient>>>,
@@ -67,10 +67,10 @@ impl Http {
             headers: HeaderMap::new(),
             mistake: None,
             connect_timeout: CONNECT_TIMEOUT,
-            redirects: Redirects::Allowed,
-            reuse: Reuse::Allowed,
+            redirects: RedirectPolicy::Allowed,
+            connection_reuse: ConnectionReuse::Allowed,
             max_message: None,
-            trust: Trust::default(),
+            trusted_roots: TrustedRoots::default(),
             client: None,
             built_in: Arc::default(),
         }
@@ -88,8 +88,8 @@ impl Http {
     /// assert_eq!(format!("{server:?}"), r#"Http { url: http://localhost:8000/mcp, headers: ["x-api-key"], .. }"#);
     /// ```
     pub fn header(self, name: impl AsRef<str>, value: impl AsRef<str>) -> Self {
-        let header = header(name.as_ref(), value.as_ref());
-        self.keep(header)
+        let header = check_header(name.as_ref(), value.as_ref());
+        self.with_header(header)
     }
 
     /// Sends a bearer token with every request: `Authorization: Bearer …`.
@@ -100,27 +100,27 @@ impl Http {
     /// let server = Http::new("http://localhost:8000/mcp").bearer("s3cret");
     /// ```
     pub fn bearer(self, token: impl AsRef<str>) -> Self {
-        let header = bearer(token.as_ref()).map(|value| (AUTHORIZATION, value));
-        self.keep(header)
+        let header = bearer_value(token.as_ref()).map(|value| (AUTHORIZATION, value));
+        self.with_header(header)
     }
 
-    fn keep(mut self, header: Result<(HeaderName, HeaderValue)>) -> Self {
+    fn with_header(mut self, header: Result<(HeaderName, HeaderValue)>) -> Self {
         match header {
             Ok((name, value)) => {
                 self.headers.insert(name, value);
             }
-            Err(error) => return self.mistaken(error.to_string()),
+            Err(error) => return self.with_mistake(error.to_string()),
         }
         self
     }
 
-    pub(super) fn mistaken(mut self, mistake: String) -> Self {
+    pub(super) fn with_mistake(mut self, mistake: String) -> Self {
         self.mistake.get_or_insert(mistake);
         self
     }
 
     /// Drops the built-in client. Called when a setting of that client changes.
-    pub(super) fn forget_client(&mut self) {
+    pub(super) fn reset_client(&mut self) {
         self.built_in = Arc::default();
     }
 
@@ -136,7 +136,7 @@ impl Http {
     /// together.
     pub fn connect_timeout(mut self, time: Duration) -> Self {
         self.connect_timeout = time;
-        self.forget_client();
+        self.reset_client();
         self
     }
 
@@ -167,7 +167,7 @@ impl Http {
     /// let server = Http::new("http://localhost:8000/mcp").allow_redirects(false);
     /// ```
     pub fn allow_redirects(mut self, allow: bool) -> Self {
-        self.redirects = if allow { Redirects::Allowed } else { Redirects::Refused };
+        self.redirects = if allow { RedirectPolicy::Allowed } else { RedirectPolicy::Refused };
         self
     }
 
@@ -183,8 +183,8 @@ impl Http {
     /// let server = Http::new("http://localhost:8000/mcp").reuse_connections(false);
     /// ```
     pub fn reuse_connections(mut self, reuse: bool) -> Self {
-        self.reuse = if reuse { Reuse::Allowed } else { Reuse::Never };
-        self.forget_client();
+        self.connection_reuse = if reuse { ConnectionReuse::Allowed } else { ConnectionReuse::Never };
+        self.reset_client();
         self
     }
 
@@ -200,16 +200,16 @@ impl Http {
         Ok(url)
     }
 
-    async fn transport(&self) -> Result<HttpTransport> {
+    async fn open_transport(&self) -> Result<HttpTransport> {
         let url = self.check()?;
-        let client = self.sender(&url).await?;
+        let client = self.http_client(&url).await?;
         let endpoint = HttpEndpoint::new(url, self.headers.clone(), client, self.redirects);
         Ok(HttpTransport::new(StatelessTransport::new(endpoint, self.max_message)))
     }
 
     /// Returns the client that sends the requests: the application's client if there is one, or else the built-in
     /// client.
-    async fn sender(&self, url: &Url) -> Result<Arc<dyn HttpClient>> {
+    async fn http_client(&self, url: &Url) -> Result<Arc<dyn HttpClient>> {
         if let Some(client) = self.client.as_ref().or(self.built_in.get()) {
             return Ok(client.clone());
         }
@@ -220,16 +220,16 @@ impl Http {
     async fn make_client(&self, url: &Url) -> Result<Arc<dyn HttpClient>> {
         let limit = self.connect_timeout;
         if !url.is_encrypted() {
-            return Ok(Arc::new(BuiltIn::new(connector(), limit, self.reuse, |_| None)));
+            return Ok(Arc::new(BuiltInClient::new(connector(), limit, self.connection_reuse, |_| None)));
         }
-        let (trust, reuse) = (self.trust.clone(), self.reuse);
+        let (trust, reuse) = (self.trusted_roots.clone(), self.connection_reuse);
         // Loading the certificates reads files, which blocks.
         let made = tokio::task::spawn_blocking(move || tls::client(&trust, limit, reuse)).await;
         made.map_err(|error| Error::new(ErrorKind::Transport, "TLS could not be set up").caused_by(error))?
     }
 }
 
-fn bearer(token: &str) -> Result<HeaderValue> {
+fn bearer_value(token: &str) -> Result<HeaderValue> {
     let mistake = |reason| Error::new(ErrorKind::Misuse, format!("the bearer token {reason}"));
     if token.is_empty() {
         return Err(mistake("is empty"));
@@ -244,15 +244,15 @@ fn bearer(token: &str) -> Result<HeaderValue> {
 }
 
 impl Connector for Http {
-    fn reach(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>> {
-        Box::pin(async { Ok(Box::new(self.transport().await?) as _) })
+    fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>> {
+        Box::pin(async { Ok(Box::new(self.open_transport().await?) as _) })
     }
 
     fn name(&self) -> String {
-        shown(&self.url)
+        display_url(&self.url)
     }
 
-    fn key(&self) -> Option<String> {
+    fn cache_key(&self) -> Option<String> {
         Some(self.url.clone())
     }
 }
@@ -275,7 +275,7 @@ impl fmt::Debug for Http {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.headers.keys().map(HeaderName::as_str).collect();
         f.debug_struct("Http")
-            .field("url", &format_args!("{}", shown(&self.url)))
+            .field("url", &format_args!("{}", display_url(&self.url)))
             .field("headers", &names)
             .finish_non_exhaustive()
     }

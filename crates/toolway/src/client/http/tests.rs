@@ -11,7 +11,7 @@ use toolway_protocol::{Id, Method, ProtocolVersion};
 
 use crate::client::http::request::client::{HttpBody, HttpClient};
 use crate::client::http::target::Http;
-use crate::client::wire::outgoing::Outgoing;
+use crate::client::wire::outgoing::OutgoingMessage;
 use crate::client::wire::target::Connector;
 use crate::ground::error::{ErrorKind, Result};
 use crate::ground::future::BoxFuture;
@@ -20,7 +20,7 @@ use crate::ground::future::BoxFuture;
 #[derive(Clone, Default)]
 struct Script {
     answers: Arc<Mutex<VecDeque<Response<HttpBody>>>>,
-    asked: Arc<Mutex<Vec<(String, HeaderMap)>>>,
+    requests: Arc<Mutex<Vec<(String, HeaderMap)>>>,
 }
 
 impl Script {
@@ -35,33 +35,33 @@ impl Script {
 impl HttpClient for Script {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<HttpBody>>> {
         let asked = (request.method().to_string(), request.headers().clone());
-        self.asked.lock().expect("a lock").push(asked);
+        self.requests.lock().expect("a lock").push(asked);
         let answer = self.answers.lock().expect("a lock").pop_front().expect("an answer");
         Box::pin(std::future::ready(Ok(answer)))
     }
 }
 
-fn call(version: ProtocolVersion, headers: &[(&str, &str)]) -> Outgoing {
-    let mut call = Outgoing::new(b"{}".to_vec(), Some(Id::Number(1)), Method::CallTool, Some(version));
+fn call(version: ProtocolVersion, headers: &[(&str, &str)]) -> OutgoingMessage {
+    let mut call = OutgoingMessage::new(b"{}".to_vec(), Some(Id::Number(1)), Method::CallTool, Some(version));
     call.headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     call
 }
 
-async fn carry(script: &Script, call: Outgoing) -> Result<()> {
+async fn carry(script: &Script, call: OutgoingMessage) -> Result<()> {
     let server =
         Http::new("http://localhost/mcp").header("x-tenant", "all").bearer("all").with_client(script.clone());
-    server.reach().await?.carry(call).await.map(drop)
+    server.connect().await?.send(call).await.map(drop)
 }
 
-const OF_CALL: [(&str, &str); 3] =
+const CALL_HEADERS: [(&str, &str); 3] =
     [("Authorization", "Bearer one"), ("X-Trace", "7"), ("Mcp-Param-Region", "eu")];
 
 #[tokio::test(start_paused = true)]
 async fn headers_of_a_call_go_with_it_and_replace_those_of_the_server() {
     let reply = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
     let script = Script::default().answers("application/json", reply);
-    carry(&script, call(ProtocolVersion::LATEST, &OF_CALL)).await.expect("a reply");
-    let asked = std::mem::take(&mut *script.asked.lock().expect("a lock"));
+    carry(&script, call(ProtocolVersion::LATEST, &CALL_HEADERS)).await.expect("a reply");
+    let asked = std::mem::take(&mut *script.requests.lock().expect("a lock"));
     let [(method, headers)] = asked.as_slice() else { panic!("one request: {asked:?}") };
     assert_eq!(method, "POST");
     for (name, value) in
@@ -79,8 +79,8 @@ async fn headers_of_a_caller_go_where_its_call_goes_on_and_arguments_do_not() {
     let script = Script::default()
         .answers("text/event-stream", "id: 1\ndata:\n\n")
         .answers("text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n");
-    carry(&script, call(ProtocolVersion::LATEST_HANDSHAKE, &OF_CALL)).await.expect("a reply");
-    let asked = std::mem::take(&mut *script.asked.lock().expect("a lock"));
+    carry(&script, call(ProtocolVersion::LATEST_HANDSHAKE, &CALL_HEADERS)).await.expect("a reply");
+    let asked = std::mem::take(&mut *script.requests.lock().expect("a lock"));
     let [(_, post), (method, get)] = asked.as_slice() else { panic!("two requests: {asked:?}") };
     assert_eq!(post["mcp-param-region"], "eu");
     assert_eq!(method, "GET");

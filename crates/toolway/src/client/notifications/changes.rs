@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 
 use toolway_protocol::Notification;
 
-use crate::client::notifications::subscribers::{Subscribers, Subscription, Unread};
+use crate::client::notifications::subscribers::{Subscriber, Subscribers, UnreadQueue};
 
 /// The maximum number of unread changes that are kept individually. A server may report many resources below a watched
 /// one. Beyond this limit, a change of such a resource is recorded as a change of the watched resource.
@@ -26,7 +26,7 @@ pub enum Change {
 }
 
 /// The changes for one watcher.
-pub(crate) struct Changes(Subscription<Backlog>);
+pub(crate) struct Changes(Subscriber<UnreadChanges>);
 
 impl Changes {
     /// Waits for the next change. Returns `None` once the client is gone.
@@ -36,23 +36,23 @@ impl Changes {
 }
 
 /// The changes that one watcher has not seen yet.
-pub(super) struct Backlog {
+pub(super) struct UnreadChanges {
     watched: HashSet<String>,
     changes: VecDeque<Change>,
-    known: HashSet<Change>,
+    queued: HashSet<Change>,
 }
 
-impl Unread for Backlog {
+impl UnreadQueue for UnreadChanges {
     type Item = Change;
 
     fn take(&mut self) -> Option<Change> {
         let change = self.changes.pop_front()?;
-        self.known.remove(&change);
+        self.queued.remove(&change);
         Some(change)
     }
 }
 
-impl Backlog {
+impl UnreadChanges {
     /// Records the change that a notification reports. Returns `false` if the change is already recorded, or if the
     /// notification is not about anything that is watched.
     fn put(&mut self, news: &Notification) -> bool {
@@ -60,7 +60,7 @@ impl Backlog {
             Notification::ToolsChanged(_) => Change::Tools,
             Notification::PromptsChanged(_) => Change::Prompts,
             Notification::ResourcesChanged(_) => Change::Resources,
-            Notification::ResourceUpdated(updated) => match self.about(&updated.uri) {
+            Notification::ResourceUpdated(updated) => match self.watched_ancestor(&updated.uri) {
                 Some(watched) if self.changes.len() >= MAX_UNREAD => Change::Resource(watched.to_owned()),
                 Some(_) => Change::Resource(updated.uri.clone()),
                 None => return false,
@@ -73,7 +73,7 @@ impl Backlog {
             | Notification::ElicitationComplete(_)
             | Notification::SubscriptionAcknowledged(_) => return false,
         };
-        let is_new = self.known.insert(change.clone());
+        let is_new = self.queued.insert(change.clone());
         if is_new {
             self.changes.push_back(change);
         }
@@ -82,7 +82,7 @@ impl Backlog {
 
     /// The watched resource to which a change of `uri` belongs: the same resource, or one with a URI that `uri` starts
     /// with. A server may also report changes of resources below a watched one.
-    fn about(&self, uri: &str) -> Option<&str> {
+    fn watched_ancestor(&self, uri: &str) -> Option<&str> {
         match self.watched.get(uri) {
             Some(watched) => Some(watched),
             None => self.watched.iter().map(String::as_str).find(|watched| uri.starts_with(watched)),
@@ -90,37 +90,37 @@ impl Backlog {
     }
 }
 
-pub(super) type Watchers = Subscribers<Backlog>;
+pub(super) type Watchers = Subscribers<UnreadChanges>;
 
 impl Watchers {
     /// Adds a watcher of all lists and of these resources.
-    pub(super) fn watch(&self, watched: HashSet<String>) -> Changes {
-        Changes(self.add(Backlog { watched, changes: VecDeque::new(), known: HashSet::new() }))
+    pub(super) fn add_watcher(&self, watched: HashSet<String>) -> Changes {
+        Changes(self.add(UnreadChanges { watched, changes: VecDeque::new(), queued: HashSet::new() }))
     }
 
     /// Passes a notification to every watcher.
-    pub(super) fn tell(&self, news: &Notification) {
+    pub(super) fn notify(&self, news: &Notification) {
         self.put(|unread| unread.put(news));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use toolway_protocol::types::{ResourceUpdated, Told};
+    use toolway_protocol::types::{EmptyParams, ResourceUpdated};
 
     use super::*;
 
     #[tokio::test]
     async fn a_change_is_told_once_however_often_it_was_said() {
         let watchers = Watchers::default();
-        let mut changes = watchers.watch(HashSet::from(["file:///a/".to_owned()]));
+        let mut changes = watchers.add_watcher(HashSet::from(["file:///a/".to_owned()]));
         for _ in 0..3 {
-            watchers.tell(&Notification::ToolsChanged(Told::new()));
-            watchers.tell(&Notification::ResourceUpdated(ResourceUpdated::new("file:///b/1")));
+            watchers.notify(&Notification::ToolsChanged(EmptyParams::new()));
+            watchers.notify(&Notification::ResourceUpdated(ResourceUpdated::new("file:///b/1")));
         }
         for number in 0..2 * MAX_UNREAD {
             watchers
-                .tell(&Notification::ResourceUpdated(ResourceUpdated::new(format!("file:///a/{number}"))));
+                .notify(&Notification::ResourceUpdated(ResourceUpdated::new(format!("file:///a/{number}"))));
         }
         watchers.close();
         assert_eq!(changes.next().await, Some(Change::Tools));

@@ -1,4 +1,4 @@
-//! Which receivers get the server's notifications? Readers ([`News`]), watchers ([`Changes`]), callbacks, and calls in
+//! Which receivers get the server's notifications? Readers ([`NotificationReader`]), watchers ([`Changes`]), callbacks, and calls in
 //! flight.
 //!
 //! The receivers stay registered when the client reconnects.
@@ -13,9 +13,9 @@ use toolway_protocol::types::{LogMessage, Progress};
 use toolway_protocol::{Id, Notification};
 
 use crate::client::notifications::changes::{Changes, Watchers};
-use crate::client::notifications::news::{News, Readers};
+use crate::client::notifications::readers::{NotificationReader, Readers};
 use crate::ground::mutex::Mutex;
-use crate::ground::panic::attempt;
+use crate::ground::panic::catch_panic;
 
 /// A callback of the application.
 pub(crate) type Hook<T> = Arc<dyn Fn(&T) + Send + Sync>;
@@ -26,13 +26,13 @@ pub(crate) struct Notifications {
     readers: Readers,
     watchers: Watchers,
     closed: SetOnce<()>,
-    calls: Mutex<HashMap<Id, Arc<Heard>>>,
+    progress: Mutex<HashMap<Id, Arc<ProgressState>>>,
     hooks: Hooks,
     /// How often the tool list may have changed: after a notification, after a reconnect, or because a call was
     /// refused.
-    tools_changes: AtomicU64,
+    tools_version: AtomicU64,
     /// How often the client has reconnected.
-    openings: watch::Sender<u64>,
+    reconnects: watch::Sender<u64>,
 }
 
 /// The callbacks of a client.
@@ -47,13 +47,13 @@ impl Notifications {
         Self { hooks, ..Self::default() }
     }
 
-    pub(crate) fn listen(&self) -> News {
-        self.readers.listen()
+    pub(crate) fn add_reader(&self) -> NotificationReader {
+        self.readers.add_reader()
     }
 
     /// Adds a watcher, which receives changes and nothing else.
-    pub(crate) fn watch(&self, resources: HashSet<String>) -> Changes {
-        self.watchers.watch(resources)
+    pub(crate) fn add_watcher(&self, resources: HashSet<String>) -> Changes {
+        self.watchers.add_watcher(resources)
     }
 
     /// Waits until the client is gone.
@@ -67,18 +67,18 @@ impl Notifications {
     }
 
     /// Passes a notification to its receivers; `bytes` is the length of its parameters as they were received.
-    pub(crate) fn take(&self, news: &Notification, bytes: usize) {
+    pub(crate) fn deliver(&self, news: &Notification, bytes: usize) {
         match news {
             Notification::Progress(progress) => {
-                let heard = self.calls.lock().get(&progress.progress_token).cloned();
+                let heard = self.progress.lock().get(&progress.progress_token).cloned();
                 if let Some(heard) = heard {
-                    *heard.last.lock() = Instant::now();
-                    call(heard.hook.as_ref(), progress);
+                    *heard.last_progress.lock() = Instant::now();
+                    call_hook(heard.hook.as_ref(), progress);
                 }
-                call(self.hooks.progress.as_ref(), progress);
+                call_hook(self.hooks.progress.as_ref(), progress);
             }
-            Notification::LogMessage(message) => call(self.hooks.log.as_ref(), message),
-            Notification::ToolsChanged(_) => self.tools_changed(),
+            Notification::LogMessage(message) => call_hook(self.hooks.log.as_ref(), message),
+            Notification::ToolsChanged(_) => self.invalidate_tools(),
             // All other notifications go to readers and watchers only.
             Notification::Initialized(_)
             | Notification::Cancelled(_)
@@ -89,35 +89,35 @@ impl Notifications {
             | Notification::ElicitationComplete(_)
             | Notification::SubscriptionAcknowledged(_) => {}
         }
-        self.watchers.tell(news);
+        self.watchers.notify(news);
         // Most clients have no readers.
-        self.readers.tell(news, bytes);
+        self.readers.notify(news, bytes);
     }
 
     /// Records that every tool list fetched so far may be out of date.
-    pub(crate) fn tools_changed(&self) {
-        self.tools_changes.fetch_add(1, Ordering::AcqRel);
+    pub(crate) fn invalidate_tools(&self) {
+        self.tools_version.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Records that the client has reconnected, and notifies the receivers of [`openings`](Self::openings).
-    pub(crate) fn opened_again(&self) {
-        self.openings.send_modify(|openings| *openings += 1);
+    /// Records that the client has reconnected, and notifies the receivers of [`openings`](Self::reconnects).
+    pub(crate) fn note_reconnected(&self) {
+        self.reconnects.send_modify(|openings| *openings += 1);
     }
 
     /// A receiver that is notified each time the client reconnects.
-    pub(crate) fn openings(&self) -> watch::Receiver<u64> {
-        self.openings.subscribe()
+    pub(crate) fn reconnects(&self) -> watch::Receiver<u64> {
+        self.reconnects.subscribe()
     }
 
-    pub(crate) fn tools_changes(&self) -> u64 {
-        self.tools_changes.load(Ordering::Acquire)
+    pub(crate) fn tools_version(&self) -> u64 {
+        self.tools_version.load(Ordering::Acquire)
     }
 
     /// Registers a request for progress notifications until the guard is dropped. `hook` is called with each of them.
-    pub(crate) fn hear(self: &Arc<Self>, id: Id, hook: Option<Hook<Progress>>) -> Hearing {
-        let heard = Arc::new(Heard { last: Mutex::new(Instant::now()), hook });
-        self.calls.lock().insert(id.clone(), heard.clone());
-        Hearing { notifications: self.clone(), id, heard }
+    pub(crate) fn register_progress(self: &Arc<Self>, id: Id, hook: Option<Hook<Progress>>) -> ProgressGuard {
+        let heard = Arc::new(ProgressState { last_progress: Mutex::new(Instant::now()), hook });
+        self.progress.lock().insert(id.clone(), heard.clone());
+        ProgressGuard { notifications: self.clone(), id, state: heard }
     }
 
     pub(crate) fn close(&self) {
@@ -128,34 +128,34 @@ impl Notifications {
 }
 
 /// A request that receives progress: the time of the last notification, and the hook to call.
-pub(crate) struct Heard {
-    last: Mutex<Instant>,
+pub(crate) struct ProgressState {
+    last_progress: Mutex<Instant>,
     hook: Option<Hook<Progress>>,
 }
 
 /// Guard of a request that receives progress. Dropping it unregisters the request.
-pub(crate) struct Hearing {
+pub(crate) struct ProgressGuard {
     notifications: Arc<Notifications>,
     id: Id,
-    heard: Arc<Heard>,
+    state: Arc<ProgressState>,
 }
 
-impl Hearing {
-    pub(crate) fn last(&self) -> Instant {
-        *self.heard.last.lock()
+impl ProgressGuard {
+    pub(crate) fn last_progress(&self) -> Instant {
+        *self.state.last_progress.lock()
     }
 }
 
-impl Drop for Hearing {
+impl Drop for ProgressGuard {
     fn drop(&mut self) {
-        self.notifications.calls.lock().remove(&self.id);
+        self.notifications.progress.lock().remove(&self.id);
     }
 }
 
 /// Calls a hook. If the hook panics, the panic is logged and otherwise ignored.
-fn call<T>(hook: Option<&Hook<T>>, value: &T) {
+fn call_hook<T>(hook: Option<&Hook<T>>, value: &T) {
     if let Some(hook) = hook
-        && let Err(panic) = attempt(|| hook(value))
+        && let Err(panic) = catch_panic(|| hook(value))
     {
         tracing::error!(%panic, "a callback of the client panicked");
     }

@@ -3,11 +3,11 @@
 //! | file | question |
 //! |---|---|
 //! | `listeners.rs` | Which receivers get the server's notifications? |
-//! | `news.rs` | Which notifications has a reader not read yet? |
+//! | `readers.rs` | Which notifications has a reader not read yet? |
 //! | `changes.rs` | Which changes has a watcher not seen yet? |
 //! | `subscribers.rs` | How is each of many readers notified, and what is kept for a slow reader? |
 
 pub(crate) mod changes;
 pub(crate) mod listeners;
-pub(crate) mod news;
+pub(crate) mod readers;
 mod subscribers;

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use crate::ground::mutex::Mutex;
 
 /// The items that one reader has not read yet. The implementation limits their number.
-pub(super) trait Unread {
+pub(super) trait UnreadQueue {
     /// The type of the items.
     type Item;
 
@@ -17,19 +17,19 @@ pub(super) trait Unread {
 }
 
 /// All readers. A reader that was dropped is removed when the next reader is added.
-pub(super) struct Subscribers<U>(Mutex<Vec<Weak<Queue<U>>>>);
+pub(super) struct Subscribers<U>(Mutex<Vec<Weak<SubscriberQueue<U>>>>);
 
 /// One reader.
-pub(super) struct Subscription<U>(Arc<Queue<U>>);
+pub(super) struct Subscriber<U>(Arc<SubscriberQueue<U>>);
 
-struct Queue<U> {
-    state: Mutex<State<U>>,
-    told: Notify,
+struct SubscriberQueue<U> {
+    state: Mutex<SubscriberState<U>>,
+    wake: Notify,
 }
 
-struct State<U> {
+struct SubscriberState<U> {
     unread: U,
-    is_over: bool,
+    is_closed: bool,
 }
 
 impl<U> Default for Subscribers<U> {
@@ -40,13 +40,13 @@ impl<U> Default for Subscribers<U> {
 
 impl<U> Subscribers<U> {
     /// Adds a reader.
-    pub(super) fn add(&self, unread: U) -> Subscription<U> {
-        let state = Mutex::new(State { unread, is_over: false });
-        let queue = Arc::new(Queue { state, told: Notify::new() });
+    pub(super) fn add(&self, unread: U) -> Subscriber<U> {
+        let state = Mutex::new(SubscriberState { unread, is_closed: false });
+        let queue = Arc::new(SubscriberQueue { state, wake: Notify::new() });
         let mut readers = self.0.lock();
         readers.retain(|reader| reader.strong_count() > 0);
         readers.push(Arc::downgrade(&queue));
-        Subscription(queue)
+        Subscriber(queue)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -59,7 +59,7 @@ impl<U> Subscribers<U> {
         for reader in self.0.lock().iter().filter_map(Weak::upgrade) {
             let is_new = put(&mut reader.state.lock().unread);
             if is_new {
-                reader.told.notify_one();
+                reader.wake.notify_one();
             }
         }
     }
@@ -67,23 +67,23 @@ impl<U> Subscribers<U> {
     /// Ends all subscriptions. Readers can still read their unread items.
     pub(super) fn close(&self) {
         for reader in self.0.lock().drain(..).filter_map(|reader| reader.upgrade()) {
-            reader.state.lock().is_over = true;
-            reader.told.notify_one();
+            reader.state.lock().is_closed = true;
+            reader.wake.notify_one();
         }
     }
 }
 
-impl<U: Unread> Subscription<U> {
+impl<U: UnreadQueue> Subscriber<U> {
     /// Waits for the next item. Returns `None` once the subscription has ended.
     pub(super) async fn next(&mut self) -> Option<U::Item> {
         loop {
-            let told = self.0.told.notified();
+            let told = self.0.wake.notified();
             {
                 let mut state = self.0.state.lock();
                 if let Some(item) = state.unread.take() {
                     return Some(item);
                 }
-                if state.is_over {
+                if state.is_closed {
                     return None;
                 }
             }
@@ -97,7 +97,7 @@ impl<U: Unread> Subscription<U> {
     }
 }
 
-impl<U> Subscription<U> {
+impl<U> Subscriber<U> {
     /// Calls `look` with the unread items, without removing any.
     pub(super) fn unread<T>(&self, look: impl FnOnce(&U) -> T) -> T {
         look(&self.0.state.lock().unread)

@@ -8,13 +8,13 @@
 //! | `state.rs` | Which requests are in flight, and what happens to them when the pipe ends? |
 //! | `outbox.rs` | Which messages wait to be written, and which were withdrawn? |
 //! | `reader.rs`, `writer.rs` | How is a pipe read and written? |
-//! | `received.rs` | Which lines and errors from the server may explain a missing reply? |
+//! | `output_record.rs` | Which lines and errors from the server may explain a missing reply? |
 //! | `printable.rs` | How is text from the server shown to a user? |
 
 pub(crate) mod outbox;
+pub(crate) mod output_record;
 pub(crate) mod printable;
 pub(crate) mod reader;
-pub(crate) mod received;
 pub(crate) mod state;
 pub(crate) mod streams;
 pub(crate) mod transport;

@@ -14,58 +14,62 @@ use toolway_protocol::Id;
 use crate::transport::frame::push_line;
 
 /// The maximum number of messages in the bounded queue.
-const MAX_WAITING: usize = 64;
+const QUEUE_CAPACITY: usize = 64;
 
 /// While owed messages of this many bytes or more wait to be written, no further answers are queued. The limit protects
 /// the client from a server that does not read.
-const MAX_OWED: usize = 1 << 20;
+const MAX_PRIORITY_BYTES: usize = 1 << 20;
 
 /// The sending half of the two queues.
 pub(super) struct Outbox {
-    queue: mpsc::Sender<Queued>,
-    owed: mpsc::UnboundedSender<Vec<u8>>,
-    waiting: Arc<AtomicUsize>,
+    queue: mpsc::Sender<QueuedLine>,
+    priority: mpsc::UnboundedSender<Vec<u8>>,
+    priority_bytes: Arc<AtomicUsize>,
     /// Notified when the writer takes an owed message.
     room: Arc<Notify>,
 }
 
 /// The receiving half of the two queues, for the writer.
 pub(crate) struct WriteQueue {
-    queue: mpsc::Receiver<Queued>,
-    owed: mpsc::UnboundedReceiver<Vec<u8>>,
-    waiting: Arc<AtomicUsize>,
+    queue: mpsc::Receiver<QueuedLine>,
+    priority: mpsc::UnboundedReceiver<Vec<u8>>,
+    priority_bytes: Arc<AtomicUsize>,
     room: Arc<Notify>,
 }
 
 impl Outbox {
     pub(super) fn new() -> (Self, WriteQueue) {
-        let (queue, queued) = mpsc::channel(MAX_WAITING);
+        let (queue, queued) = mpsc::channel(QUEUE_CAPACITY);
         let (owed, is_owed) = mpsc::unbounded_channel();
         let (waiting, room) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
-        let write_queue =
-            WriteQueue { queue: queued, owed: is_owed, waiting: waiting.clone(), room: room.clone() };
-        (Self { queue, owed, waiting, room }, write_queue)
+        let write_queue = WriteQueue {
+            queue: queued,
+            priority: is_owed,
+            priority_bytes: waiting.clone(),
+            room: room.clone(),
+        };
+        (Self { queue, priority: owed, priority_bytes: waiting, room }, write_queue)
     }
 
     /// Waits for room in the bounded queue, and queues a message. Returns `false` if the writer has ended.
-    pub(super) async fn queue(&self, queued: Queued) -> bool {
+    pub(super) async fn queue(&self, queued: QueuedLine) -> bool {
         self.queue.send(queued).await.is_ok()
     }
 
-    /// Queues an answer that is ready at once. Drops the answer if [`MAX_OWED`] bytes wait already. It does not wait
+    /// Queues an answer that is ready at once. Drops the answer if [`MAX_PRIORITY_BYTES`] bytes wait already. It does not wait
     /// for room, because then both sides could block each other.
-    pub(super) fn owe(&self, frame: &[u8]) {
-        if self.has_room(MAX_OWED) {
-            self.put(frame);
+    pub(super) fn queue_or_drop(&self, frame: &[u8]) {
+        if self.has_room(MAX_PRIORITY_BYTES) {
+            self.push_priority(frame);
         }
     }
 
     /// Queues an answer that took time to produce, as soon as there is room.
-    pub(super) async fn answer(&self, frame: &[u8]) {
+    pub(super) async fn queue_when_room(&self, frame: &[u8]) {
         loop {
             let room = self.room.notified();
-            if self.has_room(MAX_OWED) {
-                return self.put(frame);
+            if self.has_room(MAX_PRIORITY_BYTES) {
+                return self.push_priority(frame);
             }
             room.await;
         }
@@ -73,29 +77,29 @@ impl Outbox {
 
     /// Queues a cancel notification. Its limit is twice the limit for answers; beyond that, the notification is
     /// dropped.
-    pub(super) fn take_back(&self, frame: &[u8]) {
-        if self.has_room(2 * MAX_OWED) {
-            self.put(frame);
+    pub(super) fn queue_cancel(&self, frame: &[u8]) {
+        if self.has_room(2 * MAX_PRIORITY_BYTES) {
+            self.push_priority(frame);
         }
     }
 
     fn has_room(&self, most: usize) -> bool {
-        self.waiting.load(Ordering::Acquire) < most
+        self.priority_bytes.load(Ordering::Acquire) < most
     }
 
-    fn put(&self, frame: &[u8]) {
+    fn push_priority(&self, frame: &[u8]) {
         let line = to_line(frame);
-        self.waiting.fetch_add(line.len(), Ordering::AcqRel);
+        self.priority_bytes.fetch_add(line.len(), Ordering::AcqRel);
         // This fails only if the writer has ended because the server is gone.
-        let _ = self.owed.send(line);
+        let _ = self.priority.send(line);
     }
 }
 
 impl WriteQueue {
     /// Writes all owed messages when sending stops. Without its cancel notification, a cancelled call would continue to
     /// run in the server.
-    pub(super) async fn settle(&mut self, writer: &mut (impl AsyncWrite + Unpin)) {
-        while let Ok(line) = self.owed.try_recv() {
+    pub(super) async fn flush_priority(&mut self, writer: &mut (impl AsyncWrite + Unpin)) {
+        while let Ok(line) = self.priority.try_recv() {
             // The server may be gone already.
             if writer.write_all(&line).await.is_err() {
                 return;
@@ -105,14 +109,14 @@ impl WriteQueue {
     }
 
     /// Waits for the next message to write. Owed messages come first.
-    pub(super) async fn next(&mut self) -> Option<Queued> {
+    pub(super) async fn next(&mut self) -> Option<QueuedLine> {
         tokio::select! {
             biased;
-            Some(line) = self.owed.recv() => {
-                self.waiting.fetch_sub(line.len(), Ordering::AcqRel);
+            Some(line) = self.priority.recv() => {
+                self.priority_bytes.fetch_sub(line.len(), Ordering::AcqRel);
                 // This wakes all waiting answers; an answer that finds no room waits again.
                 self.room.notify_waiters();
-                Some(Queued { line, id: None, tell: None })
+                Some(QueuedLine { line, id: None, signals: None })
             }
             queued = self.queue.recv() => queued,
         }
@@ -120,16 +124,16 @@ impl WriteQueue {
 }
 
 /// A line that waits to be written, and the channels that report its progress to the sender.
-pub(super) struct Queued {
+pub(super) struct QueuedLine {
     pub(super) line: Vec<u8>,
     /// The request id, if the line is a request.
     pub(super) id: Option<Id>,
     /// `None` for an owed message, which cannot be withdrawn.
-    pub(super) tell: Option<Tell>,
+    pub(super) signals: Option<WriteSignals>,
 }
 
 /// The channels that report when writing a line begins, and when it is done.
-pub(super) struct Tell {
+pub(super) struct WriteSignals {
     pub(super) begun: oneshot::Sender<()>,
     pub(super) done: oneshot::Sender<()>,
 }
@@ -146,12 +150,12 @@ pub(super) struct Ticket {
     done: oneshot::Receiver<()>,
 }
 
-impl Queued {
+impl QueuedLine {
     /// Makes a line and its ticket. Dropping the ticket before writing begins withdraws the line.
     pub(super) fn new(frame: &[u8], id: Option<Id>) -> (Self, Ticket) {
         let (begun, has_begun) = oneshot::channel();
         let (done, is_done) = oneshot::channel();
-        let queued = Self { line: to_line(frame), id, tell: Some(Tell { begun, done }) };
+        let queued = Self { line: to_line(frame), id, signals: Some(WriteSignals { begun, done }) };
         (queued, Ticket { begun: has_begun, done: is_done })
     }
 }
@@ -164,7 +168,7 @@ impl Ticket {
 
     /// Withdraws the line, unless writing has begun. Returns `true` if writing has begun, so that the line could not be
     /// withdrawn.
-    pub(super) fn take_back(&mut self) -> bool {
+    pub(super) fn withdraw(&mut self) -> bool {
         self.begun.close();
         self.begun.try_recv().is_ok()
     }

@@ -8,10 +8,10 @@ use tokio::sync::{SetOnce, oneshot};
 use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::{Id, Message, Method, RpcError};
 
-use crate::client::pipe::outbox::{Outbox, Queued, Ticket, WriteQueue};
-use crate::client::pipe::received::Received;
+use crate::client::pipe::outbox::{Outbox, QueuedLine, Ticket, WriteQueue};
+use crate::client::pipe::output_record::OutputRecord;
 use crate::client::wire::inbox::Inbox;
-use crate::client::wire::outgoing::Outgoing;
+use crate::client::wire::outgoing::OutgoingMessage;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 use crate::transport::frame::MAX_MESSAGE;
@@ -19,21 +19,21 @@ use crate::transport::frame::MAX_MESSAGE;
 /// The state that the reader, the writer and the callers of a pipe share.
 pub(crate) struct PipeState {
     pub(super) outbox: Arc<Outbox>,
-    pending: Mutex<HashMap<Id, Pending>>,
+    pending: Mutex<HashMap<Id, PendingRequest>>,
     max_message: AtomicUsize,
     pub(super) inbox: OnceLock<Inbox>,
-    pub(crate) received: Received,
+    pub(crate) output: OutputRecord,
     /// Set when sending stops.
-    fading: SetOnce<()>,
+    sending_stopped: SetOnce<()>,
     /// The reason why the pipe ended. Calls fail with this error.
-    over: SetOnce<Error>,
+    end_reason: SetOnce<Error>,
 }
 
 /// A request that waits for its reply.
-struct Pending {
+struct PendingRequest {
     reply: oneshot::Sender<Result<Message>>,
     /// The length of the request in bytes; zero until the request is about to be written.
-    sent: usize,
+    sent_bytes: usize,
 }
 
 impl PipeState {
@@ -45,46 +45,50 @@ impl PipeState {
             pending: Mutex::default(),
             max_message: AtomicUsize::new(MAX_MESSAGE),
             inbox: OnceLock::new(),
-            received: Received::default(),
-            fading: SetOnce::new(),
-            over: SetOnce::new(),
+            output: OutputRecord::default(),
+            sending_stopped: SetOnce::new(),
+            end_reason: SetOnce::new(),
         };
         (state, write_queue)
     }
 
     /// Sends a message. If the message is a request, waits for its reply; otherwise waits until the message is written.
     /// Dropping the future withdraws the message if writing has not begun.
-    pub(crate) async fn carry(&self, outgoing: Outgoing) -> Result<Option<Message>> {
-        if self.is_fading() {
-            return Err(self.over.wait().await.repeated().unsent());
+    pub(crate) async fn send(&self, outgoing: OutgoingMessage) -> Result<Option<Message>> {
+        if self.has_stopped_sending() {
+            return Err(self.end_reason.wait().await.clone_flattened().unsent());
         }
         if outgoing.method == Method::Cancelled {
             // A cancel notification is queued at once, without waiting for room.
-            self.outbox.take_back(&outgoing.frame);
+            self.outbox.queue_cancel(&outgoing.frame);
             return Ok(None);
         }
-        let (queued, mut ticket) = Queued::new(&outgoing.frame, outgoing.id.clone());
-        let waiting = outgoing.id.map(|id| self.wait(id));
+        let (queued, mut ticket) = QueuedLine::new(&outgoing.frame, outgoing.id.clone());
+        let waiting = outgoing.id.map(|id| self.register(id));
         tokio::select! {
             biased;
             queued = self.outbox.queue(queued) => if !queued {
                 // The writer has ended. Wait until the reason is known.
-                return Err(self.over.wait().await.repeated().unsent());
+                return Err(self.end_reason.wait().await.clone_flattened().unsent());
             },
-            over = self.over.wait() => return Err(over.repeated().unsent()),
+            over = self.end_reason.wait() => return Err(over.clone_flattened().unsent()),
         }
-        self.written(&mut ticket, waiting).await
+        self.wait_for_reply(&mut ticket, waiting).await
     }
 
-    async fn written(&self, ticket: &mut Ticket, waiting: Option<Waiting<'_>>) -> Result<Option<Message>> {
+    async fn wait_for_reply(
+        &self,
+        ticket: &mut Ticket,
+        waiting: Option<PendingRequestGuard<'_>>,
+    ) -> Result<Option<Message>> {
         let begun = tokio::select! {
             biased;
             begun = ticket.begun() => begun,
             // Writing may have begun at this very moment; `take_back` tells.
-            _ = self.over.wait() => ticket.take_back(),
+            _ = self.end_reason.wait() => ticket.withdraw(),
         };
         if !begun {
-            return Err(self.over.wait().await.repeated().unsent());
+            return Err(self.end_reason.wait().await.clone_flattened().unsent());
         }
         let reply = async {
             match waiting {
@@ -95,11 +99,11 @@ impl PipeState {
         tokio::select! {
             biased;
             Some(reply) = reply => reply,
-            over = self.over.wait() => Err(over.repeated().broken_off()),
+            over = self.end_reason.wait() => Err(over.clone_flattened().reply_lost()),
         }
     }
 
-    pub(crate) fn use_max_message(&self, bytes: usize) {
+    pub(crate) fn set_max_message(&self, bytes: usize) {
         self.max_message.store(bytes, Ordering::Relaxed);
     }
 
@@ -109,53 +113,53 @@ impl PipeState {
     }
 
     /// Sets the inbox for the server's notifications and questions.
-    pub(crate) fn deliver_to(&self, inbox: Inbox) {
+    pub(crate) fn set_inbox(&self, inbox: Inbox) {
         let _ = self.inbox.set(inbox);
     }
 
     /// Stops sending, because the pipe is about to end. Replies to requests that were sent may still arrive, until
     /// [`end`](Self::end) sets the reason.
-    pub(crate) fn fade(&self) {
-        let _ = self.fading.set(());
+    pub(crate) fn stop_sending(&self) {
+        let _ = self.sending_stopped.set(());
     }
 
-    pub(crate) fn is_fading(&self) -> bool {
-        self.fading.initialized()
+    pub(crate) fn has_stopped_sending(&self) -> bool {
+        self.sending_stopped.initialized()
     }
 
     /// Waits until sending has stopped.
-    pub(super) async fn faded(&self) {
-        self.fading.wait().await;
+    pub(super) async fn sending_stopped(&self) {
+        self.sending_stopped.wait().await;
     }
 
     /// Ends the pipe: all requests in flight and all later requests fail with the error `over`. If the pipe has already
     /// ended, the first error stays.
     pub(crate) fn end(&self, over: Error) {
-        let _ = self.over.set(over);
-        self.fade();
+        let _ = self.end_reason.set(over);
+        self.stop_sending();
     }
 
     /// Waits until the pipe is ended.
     pub(crate) async fn ended(&self) {
-        self.over.wait().await;
+        self.end_reason.wait().await;
     }
 
-    fn wait(&self, id: Id) -> Waiting<'_> {
+    fn register(&self, id: Id) -> PendingRequestGuard<'_> {
         let (reply, receiver) = oneshot::channel();
-        self.pending.lock().insert(id.clone(), Pending { reply, sent: 0 });
-        Waiting { pipe: self, id, receiver }
+        self.pending.lock().insert(id.clone(), PendingRequest { reply, sent_bytes: 0 });
+        PendingRequestGuard { pipe: self, id, receiver }
     }
 
     /// Records the length of a request just before it is written, so that the length is known before a reply can
     /// arrive.
     pub(super) fn note_sent(&self, id: &Id, bytes: usize) {
         if let Some(pending) = self.pending.lock().get_mut(id) {
-            pending.sent = bytes;
+            pending.sent_bytes = bytes;
         }
     }
 
     /// Passes a reply to the request that waits for it.
-    pub(super) fn settle(&self, id: &Id, reply: Result<Message>) {
+    pub(super) fn complete(&self, id: &Id, reply: Result<Message>) {
         if let Some(pending) = self.pending.lock().remove(id) {
             // This fails if the call was dropped. The reply is then ignored.
             let _ = pending.reply.send(reply);
@@ -168,22 +172,25 @@ impl PipeState {
     /// If the error states the server's limit, all requests that are longer than the limit fail. Otherwise, an error
     /// with the code "parse error" or "invalid request" is about a request that the server could not read. Every server
     /// can read short requests, so the error is assumed to be about the longest request in flight, if that request is
-    /// longer than [`LONG`]. This is a guess, so at most one request fails. Other errors are ignored. Requests that
+    /// longer than [`ALWAYS_READABLE_BYTES`]. This is a guess, so at most one request fails. Other errors are ignored. Requests that
     /// still wait to be written are not affected.
-    pub(super) fn refuse_long(&self, error: &RpcError) {
+    pub(super) fn fail_long_requests(&self, error: &RpcError) {
         let mut pending = self.pending.lock();
         let lost: Vec<Id> = match error.max_message() {
             Some(max) => {
-                let longer = pending.iter().filter(|(_, pending)| pending.sent > max);
+                let longer = pending.iter().filter(|(_, pending)| pending.sent_bytes > max);
                 longer.map(|(id, _)| id.clone()).collect()
             }
             None if matches!(error.code, Code::PARSE_ERROR | Code::INVALID_REQUEST) => {
-                let long = pending.iter().filter(|(_, pending)| pending.sent > LONG);
-                long.max_by_key(|(_, pending)| pending.sent).map(|(id, _)| id.clone()).into_iter().collect()
+                let long = pending.iter().filter(|(_, pending)| pending.sent_bytes > ALWAYS_READABLE_BYTES);
+                long.max_by_key(|(_, pending)| pending.sent_bytes)
+                    .map(|(id, _)| id.clone())
+                    .into_iter()
+                    .collect()
             }
             None => return,
         };
-        for Pending { reply, sent } in lost.iter().filter_map(|id| pending.remove(id)) {
+        for PendingRequest { reply, sent_bytes: sent } in lost.iter().filter_map(|id| pending.remove(id)) {
             let refused = Error::from(error.clone());
             let refused = if refused.is_too_large() {
                 refused
@@ -199,27 +206,27 @@ impl PipeState {
 
 /// Every server is assumed to accept requests of up to this many bytes: 64 KiB is the lowest default limit of common
 /// libraries.
-const LONG: usize = 64 << 10;
+const ALWAYS_READABLE_BYTES: usize = 64 << 10;
 
 /// A guard of a request in flight. Dropping it removes the request from the pending requests.
-struct Waiting<'l> {
+struct PendingRequestGuard<'l> {
     pipe: &'l PipeState,
     id: Id,
     receiver: oneshot::Receiver<Result<Message>>,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for PendingRequestGuard<'_> {
     fn drop(&mut self) {
         self.pipe.pending.lock().remove(&self.id);
     }
 }
 
 /// Returns the error of a pipe that the client closed.
-pub(crate) fn closed() -> Error {
+pub(crate) fn closed_error() -> Error {
     Error::new(ErrorKind::Transport, "the connection was closed")
 }
 
 /// Adds `words` as the cause of an error, unless `words` is empty.
-pub(crate) fn because(error: Error, words: String) -> Error {
+pub(crate) fn with_cause(error: Error, words: String) -> Error {
     if words.is_empty() { error } else { error.caused_by(words) }
 }

@@ -8,9 +8,9 @@ use tokio::sync::SetOnce;
 use tokio::time::timeout;
 
 use crate::client::pipe::outbox::WriteQueue;
-use crate::client::pipe::reader::{Ended, read};
-use crate::client::pipe::received::Received;
-use crate::client::pipe::state::{PipeState, because};
+use crate::client::pipe::output_record::OutputRecord;
+use crate::client::pipe::reader::{ReadEnd, read};
+use crate::client::pipe::state::{PipeState, with_cause};
 use crate::client::pipe::transport::{FarEnd, PipeTransport};
 use crate::client::pipe::writer::write;
 use crate::client::wire::transport::Transport;
@@ -24,21 +24,21 @@ pub(crate) fn start(
 ) -> impl Transport {
     let (pipe, queue) = PipeState::new();
     let (pipe, left) = (Arc::new(pipe), Arc::new(SetOnce::new()));
-    let guard = Guard { pipe: pipe.clone(), left: left.clone() };
+    let guard = StreamsGuard { pipe: pipe.clone(), dropped: left.clone() };
     tokio::spawn(async move {
-        talk(reader, writer, &guard.pipe, queue).await;
+        run_pipe(reader, writer, &guard.pipe, queue).await;
     });
-    PipeTransport::new(pipe, None, Streams { left })
+    PipeTransport::new(pipe, None, Streams { dropped: left })
 }
 
 /// The server at the other end of two streams. Nothing is known about it except what arrives on the streams.
 struct Streams {
     /// Set after both streams are dropped.
-    left: Arc<SetOnce<()>>,
+    dropped: Arc<SetOnce<()>>,
 }
 
 impl FarEnd for Streams {
-    fn diagnosis(&self, received: &Received) -> Option<String> {
+    fn diagnosis(&self, received: &OutputRecord) -> Option<String> {
         Some(received.to_string()).filter(|received| !received.is_empty())
     }
 
@@ -46,14 +46,14 @@ impl FarEnd for Streams {
     /// gone.
     fn closed(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(async {
-            self.left.wait().await;
+            self.dropped.wait().await;
             Ok(())
         })
     }
 }
 
 /// Reads and writes until one of the two streams ends, or the pipe is ended.
-async fn talk(
+async fn run_pipe(
     mut reader: impl AsyncRead + Unpin,
     writer: impl AsyncWrite + Unpin,
     pipe: &PipeState,
@@ -64,31 +64,31 @@ async fn talk(
     let ended = tokio::select! {
         ended = &mut reading => ended,
         broke = &mut writing => {
-            pipe.fade();
+            pipe.stop_sending();
             // The last replies may still be on their way.
-            let ended = timeout(A_MOMENT, &mut reading).await.unwrap_or(Ended::Over);
-            if let (Ended::Over, Err(error)) = (&ended, broke) {
+            let ended = timeout(DRAIN_TIMEOUT, &mut reading).await.unwrap_or(ReadEnd::PipeEnded);
+            if let (ReadEnd::PipeEnded, Err(error)) = (&ended, broke) {
                 tracing::debug!(%error, "writing to the server failed");
                 pipe.end(Error::new(ErrorKind::Transport, "the server no longer accepts messages"));
             }
-            return end(pipe, &ended);
+            return end_pipe(pipe, &ended);
         }
     };
-    end(pipe, &ended);
-    // A line that is being written is completed, unless the server does not read it within `A_MOMENT`.
-    let _ = timeout(A_MOMENT, writing).await;
+    end_pipe(pipe, &ended);
+    // A line that is being written is completed, unless the server does not read it within `DRAIN_TIMEOUT`.
+    let _ = timeout(DRAIN_TIMEOUT, writing).await;
 }
 
 /// Ends the pipe with the error for the reason why reading ended.
-fn end(pipe: &PipeState, ended: &Ended) {
+fn end_pipe(pipe: &PipeState, ended: &ReadEnd) {
     let (kind, message) = match ended {
-        Ended::Over => return,
-        Ended::Closed => (ErrorKind::Transport, "the server closed the connection".to_owned()),
-        Ended::Broke(error) => {
+        ReadEnd::PipeEnded => return,
+        ReadEnd::Closed => (ErrorKind::Transport, "the server closed the connection".to_owned()),
+        ReadEnd::Failed(error) => {
             tracing::debug!(%error, "reading from the server failed");
             (ErrorKind::Transport, "the connection to the server broke".to_owned())
         }
-        Ended::TooLong => (
+        ReadEnd::TooLong => (
             ErrorKind::PeerMisbehaved,
             format!(
                 "the server sent a line of more than {} bytes that is not a message, and the connection was closed",
@@ -96,22 +96,22 @@ fn end(pipe: &PipeState, ended: &Ended) {
             ),
         ),
     };
-    pipe.end(because(Error::new(kind, message), pipe.received.to_string()));
+    pipe.end(with_cause(Error::new(kind, message), pipe.output.to_string()));
 }
 
 /// Ends the pipe when the task ends or is dropped, so that no call waits forever.
-struct Guard {
+struct StreamsGuard {
     pipe: Arc<PipeState>,
-    left: Arc<SetOnce<()>>,
+    dropped: Arc<SetOnce<()>>,
 }
 
-impl Drop for Guard {
+impl Drop for StreamsGuard {
     fn drop(&mut self) {
         self.pipe
             .end(Error::new(ErrorKind::Transport, "the runtime that the connection ran in was shut down"));
-        let _ = self.left.set(());
+        let _ = self.dropped.set(());
     }
 }
 
 /// The time limit for writing the last line, and for receiving the last replies, after a pipe has ended.
-const A_MOMENT: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);

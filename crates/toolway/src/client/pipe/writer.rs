@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
-use crate::client::pipe::outbox::{Queued, Tell, WriteQueue};
+use crate::client::pipe::outbox::{QueuedLine, WriteQueue, WriteSignals};
 use crate::client::pipe::state::PipeState;
 
 /// Writes queued messages until sending stops. Then completes the current line, writes the owed messages (see
@@ -17,15 +17,15 @@ pub(crate) async fn write(
     loop {
         let queued = tokio::select! {
             biased;
-            () = pipe.faded() => {
-                queue.settle(&mut writer).await;
+            () = pipe.sending_stopped() => {
+                queue.flush_priority(&mut writer).await;
                 break;
             }
             queued = queue.next() => queued,
         };
-        let Some(Queued { line: text, id, tell }) = queued else { break };
+        let Some(QueuedLine { line: text, id, signals: tell }) = queued else { break };
         let done = match tell {
-            Some(Tell { begun, done }) => {
+            Some(WriteSignals { begun, done }) => {
                 if begun.send(()).is_err() {
                     // The sender has withdrawn the line.
                     continue;

@@ -8,11 +8,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::client::process::command_line;
-use crate::client::process::diagnosis::Facts;
-use crate::client::process::environment::{self, Inherit};
-use crate::client::process::platform::Group;
-use crate::client::process::program::{self, Search};
-use crate::client::process::stderr::{Hook, Stderr};
+use crate::client::process::diagnosis::ProcessFacts;
+use crate::client::process::environment::{self, InheritedEnv};
+use crate::client::process::platform::ProcessGroup;
+use crate::client::process::program::{self, ProgramSearch};
+use crate::client::process::stderr::{LineHook, Stderr};
 use crate::client::process::supervisor;
 use crate::client::wire::target::{Connector, IntoTarget, Target};
 use crate::client::wire::transport::Transport;
@@ -32,7 +32,7 @@ use crate::transport::frame::message_limit;
 ///     .args(["-y", "@modelcontextprotocol/server-filesystem"])
 ///     .arg("/my data")
 ///     .env("NODE_ENV", "production");
-/// let client = Client::builder().connect(files.reach().await?).await?;
+/// let client = Client::builder().connect(files.connect().await?).await?;
 /// # Ok(()) }
 /// ```
 ///
@@ -59,16 +59,16 @@ use crate::transport::frame::message_limit;
 pub struct Command {
     program: OsString,
     args: Vec<OsString>,
-    inherit: Inherit,
+    inherit: InheritedEnv,
     /// The variables to set, or to remove if the value is `None`, in order.
     env: Vec<(OsString, Option<OsString>)>,
     cwd: Option<PathBuf>,
     close_timeout: Duration,
     max_message: Option<usize>,
-    on_stderr: Option<Hook>,
-    on_stray_line: Option<Hook>,
+    on_stderr: Option<LineHook>,
+    on_stray_line: Option<LineHook>,
     /// The command line to show, if it differs from the real one.
-    shown: Option<String>,
+    displayed_line: Option<String>,
 }
 
 impl Command {
@@ -77,14 +77,14 @@ impl Command {
         Self {
             program: program.as_ref().to_owned(),
             args: Vec::new(),
-            inherit: Inherit::Basics,
+            inherit: InheritedEnv::Basics,
             env: Vec::new(),
             cwd: None,
             close_timeout: CLOSE_TIMEOUT,
             max_message: None,
             on_stderr: None,
             on_stray_line: None,
-            shown: None,
+            displayed_line: None,
         }
     }
 
@@ -142,14 +142,14 @@ impl Command {
 
     /// Lets the server inherit the whole environment of this program, including any secrets in it.
     pub fn inherit_env(mut self) -> Self {
-        self.inherit = Inherit::All;
+        self.inherit = InheritedEnv::All;
         self
     }
 
     /// Lets the server inherit no variables, and removes the variables that were set before. Without `PATH`, the
     /// program must be given by its full path.
     pub fn env_clear(mut self) -> Self {
-        self.inherit = Inherit::Nothing;
+        self.inherit = InheritedEnv::Nothing;
         self.env.clear();
         self
     }
@@ -225,40 +225,43 @@ impl Command {
     /// use toolway::client::{Command, Connector};
     ///
     /// # let token = "s3cret";
-    /// let command = Command::new("server").args(["--token", token]).shown_as(["server", "--token", "${TOKEN}"]);
+    /// let command = Command::new("server").args(["--token", token]).display_as(["server", "--token", "${TOKEN}"]);
     /// assert_eq!(command.name(), "`server --token '${TOKEN}'`");
     /// ```
-    pub fn shown_as(mut self, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+    pub fn display_as(mut self, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         let words: Vec<_> = words.into_iter().collect();
-        self.shown = Some(command_line::line(words.iter().map(AsRef::as_ref)));
+        self.displayed_line = Some(command_line::format_line(words.iter().map(AsRef::as_ref)));
         self
     }
 
-    fn line(&self) -> String {
-        if let Some(shown) = &self.shown {
+    fn display_line(&self) -> String {
+        if let Some(shown) = &self.displayed_line {
             return shown.clone();
         }
-        command_line::line(std::iter::once(self.get_program()).chain(self.get_args()))
+        command_line::format_line(std::iter::once(self.get_program()).chain(self.get_args()))
     }
 
-    fn start(&self) -> Result<Box<dyn Transport>> {
+    fn spawn(&self) -> Result<Box<dyn Transport>> {
         let variables = environment::variables(self.inherit, std::env::vars_os(), &self.env);
         let path = variables.iter().find(|(name, _)| name.eq_ignore_ascii_case("PATH"));
         let path = path.map(|(_, value)| value.as_os_str());
-        let search = Search { program: &self.program, cwd: self.cwd.as_deref(), path };
-        let mut command = tokio::process::Command::new(program::file(&search));
+        let search = ProgramSearch { program: &self.program, cwd: self.cwd.as_deref(), path };
+        let mut command = tokio::process::Command::new(program::program_file(&search));
         command.args(&self.args).env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(folder) = &self.cwd {
             command.current_dir(folder);
         }
-        let (group, pipes) = Group::spawn(command).map_err(|error| {
-            Error::new(ErrorKind::Transport, format!("failed to connect to `{}`", self.line()))
-                .caused_by(program::failure(&search, error))
+        let (group, pipes) = ProcessGroup::spawn(command).map_err(|error| {
+            Error::new(ErrorKind::Transport, format!("failed to connect to `{}`", self.display_line()))
+                .caused_by(program::start_error(&search, error))
                 .unsent()
         })?;
-        let facts =
-            Facts { name: self.line(), stderr: Stderr::new(self.on_stderr.clone()), end: OnceLock::new() };
+        let facts = ProcessFacts {
+            name: self.display_line(),
+            stderr: Stderr::new(self.on_stderr.clone()),
+            end_description: OnceLock::new(),
+        };
         let (close_timeout, max_message) = (self.close_timeout, self.max_message);
         let on_stray_line = self.on_stray_line.clone();
         Ok(Box::new(supervisor::start(facts, group, pipes, close_timeout, max_message, on_stray_line)))
@@ -267,15 +270,15 @@ impl Command {
 
 impl Connector for Command {
     /// Starts the program, and a task that monitors the process. Must be called within a Tokio runtime.
-    fn reach(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>> {
-        Box::pin(async { self.start() })
+    fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>> {
+        Box::pin(async { self.spawn() })
     }
 
     fn name(&self) -> String {
-        format!("`{}`", self.line())
+        format!("`{}`", self.display_line())
     }
 
-    fn key(&self) -> Option<String> {
+    fn cache_key(&self) -> Option<String> {
         let parts: Vec<_> = std::iter::once(&self.program).chain(&self.args).collect();
         Some(format!("{parts:?} in {:?}", self.cwd))
     }
@@ -292,7 +295,7 @@ impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let variables: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
         f.debug_struct("Command")
-            .field("line", &self.line())
+            .field("line", &self.display_line())
             .field("inherit", &self.inherit)
             .field("env", &variables)
             .field("cwd", &self.cwd)

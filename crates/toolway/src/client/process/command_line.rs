@@ -18,8 +18,8 @@ pub(super) fn parse(line: &str) -> Result<Vec<String>> {
         while let Some((at, letter)) = letters.next_if(|(_, letter)| !letter.is_whitespace()) {
             is_plain &= !matches!(letter, '\'' | '"' | '\\');
             match letter {
-                '\'' => quoted(&mut letters, &mut word, '\'').ok_or_else(|| open_quote(line, at))?,
-                '"' => quoted(&mut letters, &mut word, '"').ok_or_else(|| open_quote(line, at))?,
+                '\'' => push_quoted(&mut letters, &mut word, '\'').ok_or_else(|| open_quote(line, at))?,
+                '"' => push_quoted(&mut letters, &mut word, '"').ok_or_else(|| open_quote(line, at))?,
                 '\\' => match letters.next_if(|(_, next)| is_special(*next)) {
                     Some((_, next)) => word.push(next),
                     // This is an ordinary backslash, as in a Windows path.
@@ -29,7 +29,7 @@ pub(super) fn parse(line: &str) -> Result<Vec<String>> {
             }
         }
         if is_plain {
-            refuse_shell(line, start, &word, words.is_empty())?;
+            reject_shell_syntax(line, start, &word, words.is_empty())?;
         }
         words.push(word);
     }
@@ -42,7 +42,7 @@ pub(super) fn parse(line: &str) -> Result<Vec<String>> {
 type Letters<'l> = std::iter::Peekable<std::str::CharIndices<'l>>;
 
 /// Appends the text up to the closing quote to `word`. Returns `None` if the closing quote is missing.
-fn quoted(letters: &mut Letters<'_>, word: &mut String, quote: char) -> Option<()> {
+fn push_quoted(letters: &mut Letters<'_>, word: &mut String, quote: char) -> Option<()> {
     loop {
         let (_, letter) = letters.next()?;
         if letter == quote {
@@ -63,7 +63,7 @@ fn is_special(letter: char) -> bool {
 }
 
 /// Rejects words that only a shell would understand.
-fn refuse_shell(line: &str, start: usize, word: &str, is_first: bool) -> Result<()> {
+fn reject_shell_syntax(line: &str, start: usize, word: &str, is_first: bool) -> Result<()> {
     if ["&&", "||", "|", "&", ";", "<", ">", ">>", "2>", "2>&1"].contains(&word) {
         return Err(misuse(format!(
             "`{word}` at byte {start} of the command line `{}` needs a shell, but the command is started without one: \
@@ -94,7 +94,7 @@ fn misuse(message: String) -> Error {
 }
 
 /// Returns a command line that [`parse`] splits into these words. The line is truncated, because it is only shown.
-pub(super) fn line<'w>(words: impl Iterator<Item = &'w OsStr>) -> String {
+pub(super) fn format_line<'w>(words: impl Iterator<Item = &'w OsStr>) -> String {
     let mut line = String::new();
     for word in words {
         if !line.is_empty() {
@@ -179,14 +179,14 @@ mod tests {
     fn a_line_that_is_shown_means_the_same_words() {
         let words =
             ["npx", "", "/my data", "it's", "\"", "$a`\\", "\\", "a=b", "&&", "~", "C:\\x", "'\"", "ö"];
-        let line = line(words.iter().map(OsStr::new));
+        let line = format_line(words.iter().map(OsStr::new));
         assert_eq!(parse(&line).unwrap(), words, "{line}");
     }
 
     #[test]
     fn a_long_line_is_cut_and_one_line() {
         let words = ["echo", "a\nb", &"x".repeat(10_000)];
-        let line = line(words.iter().map(OsStr::new));
+        let line = format_line(words.iter().map(OsStr::new));
         assert!(line.starts_with("echo 'a\\u{a}b' xxx") && line.ends_with('…') && line.len() < 300, "{line}");
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 
 /// The variables that a server inherits from this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Inherit {
+pub(super) enum InheritedEnv {
     /// The variables in [`BASICS`], which programs need to run and which normally hold no secrets.
     Basics,
     All,
@@ -14,15 +14,15 @@ pub(super) enum Inherit {
 /// Returns the variables of a server: the inherited part of `ours`, with `changes` applied in order. A change sets a
 /// variable, or removes it if the value is `None`.
 pub(super) fn variables(
-    inherit: Inherit,
+    inherit: InheritedEnv,
     ours: impl Iterator<Item = (OsString, OsString)>,
     changes: &[(OsString, Option<OsString>)],
 ) -> Vec<(OsString, OsString)> {
     let mut variables: Vec<_> = ours
         .filter(|(name, _)| match inherit {
-            Inherit::Basics => is_basic(name),
-            Inherit::All => true,
-            Inherit::Nothing => false,
+            InheritedEnv::Basics => is_basic(name),
+            InheritedEnv::All => true,
+            InheritedEnv::Nothing => false,
         })
         .collect();
     for (name, value) in changes {
@@ -45,7 +45,7 @@ fn is_basic(name: &OsStr) -> bool {
 }
 
 /// The variables that servers inherit by default, besides those that begin with `LC_`. Names are compared without
-/// regard to case, because proxy variables are written in either case, and Windows has `Path`.
+/// regard to case, because proxy variables are written in either case, and Windows has `LayerPath`.
 const BASICS: [&str; 42] = [
     // The user and the folders.
     "HOME",
@@ -99,7 +99,7 @@ const BASICS: [&str; 42] = [
 mod tests {
     use super::*;
 
-    fn given(inherit: Inherit, changes: &[(&str, Option<&str>)]) -> Vec<String> {
+    fn given(inherit: InheritedEnv, changes: &[(&str, Option<&str>)]) -> Vec<String> {
         let ours = [("PATH", "/bin"), ("AWS_SECRET_ACCESS_KEY", "s"), ("https_proxy", "p"), ("LC_ALL", "C")];
         let ours = ours.map(|(name, value)| (name.into(), value.into()));
         let changes: Vec<_> =
@@ -115,15 +115,15 @@ mod tests {
 
     #[test]
     fn secrets_are_not_inherited_unless_somebody_says_so() {
-        assert_eq!(given(Inherit::Basics, &[]), ["LC_ALL=C", "PATH=/bin", "https_proxy=p"]);
-        assert_eq!(given(Inherit::All, &[]).len(), 4);
-        assert!(given(Inherit::Nothing, &[]).is_empty());
+        assert_eq!(given(InheritedEnv::Basics, &[]), ["LC_ALL=C", "PATH=/bin", "https_proxy=p"]);
+        assert_eq!(given(InheritedEnv::All, &[]).len(), 4);
+        assert!(given(InheritedEnv::Nothing, &[]).is_empty());
     }
 
     #[test]
     fn what_is_set_wins() {
         let changes = [("PATH", Some("/x")), ("TOKEN", Some("t")), ("LC_ALL", None), ("TOKEN", Some("u"))];
-        assert_eq!(given(Inherit::Basics, &changes), ["PATH=/x", "TOKEN=u", "https_proxy=p"]);
-        assert_eq!(given(Inherit::Nothing, &changes), ["PATH=/x", "TOKEN=u"]);
+        assert_eq!(given(InheritedEnv::Basics, &changes), ["PATH=/x", "TOKEN=u", "https_proxy=p"]);
+        assert_eq!(given(InheritedEnv::Nothing, &changes), ["PATH=/x", "TOKEN=u"]);
     }
 }

@@ -9,7 +9,7 @@ use crate::client::process::platform::is_program;
 use crate::ground::error::{Error, ErrorKind};
 
 /// A program, and the settings that determine its file.
-pub(super) struct Search<'s> {
+pub(super) struct ProgramSearch<'s> {
     pub(super) program: &'s OsStr,
     /// The working directory of the server.
     pub(super) cwd: Option<&'s Path>,
@@ -20,11 +20,14 @@ pub(super) struct Search<'s> {
 /// Returns the file to start. On every system, a relative path with a folder is relative to the working directory of
 /// the server. A bare name is looked up on `PATH`; on Windows also with the extensions of programs, so that `npx` finds
 /// `npx.cmd`. If no file is found, returns the name unchanged.
-pub(super) fn file(search: &Search<'_>) -> OsString {
+pub(super) fn program_file(search: &ProgramSearch<'_>) -> OsString {
     let program = Path::new(search.program);
     let found = if is_bare(program) {
-        let endings =
-            if cfg!(windows) { env::var("PATHEXT").unwrap_or(ENDINGS.to_owned()) } else { String::new() };
+        let endings = if cfg!(windows) {
+            env::var("PATHEXT").unwrap_or(DEFAULT_EXTENSIONS.to_owned())
+        } else {
+            String::new()
+        };
         find(program, folders(search), &endings, is_program)
     } else {
         // Operating systems resolve a relative path from different folders, so make the path absolute.
@@ -34,7 +37,7 @@ pub(super) fn file(search: &Search<'_>) -> OsString {
 }
 
 /// The extensions of programs if `PATHEXT` is not set.
-const ENDINGS: &str = ".COM;.EXE;.BAT;.CMD";
+const DEFAULT_EXTENSIONS: &str = ".COM;.EXE;.BAT;.CMD";
 
 /// Returns whether the program is given as a name without a folder.
 fn is_bare(program: &Path) -> bool {
@@ -42,7 +45,7 @@ fn is_bare(program: &Path) -> bool {
 }
 
 /// Returns the absolute folders on `PATH`.
-fn folders(search: &Search<'_>) -> impl Iterator<Item = PathBuf> + use<> {
+fn folders(search: &ProgramSearch<'_>) -> impl Iterator<Item = PathBuf> + use<> {
     let cwd = search.cwd.map(Path::to_owned).unwrap_or_default();
     let folders: Vec<_> = env::split_paths(search.path.unwrap_or_default()).collect();
     // An empty entry means the working directory, where a program must not be found by accident.
@@ -74,16 +77,16 @@ fn find(
 }
 
 /// Explains why a program could not be started, and what to do.
-pub(super) fn failure(search: &Search<'_>, error: io::Error) -> Error {
+pub(super) fn start_error(search: &ProgramSearch<'_>, error: io::Error) -> Error {
     let name = search.program.display();
     let why = match search.cwd {
         Some(folder) if !folder.is_dir() => {
             format!("its working directory `{}` does not exist, or is not a directory", folder.display())
         }
         _ if error.kind() == io::ErrorKind::NotFound => {
-            let file = file(search);
+            let file = program_file(search);
             match search.path {
-                _ if !is_bare(Path::new(&file)) => missing(Path::new(&file)),
+                _ if !is_bare(Path::new(&file)) => missing_reason(Path::new(&file)),
                 None => "`PATH` is not set, so it cannot be searched for; give its full path".to_owned(),
                 Some(_) => "it was not found on `PATH`; is it installed?".to_owned(),
             }
@@ -96,7 +99,7 @@ pub(super) fn failure(search: &Search<'_>, error: io::Error) -> Error {
     Error::new(ErrorKind::Transport, format!("failed to start `{name}`: {why}")).caused_by(error)
 }
 
-fn missing(file: &Path) -> String {
+fn missing_reason(file: &Path) -> String {
     if file.exists() {
         // The file is a script whose first line names a missing interpreter, or a program for another system.
         return format!("`{}` exists, but its interpreter does not: check its first line", file.display());

@@ -8,15 +8,15 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::client::pipe::printable::printable;
 use crate::ground::mutex::Mutex;
-use crate::ground::panic::attempt;
+use crate::ground::panic::catch_panic;
 
 /// A function that is called with each line of stderr.
-pub(super) type Hook = Arc<dyn Fn(&str) + Send + Sync>;
+pub(super) type LineHook = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The last lines of a server's stderr. `Display` joins these lines into one line, which is empty if there are none.
 pub(super) struct Stderr {
     tail: Mutex<Tail>,
-    hook: Option<Hook>,
+    hook: Option<LineHook>,
 }
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ struct Tail {
 }
 
 impl Stderr {
-    pub(super) fn new(hook: Option<Hook>) -> Self {
+    pub(super) fn new(hook: Option<LineHook>) -> Self {
         Self { tail: Mutex::default(), hook }
     }
 
@@ -67,7 +67,7 @@ impl Stderr {
         };
         if let Some(hook) = &self.hook {
             let text = String::from_utf8_lossy(&line);
-            if let Err(panic) = attempt(|| hook(text.trim_end_matches('\r'))) {
+            if let Err(panic) = catch_panic(|| hook(text.trim_end_matches('\r'))) {
                 tracing::warn!(%panic, "the hook for lines of stderr panicked");
             }
         }

@@ -15,14 +15,14 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
 use crate::client::pipe::outbox::WriteQueue;
-use crate::client::pipe::reader::{Ended, read};
-use crate::client::pipe::received::{Hook, Received};
+use crate::client::pipe::output_record::{LineHook, OutputRecord};
+use crate::client::pipe::reader::{ReadEnd, read};
 use crate::client::pipe::state::PipeState;
 use crate::client::pipe::transport::{FarEnd, PipeTransport};
 use crate::client::pipe::writer::write;
 use crate::client::process::child_pipes::ChildPipes;
-use crate::client::process::diagnosis::{Facts, Trouble};
-use crate::client::process::platform::{Group, Leader};
+use crate::client::process::diagnosis::{PipeFailure, ProcessFacts};
+use crate::client::process::platform::{GroupHandle, ProcessGroup};
 use crate::client::wire::transport::Transport;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
@@ -30,67 +30,71 @@ use crate::transport::frame::MAX_MESSAGE;
 
 /// The client's handle to a running server.
 struct Process {
-    facts: Arc<Facts>,
+    facts: Arc<ProcessFacts>,
     /// A handle that can send SIGTERM to the server.
-    leader: Leader,
-    gone: Arc<SetOnce<Gone>>,
+    group_handle: GroupHandle,
+    shutdown: Arc<SetOnce<ShutdownState>>,
     /// Dropping this sender tells the supervisor not to wait for the server to exit on its own.
-    _held: oneshot::Sender<Infallible>,
+    _release_on_drop: oneshot::Sender<Infallible>,
 }
 
 /// The state of a process after the supervisor has ended it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Gone {
-    Yes,
+enum ShutdownState {
+    Exited,
     /// The process was killed, but the system has not ended it yet.
-    NotYet,
+    StillExiting,
 }
 
 /// Starts the supervisor of a process. Dropping the returned transport ends the process.
 pub(super) fn start(
-    facts: Facts,
-    group: Group,
+    facts: ProcessFacts,
+    group: ProcessGroup,
     pipes: ChildPipes,
     close_timeout: Duration,
     max_message: Option<usize>,
-    on_stray_line: Option<Hook>,
+    on_stray_line: Option<LineHook>,
 ) -> impl Transport {
     let (pipe, queue) = PipeState::new();
     if let Some(hook) = on_stray_line {
-        pipe.received.tell_of_stray_lines(hook);
+        pipe.output.set_stray_line_hook(hook);
     }
     let (pipe, facts, gone) = (Arc::new(pipe), Arc::new(facts), Arc::new(SetOnce::new()));
     let (held, released) = oneshot::channel();
-    let leader = group.leader();
+    let leader = group.handle();
     let mut supervisor = Supervisor {
         pipe: pipe.clone(),
         facts: facts.clone(),
         group,
-        gone: gone.clone(),
+        shutdown: gone.clone(),
         close_timeout,
         tasks: JoinSet::new(),
-        writing: None,
-        trouble: None,
+        writer_task: None,
+        pipe_failure: None,
         is_stdout_open: true,
         is_stderr_open: true,
     };
-    supervisor.begin(pipes, queue);
+    supervisor.spawn_tasks(pipes, queue);
     tokio::spawn(supervisor.run(released));
-    let transport = PipeTransport::new(pipe, max_message, Process { facts, leader, gone, _held: held });
-    transport.use_max_message(MAX_MESSAGE);
+    let transport = PipeTransport::new(
+        pipe,
+        max_message,
+        Process { facts, group_handle: leader, shutdown: gone, _release_on_drop: held },
+    );
+    transport.set_max_message(MAX_MESSAGE);
     transport
 }
 
 impl FarEnd for Process {
-    fn diagnosis(&self, received: &Received) -> Option<String> {
+    fn diagnosis(&self, received: &OutputRecord) -> Option<String> {
         Some(self.facts.diagnosis(received))
     }
 
     fn closed(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(async {
-            match self.gone.wait().await {
-                Gone::Yes => Ok(()),
-                Gone::NotYet => Err(Error::new(
+            match self.shutdown.wait().await {
+                ShutdownState::Exited => Ok(()),
+                ShutdownState::StillExiting => Err(Error::new(
                     ErrorKind::Timeout,
                     format!(
                         "the server `{}` was killed, but the system has not ended it yet",
@@ -103,27 +107,27 @@ impl FarEnd for Process {
 
     /// Sends SIGTERM from here and not from the supervisor, because the runtime of the supervisor may not be running at
     /// the moment.
-    fn abandon(&self) {
-        self.leader.terminate();
+    fn on_drop(&self) {
+        self.group_handle.terminate();
     }
 }
 
 struct Supervisor {
     pipe: Arc<PipeState>,
-    facts: Arc<Facts>,
-    group: Group,
-    gone: Arc<SetOnce<Gone>>,
+    facts: Arc<ProcessFacts>,
+    group: ProcessGroup,
+    shutdown: Arc<SetOnce<ShutdownState>>,
     close_timeout: Duration,
-    tasks: JoinSet<Event>,
-    writing: Option<AbortHandle>,
-    trouble: Option<Trouble>,
+    tasks: JoinSet<TaskEvent>,
+    writer_task: Option<AbortHandle>,
+    pipe_failure: Option<PipeFailure>,
     is_stdout_open: bool,
     is_stderr_open: bool,
 }
 
 /// The events that the tasks of the supervisor report when they end.
-enum Event {
-    Read(Ended, ChildStdout),
+enum TaskEvent {
+    Read(ReadEnd, ChildStdout),
     Written(io::Result<()>),
     StdoutDrained,
     StderrDrained,
@@ -131,86 +135,86 @@ enum Event {
 
 impl Supervisor {
     /// Starts the tasks that read stdout, write stdin and read stderr.
-    fn begin(&mut self, pipes: ChildPipes, queue: WriteQueue) {
+    fn spawn_tasks(&mut self, pipes: ChildPipes, queue: WriteQueue) {
         let ChildPipes { stdin, mut stdout, stderr } = pipes;
         let pipe = self.pipe.clone();
         self.tasks.spawn(async move {
             let ended = read(&mut stdout, &pipe).await;
-            Event::Read(ended, stdout)
+            TaskEvent::Read(ended, stdout)
         });
         let pipe = self.pipe.clone();
-        self.writing =
-            Some(self.tasks.spawn(async move { Event::Written(write(stdin, &pipe, queue).await) }));
+        self.writer_task =
+            Some(self.tasks.spawn(async move { TaskEvent::Written(write(stdin, &pipe, queue).await) }));
         let facts = self.facts.clone();
         self.tasks.spawn(async move {
             facts.stderr.drain(stderr, &facts.name).await;
-            Event::StderrDrained
+            TaskEvent::StderrDrained
         });
     }
 
     /// Monitors the server until it ends, has a problem, or is closed. Then ends the pipe and the process.
     async fn run(mut self, mut released: oneshot::Receiver<Infallible>) {
         let pipe = self.pipe.clone();
-        while self.trouble.is_none() && !self.has_exited() {
+        while self.pipe_failure.is_none() && !self.has_exited() {
             tokio::select! {
                 () = pipe.ended() => break,
                 () = self.step() => {}
             }
         }
-        pipe.fade();
+        pipe.stop_sending();
         tokio::select! {
             biased;
             () = pipe.ended() => {}
-            () = self.find_out() => {}
+            () = self.collect_exit_details() => {}
         }
-        self.pipe.end(self.facts.over(self.trouble, &self.pipe.received));
-        self.take_down(&mut released).await;
+        self.pipe.end(self.facts.end_error(self.pipe_failure, &self.pipe.output));
+        self.shut_down(&mut released).await;
     }
 
     /// Waits for the next event and handles it.
     async fn step(&mut self) {
         tokio::select! {
-            end = self.group.exited(), if self.facts.end.get().is_none() => {
-                let _ = self.facts.end.set(end);
+            end = self.group.exited(), if self.facts.end_description.get().is_none() => {
+                let _ = self.facts.end_description.set(end);
             }
             // A task that was aborted reports no event.
             Some(event) = self.tasks.join_next() => if let Ok(event) = event {
-                self.take(event);
+                self.handle_event(event);
             },
             else => std::future::pending().await,
         }
     }
 
-    fn take(&mut self, event: Event) {
+    fn handle_event(&mut self, event: TaskEvent) {
         match event {
-            Event::Read(ended, stdout) => {
+            TaskEvent::Read(ended, stdout) => {
                 let trouble = match ended {
                     // Continue to read, because otherwise a server that writes much before it exits would block.
-                    Ended::Over => {
+                    ReadEnd::PipeEnded => {
                         self.tasks.spawn(async move {
                             drain(stdout).await;
-                            Event::StdoutDrained
+                            TaskEvent::StdoutDrained
                         });
                         return;
                     }
-                    Ended::TooLong => Trouble::TooLong(self.pipe.max_message()),
-                    Ended::Closed | Ended::Broke(_) => Trouble::OutputClosed,
+                    ReadEnd::TooLong => PipeFailure::TooLong(self.pipe.max_message()),
+                    ReadEnd::Closed | ReadEnd::Failed(_) => PipeFailure::OutputClosed,
                 };
                 self.is_stdout_open = false;
-                self.trouble = Some(trouble);
+                self.pipe_failure = Some(trouble);
             }
-            Event::Written(Ok(())) => {}
-            Event::Written(Err(error)) => {
+            TaskEvent::Written(Ok(())) => {}
+            TaskEvent::Written(Err(error)) => {
                 tracing::debug!(server = self.facts.name, %error, "writing to the server failed");
-                self.trouble = self.trouble.or(Some(Trouble::InputClosed));
+                self.pipe_failure = self.pipe_failure.or(Some(PipeFailure::InputClosed));
             }
-            Event::StdoutDrained => self.is_stdout_open = false,
-            Event::StderrDrained => self.is_stderr_open = false,
+            TaskEvent::StdoutDrained => self.is_stdout_open = false,
+            TaskEvent::StderrDrained => self.is_stderr_open = false,
         }
     }
 
     /// Handles events until `is_so` returns `true`, but no longer than `within`.
-    async fn until(&mut self, within: Duration, is_so: impl Fn(&Self) -> bool) {
+    async fn run_until(&mut self, within: Duration, is_so: impl Fn(&Self) -> bool) {
         let waiting = async {
             while !is_so(self) {
                 self.step().await;
@@ -221,57 +225,57 @@ impl Supervisor {
     }
 
     fn has_exited(&self) -> bool {
-        self.facts.end.get().is_some()
+        self.facts.end_description.get().is_some()
     }
 
     /// Returns whether the process has exited, and its stdout and stderr are closed, so that no descendant holds them
     /// open.
-    fn is_quiet(&self) -> bool {
+    fn has_finished(&self) -> bool {
         self.has_exited() && !self.is_stdout_open && !self.is_stderr_open
     }
 
     /// Waits a moment for the exit status and the last output, so that errors can report them. The pipes of a process
     /// close before the process has ended, and its last output can arrive after its end.
-    async fn find_out(&mut self) {
-        if matches!(self.trouble, Some(Trouble::TooLong(_))) {
+    async fn collect_exit_details(&mut self) {
+        if matches!(self.pipe_failure, Some(PipeFailure::TooLong(_))) {
             return;
         }
-        self.until(A_MOMENT, Self::has_exited).await;
-        if self.has_exited() && !self.is_quiet() {
+        self.run_until(EXIT_DETAILS_TIMEOUT, Self::has_exited).await;
+        if self.has_exited() && !self.has_finished() {
             // The pipes are still open, because processes that the server has started hold them.
             self.group.terminate();
-            self.until(A_MOMENT, Self::is_quiet).await;
+            self.run_until(EXIT_DETAILS_TIMEOUT, Self::has_finished).await;
         }
     }
 
     /// Ends the process and all processes that it has started. Waits for the server to exit after its input was closed,
     /// then sends SIGTERM, then kills the processes.
-    async fn take_down(mut self, released: &mut oneshot::Receiver<Infallible>) {
+    async fn shut_down(mut self, released: &mut oneshot::Receiver<Infallible>) {
         let patience = self.close_timeout;
         tokio::select! {
             biased;
             // The transport was dropped, which has sent SIGTERM already.
             _ = released => {}
-            () = self.until(patience, Self::has_exited) => {}
+            () = self.run_until(patience, Self::has_exited) => {}
         }
         // Aborting the writer closes the server's input even if the server does not read.
-        if let Some(writing) = self.writing.take() {
+        if let Some(writing) = self.writer_task.take() {
             writing.abort();
         }
-        if !self.is_quiet() {
+        if !self.has_finished() {
             self.group.terminate();
-            self.until(patience, Self::is_quiet).await;
+            self.run_until(patience, Self::has_finished).await;
         }
         self.group.kill();
-        self.until(MAX_DYING, Self::has_exited).await;
+        self.run_until(KILL_TIMEOUT, Self::has_exited).await;
         if !self.has_exited() {
-            let _ = self.gone.set(Gone::NotYet);
+            let _ = self.shutdown.set(ShutdownState::StillExiting);
             while !self.has_exited() {
                 self.step().await;
             }
         }
         self.group.reap();
-        let _ = self.gone.set(Gone::Yes);
+        let _ = self.shutdown.set(ShutdownState::Exited);
     }
 }
 
@@ -282,7 +286,7 @@ impl Drop for Supervisor {
             ErrorKind::Transport,
             format!("the server `{}` was ended: the runtime it belonged to was shut down", self.facts.name),
         ));
-        let _ = self.gone.set(Gone::Yes);
+        let _ = self.shutdown.set(ShutdownState::Exited);
     }
 }
 
@@ -294,6 +298,6 @@ async fn drain(mut reader: impl AsyncRead + Unpin) {
 
 /// How long the supervisor waits for the exit of a server whose pipe was closed, and for the pipes of a server that has
 /// exited. After that, calls fail with the facts that are known.
-const A_MOMENT: Duration = Duration::from_secs(1);
+const EXIT_DETAILS_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the system may take to end a process that was killed.
-const MAX_DYING: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);

@@ -7,7 +7,7 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
 use tokio::process::Command;
 
 use crate::client::process::child_pipes::ChildPipes;
-use crate::client::process::diagnosis::end;
+use crate::client::process::diagnosis::describe_exit;
 
 /// Returns whether the file exists. The caller has checked that the name has an extension.
 pub(super) fn is_program(file: &Path) -> bool {
@@ -15,18 +15,18 @@ pub(super) fn is_program(file: &Path) -> bool {
 }
 
 /// A child process and its descendants. Dropping the group kills the processes that are still running.
-pub(super) struct Group(Box<dyn ChildWrapper>);
+pub(super) struct ProcessGroup(Box<dyn ChildWrapper>);
 
 /// The counterpart of the handle in `unix.rs`. It does nothing, because only the owner of the job object can end the
 /// job.
-pub(super) struct Leader;
+pub(super) struct GroupHandle;
 
-impl Leader {
+impl GroupHandle {
     #[expect(clippy::unused_self, reason = "other platforms need `self`")]
     pub(super) fn terminate(&self) {}
 }
 
-impl Group {
+impl ProcessGroup {
     pub(super) fn spawn(command: Command) -> io::Result<(Self, ChildPipes)> {
         let mut child = CommandWrap::from(command).wrap(KillOnDrop).wrap(JobObject).spawn()?;
         let (stdin, stdout, stderr) = (child.stdin().take(), child.stdout().take(), child.stderr().take());
@@ -35,14 +35,14 @@ impl Group {
     }
 
     #[expect(clippy::unused_self, reason = "other platforms need `self`")]
-    pub(super) fn leader(&self) -> Leader {
-        Leader
+    pub(super) fn handle(&self) -> GroupHandle {
+        GroupHandle
     }
 
     /// Waits until the child has exited, and returns a description of how it ended. Waiting for the whole job would
     /// also wait for every process that the child has started.
     pub(super) async fn exited(&mut self) -> String {
-        end(self.0.inner_mut().wait().await.ok().and_then(|status| status.code()))
+        describe_exit(self.0.inner_mut().wait().await.ok().and_then(|status| status.code()))
     }
 
     /// Kills the job, because Windows has no SIGTERM to ask the processes to exit.

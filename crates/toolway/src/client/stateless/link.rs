@@ -1,21 +1,21 @@
 //! How does a request of the stateless era describe itself, and how does the server describe itself?
 
-use toolway_protocol::capability::Settings;
+use toolway_protocol::capability::JsonObject;
 use toolway_protocol::era::Envelope;
-use toolway_protocol::era::stateless::{Discovered, write_bare, write_call};
+use toolway_protocol::era::stateless::{DiscoverResult, write_call, write_call_without_params};
 use toolway_protocol::json::Members;
 use toolway_protocol::jsonrpc::{write_notification, write_request};
 use toolway_protocol::meta::{Key, is_reserved};
 use toolway_protocol::types::{Implementation, LogLevel};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
 
-use crate::client::answer::answers::Answers;
+use crate::client::answer::answers::AnswerHandlers;
 use crate::client::stateless::listen::listen;
 use crate::client::stateless::rounds::complete;
 use crate::client::wire::era_link::{EraLink, WatchRequest};
 use crate::client::wire::opening::ServerFacts;
-use crate::client::wire::outgoing::{Outgoing, put_params, split_meta};
-use crate::client::wire::terms::{Course, Reply, Terms};
+use crate::client::wire::outgoing::{OutgoingMessage, put_params, split_meta};
+use crate::client::wire::request_options::{RequestOptions, RequestRounds, ServerReply};
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
@@ -27,12 +27,12 @@ pub(crate) struct StatelessLink {
     pub(super) version: ProtocolVersion,
     envelope: Envelope,
     /// The application's answers to the server's questions.
-    pub(super) answers: Answers,
+    pub(super) answers: AnswerHandlers,
     log_level: Mutex<Option<LogLevel>>,
 }
 
 impl StatelessLink {
-    pub(crate) fn new(version: ProtocolVersion, answers: &Answers, info: Implementation) -> Self {
+    pub(crate) fn new(version: ProtocolVersion, answers: &AnswerHandlers, info: Implementation) -> Self {
         let envelope = Envelope::new(version, answers.capabilities(), info);
         Self { version, envelope, answers: answers.clone(), log_level: Mutex::new(None) }
     }
@@ -43,8 +43,8 @@ impl StatelessLink {
         id: impl Into<Option<Id>>,
         method: Method,
         name: Option<String>,
-    ) -> Outgoing {
-        Outgoing { name, ..Outgoing::new(frame, id.into(), method, Some(self.version)) }
+    ) -> OutgoingMessage {
+        OutgoingMessage { name, ..OutgoingMessage::new(frame, id.into(), method, Some(self.version)) }
     }
 }
 
@@ -53,7 +53,7 @@ impl EraLink for StatelessLink {
         self.version
     }
 
-    fn request(&self, id: Id, course: &Course<'_>, terms: &Terms) -> Result<Outgoing> {
+    fn request(&self, id: Id, course: &RequestRounds<'_>, terms: &RequestOptions) -> Result<OutgoingMessage> {
         let request = course.request();
         let name = request.name().map(String::from).or_else(|| name_of(request));
         let mut envelope = self.envelope.clone();
@@ -75,13 +75,13 @@ impl EraLink for StatelessLink {
     }
 
     /// Writes `server/discover`, because the stateless era does not have `ping`.
-    fn ping(&self, id: Id) -> Outgoing {
+    fn ping(&self, id: Id) -> OutgoingMessage {
         let mut frame = Vec::new();
-        write_bare(&mut frame, &id, &Method::Discover, &self.envelope);
+        write_call_without_params(&mut frame, &id, &Method::Discover, &self.envelope);
         self.outgoing(frame, id, Method::Discover, None)
     }
 
-    fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing {
+    fn notification(&self, method: Method, params: Option<&RawJson>) -> OutgoingMessage {
         let mut frame = Vec::new();
         write_notification(&mut frame, self.version, &method, |members| {
             put_with_meta(members, params, &self.envelope, None);
@@ -93,7 +93,11 @@ impl EraLink for StatelessLink {
         Box::pin(listen(watch))
     }
 
-    fn complete<'l>(&'l self, course: &'l mut Course<'_>, result: RawJson) -> Result<Reply<'l, ()>> {
+    fn complete<'l>(
+        &'l self,
+        course: &'l mut RequestRounds<'_>,
+        result: RawJson,
+    ) -> Result<ServerReply<'l, ()>> {
         complete(self.version, &self.answers, course, result)
     }
 
@@ -120,7 +124,7 @@ fn put_with_meta(
     members: &mut Members<'_, '_>,
     params: Option<&RawJson>,
     envelope: &Envelope,
-    meta: Option<&Settings>,
+    meta: Option<&JsonObject>,
 ) {
     let (params, mut own) = split_meta(params);
     own.extend(meta.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
@@ -128,7 +132,7 @@ fn put_with_meta(
     members.object("_meta", |meta| {
         envelope.put(meta);
         for (name, value) in own.iter().filter(|(name, _)| !is_reserved(name)) {
-            meta.put_foreign(name, value);
+            meta.put_escaped(name, value);
         }
     });
 }
@@ -143,7 +147,7 @@ fn name_of(request: &Request) -> Option<String> {
 
 /// Returns the facts that the server stated about itself. A malformed name or version is ignored, because both are for
 /// display only.
-pub(crate) fn facts(discovered: Discovered) -> ServerFacts {
+pub(crate) fn server_facts(discovered: DiscoverResult) -> ServerFacts {
     let info = discovered.meta.and_then(|mut meta| meta.remove(Key::ServerInfo.name()));
     ServerFacts {
         info: info.and_then(|info| RawJson::from(info).decode().ok()),

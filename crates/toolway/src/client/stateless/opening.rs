@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use toolway_protocol::era::negotiate::{Verdict, choose, judge_error, judge_status};
-use toolway_protocol::era::stateless::Discovered;
+use toolway_protocol::era::stateless::DiscoverResult;
 use toolway_protocol::{Method, ProtocolVersion};
 
-use crate::client::stateless::link::{StatelessLink, facts};
+use crate::client::stateless::link::{StatelessLink, server_facts};
 use crate::client::wire::era_link::EraLink;
-use crate::client::wire::opening::{FreshTransport, OpenConnection, Opening, ServerFacts, explained};
+use crate::client::wire::opening::{
+    ConnectionSetup, FreshTransport, OpenConnection, ServerFacts, with_diagnosis,
+};
 use crate::client::wire::transport::{Transport, exchange, malformed_reply};
 use crate::ground::error::{Error, ErrorKind, Result};
 
@@ -20,19 +22,19 @@ pub(crate) enum ProbeOutcome {
     Opened(StatelessLink, ServerFacts),
     /// The server requires a handshake. Contains the error with which it refused the probe; `None` if it did not answer
     /// or sent no error.
-    Older(Option<Error>),
+    HandshakeRequired(Option<Error>),
 }
 
 /// Opens a connection of the stateless era, without a fallback to the handshake era.
-pub(crate) async fn open(opening: &Opening<'_>, version: ProtocolVersion) -> Result<OpenConnection> {
-    let reached = opening.reach().await?;
+pub(crate) async fn open(opening: &ConnectionSetup<'_>, version: ProtocolVersion) -> Result<OpenConnection> {
+    let reached = opening.open_transport().await?;
     match probe(opening, &*reached.0, version, None).await? {
-        ProbeOutcome::Opened(link, server) => Ok(opened(reached, link, server)),
-        ProbeOutcome::Older(refusal) => Err(refusal.unwrap_or_else(incompatible)),
+        ProbeOutcome::Opened(link, server) => Ok(build_connection(reached, link, server)),
+        ProbeOutcome::HandshakeRequired(refusal) => Err(refusal.unwrap_or_else(incompatible)),
     }
 }
 
-pub(crate) fn opened(
+pub(crate) fn build_connection(
     (transport, inbox): FreshTransport,
     link: impl EraLink + 'static,
     server: ServerFacts,
@@ -43,7 +45,7 @@ pub(crate) fn opened(
 /// Asks which revisions the server supports. If `patience` is set, a server that does not answer in that time counts as
 /// one of the handshake era.
 pub(crate) async fn probe(
-    opening: &Opening<'_>,
+    opening: &ConnectionSetup<'_>,
     transport: &dyn Transport,
     mut version: ProtocolVersion,
     patience: Option<Duration>,
@@ -52,33 +54,33 @@ pub(crate) async fn probe(
     // If the server refuses that too, the probe fails.
     for attempt in 0..2 {
         let link = |version| StatelessLink::new(version, opening.answers, opening.info.clone());
-        let asking = opening.in_time(exchange(transport, link(version).ping(opening.id())));
+        let asking = opening.with_deadline(exchange(transport, link(version).ping(opening.next_id())));
         let outcome = match patience {
             None => asking.await,
             Some(limit) => match timeout(limit, asking).await {
                 Ok(outcome) => outcome,
-                Err(_) => return Ok(ProbeOutcome::Older(None)),
+                Err(_) => return Ok(ProbeOutcome::HandshakeRequired(None)),
             },
         };
         let (verdict, refusal) = match outcome {
             Ok(result) => {
-                let server = result.decode::<Discovered>();
+                let server = result.decode::<DiscoverResult>();
                 let server = server.map_err(|error| malformed_reply(&Method::Discover).caused_by(error))?;
                 match choose(&server.supported_versions) {
                     Verdict::Stateless(chosen) => {
-                        return Ok(ProbeOutcome::Opened(link(chosen), facts(server)));
+                        return Ok(ProbeOutcome::Opened(link(chosen), server_facts(server)));
                     }
                     verdict => (verdict, None),
                 }
             }
-            Err(error) => match verdict(&error) {
+            Err(error) => match era_verdict(&error) {
                 Some(verdict) => (verdict, Some(error)),
-                None => return Err(explained(error, transport)),
+                None => return Err(with_diagnosis(error, transport)),
             },
         };
         match verdict {
             Verdict::Stateless(proposed) if attempt == 0 => version = proposed,
-            Verdict::Handshake => return Ok(ProbeOutcome::Older(refusal)),
+            Verdict::Handshake => return Ok(ProbeOutcome::HandshakeRequired(refusal)),
             _ => return Err(refusal.unwrap_or_else(incompatible)),
         }
     }
@@ -86,7 +88,7 @@ pub(crate) async fn probe(
 }
 
 /// Returns what the error of a probe or handshake tells about the era of the server; `None` if it tells nothing.
-pub(crate) fn verdict(error: &Error) -> Option<Verdict> {
+pub(crate) fn era_verdict(error: &Error) -> Option<Verdict> {
     // With these statuses the request was refused before it was read, so they tell nothing about the era.
     if let Some(401 | 403 | 407 | 408 | 425 | 429 | 502..=504) = error.http_status() {
         return None;

@@ -7,11 +7,13 @@ use serde::Deserialize;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use toolway_protocol::request::Rounds;
-use toolway_protocol::types::{InputRequest, InputRequired, InputResponse, Keyed};
+use toolway_protocol::types::{InputRequest, InputRequired, InputResponse, OrderedMap};
 use toolway_protocol::{Method, ProtocolVersion, RawJson, Request};
 
-use crate::client::answer::answers::{Answers, MAX_ASKED, Place, Unable, check};
-use crate::client::wire::terms::{Course, Reply};
+use crate::client::answer::answers::{
+    AnswerHandlers, MAX_QUESTIONS, QuestionError, QuestionOrigin, check_question,
+};
+use crate::client::wire::request_options::{RequestRounds, ServerReply};
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// The maximum number of times that one request is sent again. The limit protects the client from a server that keeps
@@ -29,44 +31,46 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 /// next round; otherwise the result is returned unchanged.
 pub(super) fn complete<'l>(
     version: ProtocolVersion,
-    answers: &'l Answers,
-    course: &'l mut Course<'_>,
+    answers: &'l AnswerHandlers,
+    course: &'l mut RequestRounds<'_>,
     result: RawJson,
-) -> Result<Reply<'l, ()>> {
+) -> Result<ServerReply<'l, ()>> {
     if let Request::Other(..) = course.request() {
-        return Ok(Reply::Complete(result));
+        return Ok(ServerReply::Complete(result));
     }
     let method = course.request().method();
-    let Some(required) = read(&result, &method)? else { return Ok(Reply::Complete(result)) };
+    let Some(required) = read_input_required(&result, &method)? else {
+        return Ok(ServerReply::Complete(result));
+    };
     if course.round == MAX_ROUNDS {
-        return Err(misbehaved(&method, &format!("still requires input after {MAX_ROUNDS} rounds")));
+        return Err(misbehaved_error(&method, &format!("still requires input after {MAX_ROUNDS} rounds")));
     }
     course.round += 1;
-    Ok(Reply::Asks(Box::pin(async move {
+    Ok(ServerReply::InputRequired(Box::pin(async move {
         let questions = required.input_requests.unwrap_or_default().0;
         let mut rounds = Rounds::default();
         rounds.request_state = required.request_state;
         if questions.is_empty() {
             // The server has not finished its work. It keeps the state of the work in the request state, which the
             // client sends back.
-            sleep(MAX_WAIT.min(FIRST_WAIT.saturating_mul(1 << course.waits.min(16)))).await;
-            course.waits += 1;
+            sleep(MAX_WAIT.min(FIRST_WAIT.saturating_mul(1 << course.empty_rounds.min(16)))).await;
+            course.empty_rounds += 1;
         } else {
-            rounds.input_responses = Some(answer(version, answers, &method, questions).await?);
+            rounds.input_responses = Some(answer_all(version, answers, &method, questions).await?);
         }
         let mut request = course.request().clone();
         // `read` accepts questions only for methods whose requests have `rounds`.
         if let Some(own) = request.rounds_mut() {
             *own = rounds;
         }
-        course.go_on_with(request);
+        course.set_next_round(request);
         Ok(())
     })))
 }
 
 /// Returns the input that the server still requires, or `None` if the result is complete. A result without `resultType`
 /// is complete.
-pub(super) fn read(result: &RawJson, method: &Method) -> Result<Option<InputRequired>> {
+pub(super) fn read_input_required(result: &RawJson, method: &Method) -> Result<Option<InputRequired>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Kind {
@@ -79,17 +83,17 @@ pub(super) fn read(result: &RawJson, method: &Method) -> Result<Option<InputRequ
         None | Some("complete") => Ok(None),
         Some("input_required") if method.may_ask() => {
             let required: InputRequired = result.decode().map_err(|error| {
-                misbehaved(method, "contains questions that cannot be read").caused_by(error)
+                misbehaved_error(method, "contains questions that cannot be read").caused_by(error)
             })?;
             let questions = required.input_requests.as_ref().map_or(0, |questions| questions.0.len());
             if questions == 0 && required.request_state.is_none() {
-                return Err(misbehaved(
+                return Err(misbehaved_error(
                     method,
                     "requires input but contains neither questions nor a request state",
                 ));
             }
-            if questions > MAX_ASKED {
-                return Err(misbehaved(method, "asks too many questions at once"));
+            if questions > MAX_QUESTIONS {
+                return Err(misbehaved_error(method, "asks too many questions at once"));
             }
             Ok(Some(required))
         }
@@ -101,15 +105,16 @@ pub(super) fn read(result: &RawJson, method: &Method) -> Result<Option<InputRequ
 }
 
 /// Answers all questions concurrently. Fails as soon as one of them cannot be answered.
-async fn answer(
+async fn answer_all(
     version: ProtocolVersion,
-    answers: &Answers,
+    answers: &AnswerHandlers,
     method: &Method,
     questions: Vec<(String, InputRequest)>,
 ) -> Result<RawJson> {
     let declared = answers.capabilities();
     for (key, question) in &questions {
-        check(question, &declared).map_err(|unable| failed(key, question.method(), unable))?;
+        check_question(question, &declared)
+            .map_err(|unable| unanswered_error(key, question.method(), unable))?;
     }
     let mut asking = JoinSet::new();
     for (place, (key, question)) in questions.into_iter().enumerate() {
@@ -125,48 +130,48 @@ async fn answer(
         given.push(answered?);
     }
     given.sort_by_key(|(place, _)| *place);
-    let given: Keyed<_> = given.into_iter().map(|(_, answered)| answered).collect::<Vec<_>>().into();
+    let given: OrderedMap<_> = given.into_iter().map(|(_, answered)| answered).collect::<Vec<_>>().into();
     Ok(RawJson::encoded(&given, version))
 }
 
 /// Answers one question that the server asks about a request.
 pub(super) async fn answer_one(
-    answers: Answers,
+    answers: AnswerHandlers,
     during: Method,
     key: String,
     question: InputRequest,
 ) -> Result<(String, InputResponse)> {
     let kind = question.method();
-    let place = Place { key: Some(key.clone()), during: Some(during) };
+    let place = QuestionOrigin { key: Some(key.clone()), request_method: Some(during) };
     match answers.answer(question, place).await {
         Ok(answer) => Ok((key, answer)),
-        Err(unable) => Err(failed(&key, kind, unable)),
+        Err(unable) => Err(unanswered_error(&key, kind, unable)),
     }
 }
 
 /// The error of a call that ends because a question was not answered.
-fn failed(key: &str, kind: Method, unable: Unable) -> Error {
+fn unanswered_error(key: &str, kind: Method, unable: QuestionError) -> Error {
     let kind = kind.name();
     match unable {
-        Unable::Undeclared => Error::new(
+        QuestionError::Undeclared => Error::new(
             ErrorKind::PeerMisbehaved,
             format!(
                 "the server asks {kind} ({key:?}), but this client did not declare the capability for it"
             ),
         ),
-        Unable::Wrong(reason) => {
+        QuestionError::Invalid(reason) => {
             Error::new(ErrorKind::PeerMisbehaved, format!("the server asks {kind} ({key:?}), but {reason}"))
         }
-        Unable::Refused => {
+        QuestionError::Refused => {
             Error::new(ErrorKind::Cancelled, format!("the user refused to answer {kind} ({key:?})"))
         }
-        Unable::Failed(cause) => {
+        QuestionError::Failed(cause) => {
             Error::new(ErrorKind::Application, format!("the question {kind} ({key:?}) was not answered"))
                 .caused_by(cause)
         }
     }
 }
 
-fn misbehaved(method: &Method, what: &str) -> Error {
+fn misbehaved_error(method: &Method, what: &str) -> Error {
     Error::new(ErrorKind::PeerMisbehaved, format!("the server's reply to {} {what}", method.name()))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::ground::jitter::fraction;
+use crate::ground::jitter::random_fraction;
 
 /// The upper limit of the first wait. The limit doubles with each attempt.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
@@ -14,7 +14,7 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 /// that clients that lost the same server do not all reconnect at the same moment.
 pub(crate) fn backoff(attempt: u32, at_least: Option<Duration>) -> Duration {
     let limit = MAX_WAIT.min(FIRST_WAIT.saturating_mul(1 << attempt.min(16)));
-    at_least.unwrap_or_default() + limit.mul_f64(fraction())
+    at_least.unwrap_or_default() + limit.mul_f64(random_fraction())
 }
 
 #[cfg(test)]

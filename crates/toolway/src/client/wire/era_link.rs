@@ -10,8 +10,8 @@ use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
 use crate::client::answer::caller::Caller;
 use crate::client::notifications::listeners::Notifications;
 use crate::client::wire::forward_link::ForwardLink;
-use crate::client::wire::outgoing::Outgoing;
-use crate::client::wire::terms::{Course, Reply, Terms};
+use crate::client::wire::outgoing::OutgoingMessage;
+use crate::client::wire::request_options::{RequestOptions, RequestRounds, ServerReply};
 use crate::client::wire::transport::Transport;
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
@@ -29,20 +29,24 @@ pub(crate) trait EraLink: ForwardLink + Send + Sync {
     ///
     /// When the server has asked about the request in the stateless era, and this connection is of the handshake era,
     /// which cannot send the answers.
-    fn request(&self, id: Id, course: &Course<'_>, terms: &Terms) -> Result<Outgoing>;
+    fn request(&self, id: Id, course: &RequestRounds<'_>, terms: &RequestOptions) -> Result<OutgoingMessage>;
 
     /// Writes the request that checks whether the server responds.
-    fn ping(&self, id: Id) -> Outgoing;
+    fn ping(&self, id: Id) -> OutgoingMessage;
 
-    fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing;
+    fn notification(&self, method: Method, params: Option<&RawJson>) -> OutgoingMessage;
 
     /// Subscribes to changes, then waits until the connection or the subscription ends.
     fn watch<'w>(&'w self, watch: WatchRequest<'w>) -> BoxFuture<'w, Result<()>>;
 
     /// Handles the server's reply to a request: the result, or questions to answer before the request is sent again.
-    /// Dropping the future in [`Reply::Asks`] stops answering the questions.
-    fn complete<'l>(&'l self, _course: &'l mut Course<'_>, result: RawJson) -> Result<Reply<'l, ()>> {
-        Ok(Reply::Complete(result))
+    /// Dropping the future in [`ServerReply::InputRequired`] stops answering the questions.
+    fn complete<'l>(
+        &'l self,
+        _course: &'l mut RequestRounds<'_>,
+        result: RawJson,
+    ) -> Result<ServerReply<'l, ()>> {
+        Ok(ServerReply::Complete(result))
     }
 
     /// Sets the log level of later requests.
@@ -76,7 +80,7 @@ pub(crate) trait EraLink: ForwardLink + Send + Sync {
 
     /// Returns whether the server may be waiting for an answer to a question before it replies to this request, which
     /// was sent at `sent`.
-    fn is_asked_about(&self, _request: &Id, _sent: Instant) -> bool {
+    fn has_pending_question(&self, _request: &Id, _sent: Instant) -> bool {
         false
     }
 
@@ -94,9 +98,9 @@ pub(crate) struct WatchRequest<'w> {
     /// How long the server may take to answer a subscribe request.
     pub(crate) timeout: Option<Duration>,
     /// Called when the subscription has begun.
-    pub(crate) begun: Box<dyn FnOnce() + Send + 'w>,
+    pub(crate) on_begun: Box<dyn FnOnce() + Send + 'w>,
     /// Completes when the connection has ended or was replaced.
-    pub(crate) over: BoxFuture<'w, ()>,
+    pub(crate) connection_ended: BoxFuture<'w, ()>,
 }
 
 /// A connection, as seen by the code of an era that sends requests of its own.
@@ -104,7 +108,12 @@ pub(crate) trait Requester: Send + Sync {
     fn next_id(&self) -> Id;
 
     /// Sends a request and waits for the result.
-    fn ask(&self, id: Id, request: Request, timeout: Option<Duration>) -> BoxFuture<'_, Result<RawJson>>;
+    fn send_request(
+        &self,
+        id: Id,
+        request: Request,
+        timeout: Option<Duration>,
+    ) -> BoxFuture<'_, Result<RawJson>>;
 
     fn transport(&self) -> &dyn Transport;
 

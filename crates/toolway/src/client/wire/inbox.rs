@@ -22,7 +22,7 @@ use crate::ground::future::BoxFuture;
 /// use toolway_protocol::Message;
 ///
 /// async fn heed(inbox: &Inbox, message: Message) {
-///     inbox.take(&message);
+///     inbox.deliver(&message);
 ///     if let Some(answering) = inbox.answer(&message) {
 ///         // A real transport does this in a separate task, because a user may take minutes.
 ///         if let Some(frame) = answering.frame().await {
@@ -49,7 +49,7 @@ pub struct Inbox {
 pub(crate) trait RequestHandler: Send + Sync {
     /// Decides how a request of the server is answered; `during` is the client's request on whose stream the server's
     /// request arrived.
-    fn answer(&self, id: &Id, method: &Method, params: &Params, during: Option<&Id>) -> Option<Answering>;
+    fn answer(&self, id: &Id, method: &Method, params: &Params, during: Option<&Id>) -> Option<AnswerFrame>;
 
     /// Stops answering a request that the server has cancelled.
     fn cancel(&self, cancelled: &Cancelled);
@@ -60,16 +60,16 @@ pub(crate) trait RequestHandler: Send + Sync {
 }
 
 /// The maximum number of questions that may wait at once for answers of the callers of forwarded requests.
-pub(crate) const MAX_PASSED: usize = 1024;
+pub(crate) const MAX_FORWARDED_QUESTIONS: usize = 1024;
 
 /// The maximum number of answers that a transport may work on at once: one for each question, and some that are ready
 /// but that the server has not read yet.
-pub(crate) const MAX_ANSWERING: usize = 1088;
-const _: () = assert!(MAX_ANSWERING > MAX_PASSED, "each question has an answer");
+pub(crate) const MAX_PENDING_ANSWERS: usize = 1088;
+const _: () = assert!(MAX_PENDING_ANSWERS > MAX_FORWARDED_QUESTIONS, "each question has an answer");
 
 /// An answer to a request of the server.
 #[must_use = "the server waits for this answer"]
-pub enum Answering {
+pub enum AnswerFrame {
     /// The answer is ready.
     Now(Bytes),
     /// The answer is produced while the future is awaited, for example by asking the user. The future returns `None` if
@@ -77,7 +77,7 @@ pub enum Answering {
     Later(BoxFuture<'static, Option<Bytes>>),
 }
 
-impl Answering {
+impl AnswerFrame {
     /// Waits for the frame to send. Returns `None` if the server cancels its question. Dropping the future stops the
     /// work on the answer.
     pub async fn frame(self) -> Option<Bytes> {
@@ -88,7 +88,7 @@ impl Answering {
     }
 }
 
-impl fmt::Debug for Answering {
+impl fmt::Debug for AnswerFrame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Now(frame) => f.debug_tuple("Now").field(frame).finish(),
@@ -109,19 +109,19 @@ impl Inbox {
     }
 
     /// Sets the handler of the server's requests. Until a handler is set, [`answer`](Self::answer) returns `None`.
-    pub(crate) fn answer_with(&self, handler: Arc<dyn RequestHandler>) {
+    pub(crate) fn set_handler(&self, handler: Arc<dyn RequestHandler>) {
         let _ = self.handler.set(handler);
     }
 
     /// Returns an inbox for the messages that arrive on the stream of one request and so belong to this request. For
     /// transports on which each reply has its own stream.
-    pub fn during(&self, request: &Id) -> Self {
+    pub fn for_request(&self, request: &Id) -> Self {
         Self { during: Some(request.clone()), ..self.clone() }
     }
 
     /// Takes a message of the server and passes it on if it is a notification. Ignores other messages, and messages
     /// that cannot be decoded.
-    pub fn take(&self, message: &Message) {
+    pub fn deliver(&self, message: &Message) {
         let Message::Notification { method, params } = message else { return };
         let Ok(Some(news)) = Notification::decode(method, params) else { return };
         match &news {
@@ -150,28 +150,28 @@ impl Inbox {
             | Notification::ElicitationComplete(_)
             | Notification::SubscriptionAcknowledged(_) => {}
         }
-        self.notifications.take(&news, params.text().map_or(0, |text| text.as_bytes().len()));
+        self.notifications.deliver(&news, params.text().map_or(0, |text| text.as_bytes().len()));
     }
 
     /// Takes a message of the server and returns the answer if it is a request. Returns `None` for other messages, and
     /// in the stateless era, in which servers do not send requests.
     ///
     /// The number of questions that wait for an answer is limited: further questions are refused at once.
-    pub fn answer(&self, message: &Message) -> Option<Answering> {
+    pub fn answer(&self, message: &Message) -> Option<AnswerFrame> {
         let Message::Request { id, method, params } = message else { return None };
         let (id, max) = (id.clone(), self.max_message);
         Some(match self.handler.get()?.answer(&id, method, params, self.during.as_ref())? {
-            Answering::Now(frame) => Answering::Now(fitting(frame, &id, max)),
-            Answering::Later(frame) => {
-                Answering::Later(Box::pin(async move { frame.await.map(|frame| fitting(frame, &id, max)) }))
-            }
+            AnswerFrame::Now(frame) => AnswerFrame::Now(or_too_large_error(frame, &id, max)),
+            AnswerFrame::Later(frame) => AnswerFrame::Later(Box::pin(async move {
+                frame.await.map(|frame| or_too_large_error(frame, &id, max))
+            })),
         })
     }
 }
 
 /// Returns the answer. If it is longer than `max` bytes, returns an error frame instead, because the server waits for a
 /// reply.
-fn fitting(frame: Bytes, id: &Id, max: usize) -> Bytes {
+fn or_too_large_error(frame: Bytes, id: &Id, max: usize) -> Bytes {
     let size = frame.len();
     if size <= max {
         return frame;

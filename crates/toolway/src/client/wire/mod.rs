@@ -10,7 +10,7 @@
 //! | `opening.rs` | What does an era need to open a connection, and what does it return? |
 //! | `era_link.rs` | What does an era decide about the requests of a connection? |
 //! | `forward_link.rs`, `no_forward_link.rs` | What does an era decide about requests that are forwarded for another caller? |
-//! | `terms.rs` | Which settings and which state does a single request have, in either era? |
+//! | `request_options.rs` | Which settings and which state does a single request have, in either era? |
 //! | `backoff.rs` | How long does a client wait before it retries? |
 
 pub(crate) mod backoff;
@@ -23,6 +23,6 @@ pub(crate) mod forward_link;
 pub(crate) mod inbox;
 pub(crate) mod opening;
 pub(crate) mod outgoing;
+pub(crate) mod request_options;
 pub(crate) mod target;
-pub(crate) mod terms;
 pub(crate) mod transport;

@@ -9,7 +9,7 @@ use toolway_protocol::Id;
 use toolway_protocol::capability::ServerCapabilities;
 use toolway_protocol::types::Implementation;
 
-use crate::client::answer::answers::Answers;
+use crate::client::answer::answers::AnswerHandlers;
 use crate::client::notifications::listeners::Notifications;
 use crate::client::wire::era_link::EraLink;
 use crate::client::wire::inbox::Inbox;
@@ -18,11 +18,11 @@ use crate::client::wire::transport::Transport;
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// The settings of a connection that is being opened.
-pub(crate) struct Opening<'o> {
+pub(crate) struct ConnectionSetup<'o> {
     pub(crate) connector: &'o dyn Connector,
     pub(crate) info: &'o Implementation,
     /// The application's answers to the server's questions.
-    pub(crate) answers: &'o Answers,
+    pub(crate) answers: &'o AnswerHandlers,
     pub(crate) headers: &'o [(String, String)],
     pub(crate) max_message: usize,
     pub(crate) connect_timeout: Duration,
@@ -49,19 +49,19 @@ pub(crate) struct ServerFacts {
     pub(crate) instructions: Option<String>,
 }
 
-impl Opening<'_> {
-    pub(crate) async fn reach(&self) -> Result<FreshTransport> {
-        let transport = self.connector.reach().await?;
-        transport.use_headers(self.headers)?;
-        let max_message = transport.use_max_message(self.max_message);
+impl ConnectionSetup<'_> {
+    pub(crate) async fn open_transport(&self) -> Result<FreshTransport> {
+        let transport = self.connector.connect().await?;
+        transport.set_headers(self.headers)?;
+        let max_message = transport.set_max_message(self.max_message);
         let inbox = Inbox::new(self.notifications.clone(), max_message);
-        transport.deliver_to(inbox.clone());
+        transport.set_inbox(inbox.clone());
         Ok((transport, inbox))
     }
 
     /// Waits for `asking` until the deadline. The transport still exists after a timeout, so that the code that opens
     /// the connection can add the transport's diagnosis to the error.
-    pub(crate) async fn in_time<T>(&self, asking: impl Future<Output = Result<T>>) -> Result<T> {
+    pub(crate) async fn with_deadline<T>(&self, asking: impl Future<Output = Result<T>>) -> Result<T> {
         timeout_at(self.deadline, asking).await.unwrap_or_else(|_| {
             let message = format!("the server did not answer within {:?}", self.connect_timeout);
             Err(Error::new(ErrorKind::Timeout, message).unsent())
@@ -69,21 +69,21 @@ impl Opening<'_> {
     }
 
     /// The moment when `limit` has passed. A limit that the clock cannot represent counts as one year.
-    pub(crate) fn deadline(limit: Duration) -> Instant {
+    pub(crate) fn deadline_after(limit: Duration) -> Instant {
         let now = Instant::now();
         now.checked_add(limit).unwrap_or(now + Duration::from_secs(24 * 365 * 3600))
     }
 
-    pub(crate) fn id(&self) -> Id {
+    pub(crate) fn next_id(&self) -> Id {
         Id::Number(self.next_id.fetch_add(1, Ordering::Relaxed))
     }
 }
 
 /// Adds the transport's diagnosis to an error.
-pub(crate) fn explained(error: Error, transport: &dyn Transport) -> Error {
+pub(crate) fn with_diagnosis(error: Error, transport: &dyn Transport) -> Error {
     match transport.diagnosis() {
         // The error of a broken connection contains the diagnosis already.
-        Some(diagnosis) if error.kind() != ErrorKind::Transport => error.explained(diagnosis),
+        Some(diagnosis) if error.kind() != ErrorKind::Transport => error.with_note(diagnosis),
         _ => error,
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytes::Bytes;
 use serde_json::Value;
-use toolway_protocol::capability::Settings;
+use toolway_protocol::capability::JsonObject;
 use toolway_protocol::json::Members;
 use toolway_protocol::jsonrpc::write_error;
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
@@ -12,7 +12,7 @@ use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
 /// A frame to send, with the facts that a transport may need without parsing the frame.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct Outgoing {
+pub struct OutgoingMessage {
     /// The frame: one JSON-RPC message. If the caller gave JSON with line breaks between its tokens, the frame contains
     /// them too. A transport that sends lines must replace them with spaces.
     pub frame: Bytes,
@@ -31,10 +31,10 @@ pub struct Outgoing {
 
 /// Shows only the names of the headers and the length of the frame: header values may be tokens, and the frame may hold
 /// secrets.
-impl fmt::Debug for Outgoing {
+impl fmt::Debug for OutgoingMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
-        f.debug_struct("Outgoing")
+        f.debug_struct("OutgoingMessage")
             .field("id", &self.id)
             .field("method", &self.method)
             .field("name", &self.name)
@@ -45,7 +45,7 @@ impl fmt::Debug for Outgoing {
     }
 }
 
-impl Outgoing {
+impl OutgoingMessage {
     /// A frame without a name and headers.
     pub(crate) fn new(
         frame: Vec<u8>,
@@ -74,15 +74,15 @@ pub(crate) fn put_params(members: &mut Members<'_, '_>, params: Option<&RawJson>
 
 /// Separates the caller's `_meta` from the parameters. The client adds its own members to `_meta`, and an object may
 /// have only one `_meta`.
-pub(crate) fn split_meta(params: Option<&RawJson>) -> (Option<RawJson>, Settings) {
+pub(crate) fn split_meta(params: Option<&RawJson>) -> (Option<RawJson>, JsonObject) {
     match params.and_then(|params| params.decode().ok()) {
         Some(Value::Object(mut members)) if members.contains_key("_meta") => {
             let own = match members.remove("_meta") {
                 Some(Value::Object(own)) => own,
-                _ => Settings::new(),
+                _ => JsonObject::new(),
             };
             (Some(Value::Object(members).into()), own)
         }
-        _ => (params.cloned(), Settings::new()),
+        _ => (params.cloned(), JsonObject::new()),
     }
 }

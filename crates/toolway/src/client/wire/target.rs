@@ -11,20 +11,20 @@ use crate::ground::mutex::Mutex;
 /// Opens transports to one server. A client that loses its connection asks for another transport.
 pub trait Connector: Send + Sync + 'static {
     /// Opens a transport. Sends nothing to the server yet.
-    fn reach(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>>;
+    fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>>;
 
     /// The name of the server, for display, such as a URL or a command line. It must not contain secrets.
     fn name(&self) -> String;
 
     /// Returns whether `reach` can be called again after a transport was lost.
-    fn is_lasting(&self) -> bool {
+    fn can_reconnect(&self) -> bool {
         true
     }
 
     /// The key of this server in an [`EraCache`](crate::client::EraCache); `None` if the era of the server is not to be
     /// remembered. The key is never shown, so it may contain secrets.
-    fn key(&self) -> Option<String> {
-        self.is_lasting().then(|| self.name())
+    fn cache_key(&self) -> Option<String> {
+        self.can_reconnect().then(|| self.name())
     }
 }
 
@@ -76,14 +76,14 @@ impl<T: Transport> IntoTarget for T {
 /// A transport that a [`Connector`] has opened.
 impl IntoTarget for Box<dyn Transport> {
     fn into_target(self) -> Result<Target> {
-        Ok(Target::new(Once(Mutex::new(Some(self)))))
+        Ok(Target::new(OneTimeConnector(Mutex::new(Some(self)))))
     }
 }
 
-struct Once(Mutex<Option<Box<dyn Transport>>>);
+struct OneTimeConnector(Mutex<Option<Box<dyn Transport>>>);
 
-impl Connector for Once {
-    fn reach(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>> {
+impl Connector for OneTimeConnector {
+    fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>> {
         let transport = self.0.lock().take();
         Box::pin(std::future::ready(transport.ok_or_else(|| {
             Error::new(ErrorKind::Transport, "the transport is closed, and cannot be opened again").unsent()
@@ -94,7 +94,7 @@ impl Connector for Once {
         "a transport of the application".to_owned()
     }
 
-    fn is_lasting(&self) -> bool {
+    fn can_reconnect(&self) -> bool {
         false
     }
 }

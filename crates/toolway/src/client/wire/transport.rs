@@ -3,7 +3,7 @@
 use toolway_protocol::{Message, Method, ProtocolVersion, RawJson};
 
 use crate::client::wire::inbox::Inbox;
-use crate::client::wire::outgoing::Outgoing;
+use crate::client::wire::outgoing::OutgoingMessage;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
@@ -11,10 +11,10 @@ use crate::ground::future::BoxFuture;
 /// such as tasks and processes.
 pub trait Transport: Send + Sync + 'static {
     /// Sends a message and waits for the reply, if the message gets one.
-    fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<Option<Message>>>;
+    fn send(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, Result<Option<Message>>>;
 
     /// Sets the inbox for the server's notifications and questions. Called once, before anything is sent.
-    fn deliver_to(&self, inbox: Inbox) {
+    fn set_inbox(&self, inbox: Inbox) {
         let _ = inbox;
     }
 
@@ -24,7 +24,7 @@ pub trait Transport: Send + Sync + 'static {
     }
 
     /// Waits until messages can no longer be sent. Waits forever if the transport cannot detect that.
-    fn lost(&self) -> BoxFuture<'_, ()> {
+    fn disconnected(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::pending())
     }
 
@@ -34,7 +34,7 @@ pub trait Transport: Send + Sync + 'static {
         Box::pin(std::future::ready(()))
     }
 
-    /// Returns whether messages have headers. A transport without headers ignores the headers of [`Outgoing`].
+    /// Returns whether messages have headers. A transport without headers ignores the headers of [`OutgoingMessage`].
     fn has_headers(&self) -> bool {
         false
     }
@@ -45,7 +45,7 @@ pub trait Transport: Send + Sync + 'static {
     /// # Errors
     ///
     /// When a header cannot be sent; the error names it.
-    fn use_headers(&self, headers: &[(String, String)]) -> Result<()> {
+    fn set_headers(&self, headers: &[(String, String)]) -> Result<()> {
         let _ = headers;
         Ok(())
     }
@@ -53,11 +53,11 @@ pub trait Transport: Send + Sync + 'static {
     /// Sets the maximum length of a message in bytes, in both directions. Returns the limit that applies: a transport
     /// that was configured with its own limit returns that one. Called once, before anything is sent. The client does
     /// not send longer messages. If a reply is longer, the transport must fail the call with [`ErrorKind::TooLarge`].
-    fn use_max_message(&self, bytes: usize) -> usize {
+    fn set_max_message(&self, bytes: usize) -> usize {
         bytes
     }
 
-    /// Returns whether dropping the future of [`carry`](Self::carry) tells the server that the request is cancelled. If
+    /// Returns whether dropping the future of [`carry`](Self::send) tells the server that the request is cancelled. If
     /// it does not, the client sends a cancel notification.
     fn cancels_by_dropping(&self, version: ProtocolVersion) -> bool {
         let _ = version;
@@ -78,7 +78,7 @@ pub trait Transport: Send + Sync + 'static {
 }
 
 /// The error of a call whose reply is longer than the client accepts.
-pub(crate) fn too_long_a_reply(max: usize) -> Error {
+pub(crate) fn reply_too_long_error(max: usize) -> Error {
     let text =
         format!("the reply is longer than {max} bytes: ask for less, or raise `max_message` on the client");
     Error::new(ErrorKind::TooLarge, text)
@@ -90,9 +90,9 @@ pub(crate) fn malformed_reply(method: &Method) -> Error {
 }
 
 /// Sends a request and returns the result from the reply.
-pub(crate) async fn exchange(transport: &dyn Transport, outgoing: Outgoing) -> Result<RawJson> {
+pub(crate) async fn exchange(transport: &dyn Transport, outgoing: OutgoingMessage) -> Result<RawJson> {
     let id = outgoing.id.clone();
-    match transport.carry(outgoing).await? {
+    match transport.send(outgoing).await? {
         Some(Message::Response { id: answered, outcome }) if answered.is_none() || answered == id => {
             Ok(outcome?)
         }

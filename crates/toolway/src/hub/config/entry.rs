@@ -13,7 +13,7 @@ use std::time::Duration;
 use toolway_protocol::RawJson;
 
 use super::checks::{wrong_header_name, wrong_url, wrong_variable_name};
-use super::error::{Mistake, Mistakes, Place, member, shown};
+use super::error::{Mistake, Mistakes, SourcePosition, format_name, member_path};
 use super::host::{Host, Origin};
 use super::source::Node;
 use super::variables::Input;
@@ -35,8 +35,8 @@ pub struct ServerConfig {
     pub max_message: Option<usize>,
     /// Members that this library does not use, in the order of the file: `autoApprove`, `trust`, `oauth`, …
     pub other: Vec<(String, RawJson)>,
-    pub(crate) tools: Arc<Choice>,
-    pub(super) endpoint: Endpoint,
+    pub(crate) tools: Arc<ToolFilter>,
+    pub(super) endpoint: UnresolvedEndpoint,
     pub(super) inputs: Arc<[Input]>,
     pub(super) origin: Arc<Origin>,
 }
@@ -62,11 +62,11 @@ impl ServerConfig {
     /// let config = Config::parse(r#"{ "mcpServers": {
     ///   "files": { "command": "files", "disabledTools": ["delete"] }
     /// } }"#)?;
-    /// assert!(config.servers[0].offers_tool("read") && !config.servers[0].offers_tool("delete"));
+    /// assert!(config.servers[0].allows_tool("read") && !config.servers[0].allows_tool("delete"));
     /// # Ok::<(), toolway::hub::ConfigError>(())
     /// ```
-    pub fn offers_tool(&self, tool: &str) -> bool {
-        self.tools.takes(tool)
+    pub fn allows_tool(&self, tool: &str) -> bool {
+        self.tools.allows(tool)
     }
 
     /// Returns the directory of the project to which the file belongs; `None` for files of a user.
@@ -93,49 +93,49 @@ impl fmt::Debug for ServerConfig {
 
 /// The tools of a server that a file allows.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Choice {
+pub(crate) struct ToolFilter {
     /// If present, only these tools are allowed.
     only: Option<HashSet<String>>,
     /// These tools are not allowed.
     without: HashSet<String>,
 }
 
-impl Choice {
-    pub(crate) fn takes(&self, tool: &str) -> bool {
+impl ToolFilter {
+    pub(crate) fn allows(&self, tool: &str) -> bool {
         self.only.as_ref().is_none_or(|only| only.contains(tool)) && !self.without.contains(tool)
     }
 }
 
 /// How to connect to the server, with variables not yet replaced.
 #[derive(Clone)]
-pub(super) enum Endpoint {
+pub(super) enum UnresolvedEndpoint {
     Command {
-        program: Text,
-        args: Vec<Text>,
-        env: Vec<(String, Text)>,
-        env_file: Option<Text>,
-        cwd: Option<Text>,
+        program: UnexpandedText,
+        args: Vec<UnexpandedText>,
+        env: Vec<(String, UnexpandedText)>,
+        env_file: Option<UnexpandedText>,
+        cwd: Option<UnexpandedText>,
     },
     Url {
-        url: Text,
-        headers: Vec<(String, Text)>,
+        url: UnexpandedText,
+        headers: Vec<(String, UnexpandedText)>,
         sse: bool,
     },
     /// The entry has mistakes, which do not matter as long as the server is not used.
-    Wrong(Mistakes),
+    Invalid(Mistakes),
 }
 
 /// A string of the file that may contain variables.
 #[derive(Clone)]
-pub(super) struct Text {
+pub(super) struct UnexpandedText {
     pub(super) written: String,
     pub(super) field: String,
-    pub(super) place: Place,
+    pub(super) position: SourcePosition,
 }
 
 /// The kind of server, which determines the relevant members of an entry.
 #[derive(Clone, Copy)]
-enum Aim {
+enum EndpointKind {
     Command,
     Url { member: &'static str, sse: bool },
 }
@@ -153,7 +153,7 @@ pub(super) fn read(
     inputs: &Arc<[Input]>,
     origin: &Arc<Origin>,
 ) -> Result<(Option<String>, ServerConfig), Mistakes> {
-    let mut reader = Reader::new(path, key);
+    let mut reader = ConfigReader::new(path, key);
     let blank = ServerConfig {
         name: String::new(),
         disabled: true,
@@ -161,83 +161,87 @@ pub(super) fn read(
         max_message: None,
         other: Vec::new(),
         tools: Arc::default(),
-        endpoint: Endpoint::Wrong(Mistakes::default()),
+        endpoint: UnresolvedEndpoint::Invalid(Mistakes::default()),
         inputs: inputs.clone(),
         origin: origin.clone(),
     };
-    match reader.entry(node, blank.clone()) {
+    match reader.read_entry(node, blank.clone()) {
         Some(read) if reader.mistakes.is_empty() => Ok(read),
-        _ if is_off(node) => {
+        _ if is_disabled(node) => {
             let name = node.member("name").filter(|_| key.is_none()).and_then(|name| name.text().ok());
-            Ok((name, ServerConfig { endpoint: Endpoint::Wrong(reader.mistakes), ..blank }))
+            Ok((name, ServerConfig { endpoint: UnresolvedEndpoint::Invalid(reader.mistakes), ..blank }))
         }
         _ => Err(reader.mistakes),
     }
 }
 
 /// Returns whether an entry disables its server, whatever else it contains.
-fn is_off(node: Node<'_>) -> bool {
+fn is_disabled(node: Node<'_>) -> bool {
     let members = node.members().unwrap_or_default();
     let says = |name: &str, word: bool| {
-        members.iter().any(|(key, value)| key == name && value.truth().is_ok_and(|truth| truth == word))
+        members.iter().any(|(key, value)| key == name && value.boolean().is_ok_and(|truth| truth == word))
     };
     says("disabled", true) || says("enabled", false)
 }
 
 /// Reads values of a file, and collects their mistakes.
-pub(super) struct Reader<'r> {
+pub(super) struct ConfigReader<'r> {
     path: &'r str,
     server: Option<&'r str>,
     pub(super) mistakes: Mistakes,
 }
 
-impl<'r> Reader<'r> {
+impl<'r> ConfigReader<'r> {
     pub(super) fn new(path: &'r str, server: Option<&'r str>) -> Self {
         Self { path, server, mistakes: Mistakes::default() }
     }
 
-    fn entry(&mut self, node: Node<'_>, blank: ServerConfig) -> Option<(Option<String>, ServerConfig)> {
+    fn read_entry(&mut self, node: Node<'_>, blank: ServerConfig) -> Option<(Option<String>, ServerConfig)> {
         // Computed first, because positions are found faster in the order of the file.
-        let place = node.place();
+        let place = node.position();
         let members = self.members(self.path.to_owned(), node)?;
-        let aim = self.aim(&members, place);
+        let aim = self.endpoint_kind(&members, place);
         let mut server = ServerConfig { disabled: false, ..blank };
-        let (mut name, mut tools) = (None, Choice::default());
+        let (mut name, mut tools) = (None, ToolFilter::default());
         let (mut program, mut args, mut env, mut env_file, mut cwd) =
             (None, Vec::new(), Vec::new(), None, None);
         let (mut url, mut headers) = (None, Vec::new());
         for (key, value) in members {
-            let field = member(self.path, &key);
+            let field = member_path(self.path, &key);
             match (&*key, aim) {
                 // Some programs write every member they know.
                 _ if value.is_null() => {}
-                ("name", _) if self.server.is_none() => name = self.take(&field, value, Node::text),
+                ("name", _) if self.server.is_none() => name = self.read_value(&field, value, Node::text),
                 ("type" | "transport", _) => {}
-                ("disabled", _) => server.disabled |= self.take(&field, value, Node::truth) == Some(true),
-                ("enabled", _) => server.disabled |= self.take(&field, value, Node::truth) == Some(false),
-                ("timeout", _) => server.timeout = self.take(&field, value, timeout),
-                ("maxMessage", _) => server.max_message = self.take(&field, value, max_message),
+                ("disabled", _) => {
+                    server.disabled |= self.read_value(&field, value, Node::boolean) == Some(true);
+                }
+                ("enabled", _) => {
+                    server.disabled |= self.read_value(&field, value, Node::boolean) == Some(false);
+                }
+                ("timeout", _) => server.timeout = self.read_value(&field, value, timeout),
+                ("maxMessage", _) => server.max_message = self.read_value(&field, value, max_message),
                 // Cline, Windsurf and Roo write `disabledTools`, the Gemini CLI writes `excludeTools`.
-                ("disabledTools" | "excludeTools", _) => tools.without.extend(self.names(&field, value)),
+                ("disabledTools" | "excludeTools", _) => tools.without.extend(self.read_names(&field, value)),
                 ("enabledTools" | "includeTools", _) => {
-                    let names: HashSet<_> = self.names(&field, value).collect();
+                    let names: HashSet<_> = self.read_names(&field, value).collect();
                     match &mut tools.only {
                         Some(only) => only.retain(|name| names.contains(name)),
                         None => tools.only = Some(names),
                     }
                 }
-                ("command", Some(Aim::Command)) => program = self.text(field, value, self::program),
-                ("args", Some(Aim::Command)) => args = self.list(&field, value),
-                ("env", Some(Aim::Command)) => {
-                    env = self.named(&field, value, Node::scalar, wrong_variable_name);
+                ("command", Some(EndpointKind::Command)) => program = self.text(field, value, self::program),
+                ("args", Some(EndpointKind::Command)) => args = self.list(&field, value),
+                ("env", Some(EndpointKind::Command)) => {
+                    env = self.read_named(&field, value, Node::scalar, wrong_variable_name);
                 }
-                ("envFile", Some(Aim::Command)) => env_file = self.text(field, value, Node::text),
-                ("cwd", Some(Aim::Command)) => cwd = self.text(field, value, Node::text),
-                ("headers", Some(Aim::Url { .. })) => {
-                    headers = self.named(&field, value, Node::text, wrong_header_name);
-                    self.case_does_not_matter(&headers);
+                ("envFile", Some(EndpointKind::Command)) => env_file = self.text(field, value, Node::text),
+                ("cwd", Some(EndpointKind::Command)) => cwd = self.text(field, value, Node::text),
+                ("headers", Some(EndpointKind::Url { .. })) => {
+                    headers = self.read_named(&field, value, Node::text, wrong_header_name);
+                    self.check_duplicate_headers(&headers);
                 }
-                (_, Some(Aim::Url { member, .. })) if key == member => {
+                (_, Some(EndpointKind::Url { member, .. })) if key == member => {
                     url = self.text(field, value, self::url);
                 }
                 _ => server.other.push((key, value.raw())),
@@ -245,76 +249,89 @@ impl<'r> Reader<'r> {
         }
         server.tools = Arc::new(tools);
         server.endpoint = match aim? {
-            Aim::Command => Endpoint::Command { program: program?, args, env, env_file, cwd },
-            Aim::Url { sse, .. } => Endpoint::Url { url: url?, headers, sse },
+            EndpointKind::Command => {
+                UnresolvedEndpoint::Command { program: program?, args, env, env_file, cwd }
+            }
+            EndpointKind::Url { sse, .. } => UnresolvedEndpoint::Url { url: url?, headers, sse },
         };
         Some((name, server))
     }
 
     /// Decides whether the server is a command or a URL: by `type`, or by the other members if `type` is missing.
-    fn aim(&mut self, members: &[(String, Node<'_>)], place: Place) -> Option<Aim> {
+    fn endpoint_kind(
+        &mut self,
+        members: &[(String, Node<'_>)],
+        place: SourcePosition,
+    ) -> Option<EndpointKind> {
         let has = |name: &str| members.iter().any(|(key, value)| key == name && !value.is_null());
         let declared = members.iter().find(|(key, value)| {
             // FastMCP and LangChain use `transport`.
             (key == "type" || key == "transport") && !value.is_null()
         });
         let declared = match declared {
-            Some((key, value)) => Some(self.take(&member(self.path, key), *value, self::declared)?),
+            Some((key, value)) => {
+                Some(self.read_value(&member_path(self.path, key), *value, self::read_type)?)
+            }
             None => None,
         };
         // The Gemini CLI writes `url` for the SSE transport. For other transports, `httpUrl` takes precedence over
         // `url`.
-        let addresses = if declared == Some(Type::Sse) { ["url", "serverUrl", "httpUrl"] } else { ADDRESSES };
+        let addresses =
+            if declared == Some(TransportKind::Sse) { ["url", "serverUrl", "httpUrl"] } else { URL_MEMBERS };
         let address = addresses.into_iter().find(|name| has(name));
         let reason = match (declared, has("command"), address) {
-            (Some(Type::Stdio), true, _) | (None, true, None) => return Some(Aim::Command),
-            (Some(Type::Http | Type::Sse), _, Some(member)) | (None, false, Some(member)) => {
-                return Some(Aim::Url { member, sse: declared == Some(Type::Sse) });
+            (Some(TransportKind::Stdio), true, _) | (None, true, None) => return Some(EndpointKind::Command),
+            (Some(TransportKind::Http | TransportKind::Sse), _, Some(member))
+            | (None, false, Some(member)) => {
+                return Some(EndpointKind::Url { member, sse: declared == Some(TransportKind::Sse) });
             }
             (None, true, Some(address)) => format!(
                 "has both `command` and `{address}`: leave one out, or add `\"type\": \"stdio\"` or `\"type\": \"http\"`"
             ),
-            (Some(Type::Stdio), false, _) => {
-                format!("has no `command`, which a server of its type needs{}", meant(members, &["command"]))
+            (Some(TransportKind::Stdio), false, _) => {
+                format!(
+                    "has no `command`, which a server of its type needs{}",
+                    spelling_hint(members, &["command"])
+                )
             }
-            (Some(Type::Http | Type::Sse), _, None) => {
-                format!("has no `url`, which a server of its type needs{}", meant(members, &["url"]))
+            (Some(TransportKind::Http | TransportKind::Sse), _, None) => {
+                format!("has no `url`, which a server of its type needs{}", spelling_hint(members, &["url"]))
             }
             (None, false, None) => {
-                let meant = meant(members, &["command", "url", "httpUrl", "serverUrl"]);
+                let meant = spelling_hint(members, &["command", "url", "httpUrl", "serverUrl"]);
                 format!(
                     "has neither `command` nor `url`: say how the server is started, or where it is{meant}"
                 )
             }
         };
-        self.mistake(self.path.to_owned(), place, reason);
+        self.add_mistake(self.path.to_owned(), place, reason);
         None
     }
 
-    fn list(&mut self, field: &str, value: Node<'_>) -> Vec<Text> {
-        let items = self.take(field, value, Node::items).unwrap_or_default();
+    fn list(&mut self, field: &str, value: Node<'_>) -> Vec<UnexpandedText> {
+        let items = self.read_value(field, value, Node::items).unwrap_or_default();
         let items = items.into_iter().enumerate();
         items.filter_map(|(index, item)| self.text(format!("{field}[{index}]"), item, Node::text)).collect()
     }
 
-    fn names(&mut self, field: &str, value: Node<'_>) -> impl Iterator<Item = String> + use<> {
+    fn read_names(&mut self, field: &str, value: Node<'_>) -> impl Iterator<Item = String> + use<> {
         self.list(field, value).into_iter().map(|text| text.written)
     }
 
     /// Reads an object of names and strings: `env` or `headers`.
-    fn named<'s>(
+    fn read_named<'s>(
         &mut self,
         field: &str,
         value: Node<'s>,
         read: impl Fn(Node<'s>) -> Result<String, String>,
         wrong_name: impl Fn(&str) -> Option<&'static str>,
-    ) -> Vec<(String, Text)> {
+    ) -> Vec<(String, UnexpandedText)> {
         let mut named = Vec::new();
         let members = self.members(field.to_owned(), value).unwrap_or_default();
         for (name, value) in members.into_iter().filter(|(_, value)| !value.is_null()) {
-            let field = member(field, &name);
+            let field = member_path(field, &name);
             if let Some(reason) = wrong_name(&name) {
-                self.mistake(field, value.place(), reason.to_owned());
+                self.add_mistake(field, value.position(), reason.to_owned());
             } else if let Some(text) = self.text(field, value, &read) {
                 named.push((name, text));
             }
@@ -322,29 +339,29 @@ impl<'r> Reader<'r> {
         named
     }
 
-    fn case_does_not_matter(&mut self, headers: &[(String, Text)]) {
+    fn check_duplicate_headers(&mut self, headers: &[(String, UnexpandedText)]) {
         let mut seen = HashSet::new();
         for (name, text) in headers {
             if !seen.insert(name.to_ascii_lowercase()) {
                 let reason = "occurs twice, because upper and lower case are the same in the name of a header: remove \
                               one";
-                self.mistake(text.field.clone(), text.place, reason.to_owned());
+                self.add_mistake(text.field.clone(), text.position, reason.to_owned());
             }
         }
     }
 
     /// Returns the members of an object. Duplicates are mistakes.
     fn members<'s>(&mut self, field: String, node: Node<'s>) -> Option<Vec<(String, Node<'s>)>> {
-        let members = self.take(&field, node, Node::members)?;
+        let members = self.read_value(&field, node, Node::members)?;
         let mut seen = HashSet::new();
         let mut twice = Vec::new();
         for (name, value) in &members {
             if !seen.insert(&**name) {
-                twice.push((member(&field, name), value.place()));
+                twice.push((member_path(&field, name), value.position()));
             }
         }
         for (field, place) in twice {
-            self.mistake(field, place, "occurs twice: remove one".to_owned());
+            self.add_mistake(field, place, "occurs twice: remove one".to_owned());
         }
         Some(members)
     }
@@ -354,12 +371,12 @@ impl<'r> Reader<'r> {
         field: String,
         value: Node<'s>,
         read: impl Fn(Node<'s>) -> Result<String, String>,
-    ) -> Option<Text> {
-        let place = value.place();
-        self.take(&field, value, read).map(|written| Text { written, field, place })
+    ) -> Option<UnexpandedText> {
+        let place = value.position();
+        self.read_value(&field, value, read).map(|written| UnexpandedText { written, field, position: place })
     }
 
-    pub(super) fn take<'s, T>(
+    pub(super) fn read_value<'s, T>(
         &mut self,
         field: &str,
         value: Node<'s>,
@@ -368,28 +385,28 @@ impl<'r> Reader<'r> {
         match read(value) {
             Ok(value) => Some(value),
             Err(reason) => {
-                self.mistake(field.to_owned(), value.place(), reason);
+                self.add_mistake(field.to_owned(), value.position(), reason);
                 None
             }
         }
     }
 
-    pub(super) fn mistake(&mut self, field: String, place: Place, message: String) {
+    pub(super) fn add_mistake(&mut self, field: String, place: SourcePosition, message: String) {
         let server = self.server.map(str::to_owned);
-        self.mistakes.push(Mistake { server, field, place: Some(place), message });
+        self.mistakes.push(Mistake { server, field, position: Some(place), message });
     }
 }
 
 /// Reads the value of `type`.
-fn declared(value: Node<'_>) -> Result<Type, String> {
+fn read_type(value: Node<'_>) -> Result<TransportKind, String> {
     let text = value.text()?;
     let plain: String = text.chars().filter(|letter| !"-_".contains(*letter)).collect();
     match &*plain.to_ascii_lowercase() {
         // Copilot uses `local`.
-        "stdio" | "local" => Ok(Type::Stdio),
-        "http" | "streamablehttp" => Ok(Type::Http),
-        "sse" => Ok(Type::Sse),
-        _ => Err(format!("must be `stdio`, `http` or `sse`; found `{}`", shown(&text))),
+        "stdio" | "local" => Ok(TransportKind::Stdio),
+        "http" | "streamablehttp" => Ok(TransportKind::Http),
+        "sse" => Ok(TransportKind::Sse),
+        _ => Err(format!("must be `stdio`, `http` or `sse`; found `{}`", format_name(&text))),
     }
 }
 
@@ -417,11 +434,12 @@ fn url(value: Node<'_>) -> Result<String, String> {
 /// number decides: a number below 1000 is in seconds, because timeouts below one second are not plausible. A larger
 /// number is in milliseconds, because timeouts above a quarter of an hour are not plausible.
 fn timeout(value: Node<'_>) -> Result<Duration, String> {
-    let number =
-        value.number().ok_or_else(|| format!("must be a number of milliseconds; found {}", value.found()))?;
+    let number = value
+        .number()
+        .ok_or_else(|| format!("must be a number of milliseconds; found {}", value.describe()))?;
     let seconds = if number < SECONDS_BELOW { number } else { number / 1000.0 };
     let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
-    time.ok_or_else(|| format!("must be a positive time that is not too long; found {}", value.found()))
+    time.ok_or_else(|| format!("must be a positive time that is not too long; found {}", value.describe()))
 }
 
 /// Reads the maximum size of a message in bytes. The member `maxMessage` is specific to this library.
@@ -433,24 +451,25 @@ fn max_message(value: Node<'_>) -> Result<usize, String> {
         reason = "it is a whole number that fits"
     )]
     let bytes = value.number().filter(is_number).map(|bytes| bytes as usize);
-    bytes.ok_or_else(|| format!("must be a number of bytes, such as 16777216; found {}", value.found()))
+    bytes.ok_or_else(|| format!("must be a number of bytes, such as 16777216; found {}", value.describe()))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Type {
+enum TransportKind {
     Stdio,
     Http,
     Sse,
 }
 
 /// Returns a hint if a member looks like a misspelling of a missing member.
-fn meant(members: &[(String, Node<'_>)], missing: &[&str]) -> String {
+fn spelling_hint(members: &[(String, Node<'_>)], missing: &[&str]) -> String {
     let slip = members.iter().find_map(|(key, _)| Some((key, closest(key, missing.iter().copied())?)));
-    slip.map(|(key, meant)| format!(" (is `{}` meant to be `{meant}`?)", shown(key))).unwrap_or_default()
+    slip.map(|(key, meant)| format!(" (is `{}` meant to be `{meant}`?)", format_name(key)))
+        .unwrap_or_default()
 }
 
 /// The members for the address of a server; the first one present is used.
-pub(super) const ADDRESSES: [&str; 3] = ["httpUrl", "serverUrl", "url"];
+pub(super) const URL_MEMBERS: [&str; 3] = ["httpUrl", "serverUrl", "url"];
 
 /// A timeout below this number is in seconds, any other timeout in milliseconds.
 const SECONDS_BELOW: f64 = 1000.0;

@@ -46,7 +46,7 @@ fn parse(text: &str) -> Result<Vec<(String, String)>, (usize, &'static str)> {
         if wrong_variable_name(name).is_some() || name.contains(char::is_whitespace) {
             return Err(wrong("has no name before its `=`: write `NAME=value`"));
         }
-        let value = value_of(value.trim()).map_err(wrong)?;
+        let value = parse_value(value.trim()).map_err(wrong)?;
         if value.contains('\0') {
             return Err(wrong("has a NUL character: remove it"));
         }
@@ -61,10 +61,10 @@ fn parse(text: &str) -> Result<Vec<(String, String)>, (usize, &'static str)> {
     Ok(all)
 }
 
-fn value_of(written: &str) -> Result<String, &'static str> {
+fn parse_value(written: &str) -> Result<String, &'static str> {
     if let Some(inside) = written.strip_prefix('\'') {
         let (value, rest) = inside.split_once('\'').ok_or("has a quote that does not end: close it")?;
-        return nothing_follows(rest).map(|()| value.to_owned());
+        return expect_end(rest).map(|()| value.to_owned());
     }
     let Some(inside) = written.strip_prefix('"') else {
         let end = written.find(" #").or_else(|| written.find("\t#")).unwrap_or(written.len());
@@ -74,7 +74,7 @@ fn value_of(written: &str) -> Result<String, &'static str> {
     let mut letters = inside.chars();
     loop {
         match letters.next().ok_or("has a quote that does not end: close it")? {
-            '"' => return nothing_follows(letters.as_str()).map(|()| value),
+            '"' => return expect_end(letters.as_str()).map(|()| value),
             '\\' => match letters.next().ok_or("has a quote that does not end: close it")? {
                 'n' => value.push('\n'),
                 'r' => value.push('\r'),
@@ -87,7 +87,7 @@ fn value_of(written: &str) -> Result<String, &'static str> {
     }
 }
 
-fn nothing_follows(rest: &str) -> Result<(), &'static str> {
+fn expect_end(rest: &str) -> Result<(), &'static str> {
     let rest = rest.trim_start();
     if rest.is_empty() || rest.starts_with('#') {
         Ok(())

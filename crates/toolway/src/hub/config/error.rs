@@ -41,7 +41,7 @@ pub struct Mistake {
     /// The path in the file's objects: `mcpServers.github.args[1]`. Empty for the file as a whole.
     pub field: String,
     /// The position in the file's text.
-    pub place: Option<Place>,
+    pub position: Option<SourcePosition>,
     /// A sentence that describes the mistake and how to correct it.
     pub message: String,
 }
@@ -49,7 +49,7 @@ pub struct Mistake {
 /// A position in a text; both numbers start at 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub struct Place {
+pub struct SourcePosition {
     /// The line.
     pub line: usize,
     /// The column, in characters.
@@ -68,20 +68,20 @@ impl ConfigError {
     }
 
     pub(super) fn new(file: Option<&Path>, Mistakes { all: mut mistakes, more }: Mistakes) -> Self {
-        mistakes.sort_by_key(|mistake| mistake.place);
+        mistakes.sort_by_key(|mistake| mistake.position);
         Self { file: file.map(Path::to_owned), mistakes, more }
     }
 
     /// Creates an error with one mistake without a position.
-    pub(super) fn about(file: Option<&Path>, message: impl Into<String>) -> Self {
+    pub(super) fn from_message(file: Option<&Path>, message: impl Into<String>) -> Self {
         Self::new(file, Mistake::of_file(None, message).into())
     }
 }
 
 impl Mistake {
     /// Creates a mistake about the file as a whole.
-    pub(super) fn of_file(place: Option<Place>, message: impl Into<String>) -> Self {
-        Self { server: None, field: String::new(), place, message: message.into() }
+    pub(super) fn of_file(place: Option<SourcePosition>, message: impl Into<String>) -> Self {
+        Self { server: None, field: String::new(), position: place, message: message.into() }
     }
 }
 
@@ -121,7 +121,7 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let file = self.file.as_ref().map(|file| file.display());
         if let ([mistake], 0) = (&*self.mistakes, self.more) {
-            return match (file, mistake.place) {
+            return match (file, mistake.position) {
                 (Some(file), Some(_)) => write!(f, "{file}:{mistake}"),
                 (Some(file), None) => write!(f, "{file}: {mistake}"),
                 (None, _) => write!(f, "{mistake}"),
@@ -144,7 +144,7 @@ impl fmt::Display for ConfigError {
 
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(Place { line, column }) = self.place {
+        if let Some(SourcePosition { line, column }) = self.position {
             write!(f, "{line}:{column}: ")?;
         }
         if !self.field.is_empty() {
@@ -164,9 +164,9 @@ impl From<ConfigError> for Error {
 }
 
 /// Formats a name from the file for messages: on one line, escaped and truncated.
-pub(super) fn shown(name: &str) -> String {
+pub(super) fn format_name(name: &str) -> String {
     let mut letters = name.chars();
-    let mut shown: String = letters.by_ref().take(SHOWN).flat_map(char::escape_debug).collect();
+    let mut shown: String = letters.by_ref().take(MAX_SHOWN_NAME).flat_map(char::escape_debug).collect();
     if letters.next().is_some() {
         shown.push('…');
     }
@@ -174,13 +174,13 @@ pub(super) fn shown(name: &str) -> String {
 }
 
 /// Returns the path of a member: `mcpServers` and `github` give `mcpServers.github`.
-pub(super) fn member(path: &str, name: &str) -> String {
+pub(super) fn member_path(path: &str, name: &str) -> String {
     let is_plain = !name.is_empty()
         && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter));
     match (path.is_empty(), is_plain) {
-        (true, true) => shown(name),
-        (false, true) => format!("{path}.{}", shown(name)),
-        (_, false) => format!("{path}[\"{}\"]", shown(name)),
+        (true, true) => format_name(name),
+        (false, true) => format!("{path}.{}", format_name(name)),
+        (_, false) => format!("{path}[\"{}\"]", format_name(name)),
     }
 }
 
@@ -188,4 +188,4 @@ pub(super) fn member(path: &str, name: &str) -> String {
 const MAX_MISTAKES: usize = 100;
 
 /// The number of characters of a name that are shown.
-const SHOWN: usize = 60;
+const MAX_SHOWN_NAME: usize = 60;

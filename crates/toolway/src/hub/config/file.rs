@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::entry::{self, ServerConfig};
-use super::error::{ConfigError, Mistake, Mistakes, Place};
+use super::error::{ConfigError, Mistake, Mistakes, SourcePosition};
 use super::host::Origin;
-use super::shape::{Layout, Spot, layout, name_for, nothing_found};
-use super::source::Source;
+use super::layout::{ConfigLayout, EntryLocation, find_servers, generate_name, no_servers_mistake};
+use super::source::JsonSource;
 use super::variables::Input;
 
 /// The servers of a configuration file.
@@ -63,7 +63,7 @@ impl Config {
     /// them.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
-        Self::read(&bytes_of(path)?, Origin::of(path))
+        Self::read(&read_file(path)?, Origin::from_path(path))
     }
 
     /// Returns the server with this name.
@@ -95,35 +95,43 @@ impl Config {
 }
 
 /// The name of a server, and the server or its mistakes.
-pub(super) type Outcome = (String, Result<ServerConfig, Mistakes>);
+pub(super) type EntryOutcome = (String, Result<ServerConfig, Mistakes>);
 
-fn read_all(bytes: &[u8], origin: &Arc<Origin>, mistakes: &mut Mistakes) -> Result<Vec<Outcome>, Mistake> {
+fn read_all(
+    bytes: &[u8],
+    origin: &Arc<Origin>,
+    mistakes: &mut Mistakes,
+) -> Result<Vec<EntryOutcome>, Mistake> {
     if bytes.len() as u64 > MAX_FILE {
         return Err(Mistake::of_file(None, format!("the text is longer than {MAX_FILE} bytes")));
     }
-    let source = Source::new(bytes)?;
+    let source = JsonSource::new(bytes)?;
     if source.is_empty() {
         return Err(Mistake::of_file(None, "there is nothing in it: write `{ \"mcpServers\": {} }`"));
     }
     let root = source.root()?;
-    match layout(root, mistakes) {
-        Some(layout) => Ok(servers_of(layout, origin, mistakes)),
-        None => Err(nothing_found(root)),
+    match find_servers(root, mistakes) {
+        Some(layout) => Ok(read_servers(layout, origin, mistakes)),
+        None => Err(no_servers_mistake(root)),
     }
 }
 
 /// Reads all servers of a file.
-pub(super) fn servers_of(layout: Layout<'_>, origin: &Arc<Origin>, mistakes: &mut Mistakes) -> Vec<Outcome> {
+pub(super) fn read_servers(
+    layout: ConfigLayout<'_>,
+    origin: &Arc<Origin>,
+    mistakes: &mut Mistakes,
+) -> Vec<EntryOutcome> {
     let inputs: Arc<[Input]> = layout.inputs.into();
     let mut outcomes = Vec::new();
-    let mut names: HashMap<String, Place> = HashMap::new();
+    let mut names: HashMap<String, SourcePosition> = HashMap::new();
     let mut nameless = Vec::new();
-    for (index, Spot { key, path, node }) in layout.places.into_iter().enumerate() {
-        let place = node.place();
+    for (index, EntryLocation { key, path, node }) in layout.entries.into_iter().enumerate() {
+        let place = node.position();
         if index == MAX_SERVERS {
             let message =
                 format!("this is server number {}: a file may have at most {MAX_SERVERS}", index + 1);
-            mistakes.push(Mistake { server: None, field: path, place: Some(place), message });
+            mistakes.push(Mistake { server: None, field: path, position: Some(place), message });
             break;
         }
         let (given, server, mut wrong) = match entry::read(node, &path, key.as_deref(), &inputs, origin) {
@@ -144,7 +152,7 @@ pub(super) fn servers_of(layout: Layout<'_>, origin: &Arc<Origin>, mistakes: &mu
             }
         };
         if let Some(message) = reason {
-            wrong.push(Mistake { server: name.clone(), field: path.clone(), place: Some(place), message });
+            wrong.push(Mistake { server: name.clone(), field: path.clone(), position: Some(place), message });
         }
         let server = server.filter(|_| wrong.is_empty());
         let server = server.map(|server| ServerConfig { name: name.clone().unwrap_or_default(), ..server });
@@ -153,7 +161,7 @@ pub(super) fn servers_of(layout: Layout<'_>, origin: &Arc<Origin>, mistakes: &mu
     let mut taken: HashSet<String> = names.into_keys().collect();
     for index in nameless {
         if let (name, Ok(server)) = &mut outcomes[index] {
-            server.name = name_for(&server.endpoint, &taken);
+            server.name = generate_name(&server.endpoint, &taken);
             name.clone_from(&server.name);
             taken.insert(server.name.clone());
         }
@@ -174,15 +182,15 @@ fn wrong_name(name: &str) -> Option<&'static str> {
 }
 
 /// Reads a file, up to the maximum size.
-pub(super) fn bytes_of(path: &Path) -> Result<Vec<u8>, ConfigError> {
+pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, ConfigError> {
     let mut bytes = Vec::new();
     let outcome = std::fs::File::open(path).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes));
     match outcome {
         Ok(_) if bytes.len() as u64 > MAX_FILE => {
-            Err(ConfigError::about(Some(path), format!("the file is longer than {MAX_FILE} bytes")))
+            Err(ConfigError::from_message(Some(path), format!("the file is longer than {MAX_FILE} bytes")))
         }
         Ok(_) => Ok(bytes),
-        Err(error) => Err(ConfigError::about(Some(path), format!("cannot be read: {error}"))),
+        Err(error) => Err(ConfigError::from_message(Some(path), format!("cannot be read: {error}"))),
     }
 }
 

@@ -9,34 +9,34 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::entry::ServerConfig;
-use super::error::{ConfigError, Mistake, Mistakes, shown};
-use super::file::{Config, Outcome, bytes_of, servers_of};
+use super::error::{ConfigError, Mistake, Mistakes, format_name};
+use super::file::{Config, EntryOutcome, read_file, read_servers};
 use super::host::{Host, Origin};
-use super::shape::{layout, layout_of_project};
-use super::source::Source;
+use super::layout::{find_project_servers, find_servers};
+use super::source::JsonSource;
 use crate::closest::closest;
 
 /// The directories in which files of known programs are searched. The default is the current directory, and the
 /// directories of the current user.
 ///
 /// ```
-/// use toolway::hub::config::Places;
+/// use toolway::hub::config::SearchPaths;
 ///
-/// let places = Places::new("/srv/shop").with_home("/home/ada");
+/// let places = SearchPaths::new("/srv/shop").with_home("/home/ada");
 /// let files: Vec<_> = places.files().into_iter().map(|(host, file)| (host.name(), file)).collect();
 /// assert!(files.contains(&("cursor", "/srv/shop/.cursor/mcp.json".into())));
 /// assert!(files.contains(&("cursor", "/home/ada/.cursor/mcp.json".into())));
 /// ```
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct SearchPaths {
     project: PathBuf,
     /// The files of the project that are searched.
-    of_project: &'static [(Host, &'static str)],
+    project_files: &'static [(Host, &'static str)],
     home: Option<PathBuf>,
-    settings: Option<PathBuf>,
+    config_dir: Option<PathBuf>,
 }
 
-impl Default for Places {
+impl Default for SearchPaths {
     fn default() -> Self {
         let home = std::env::home_dir();
         let folder =
@@ -50,27 +50,27 @@ impl Default for Places {
             folder("XDG_CONFIG_HOME").or_else(|| inside(".config"))
         };
         let project = std::env::current_dir().unwrap_or_default();
-        Self { project, of_project: &PROJECT_FILES, home, settings }
+        Self { project, project_files: &PROJECT_FILES, home, config_dir: settings }
     }
 }
 
-impl Places {
+impl SearchPaths {
     /// Searches only the directory of a project.
     pub fn new(project: impl Into<PathBuf>) -> Self {
-        Self { project: project.into(), of_project: &PROJECT_FILES, home: None, settings: None }
+        Self { project: project.into(), project_files: &PROJECT_FILES, home: None, config_dir: None }
     }
 
     /// Excludes the files in the project. They may come from an untrusted author, and would hide servers of the user
     /// with the same name.
     ///
     /// ```
-    /// use toolway::hub::config::Places;
+    /// use toolway::hub::config::SearchPaths;
     ///
-    /// let places = Places::new("/srv/shop").with_home("/home/ada").without_project_files();
+    /// let places = SearchPaths::new("/srv/shop").with_home("/home/ada").without_project_files();
     /// assert!(places.files().iter().all(|(_, file)| file.starts_with("/home/ada")));
     /// ```
     pub fn without_project_files(mut self) -> Self {
-        self.of_project = &[];
+        self.project_files = &[];
         self
     }
 
@@ -82,16 +82,16 @@ impl Places {
 
     /// Also searches this directory, which contains the settings of a user: `~/.config`,
     /// `~/Library/Application Support` or `%APPDATA%`.
-    pub fn with_settings(mut self, settings: impl Into<PathBuf>) -> Self {
-        self.settings = Some(settings.into());
+    pub fn with_config_dir(mut self, settings: impl Into<PathBuf>) -> Self {
+        self.config_dir = Some(settings.into());
         self
     }
 
     /// Returns the files that are searched, in order of precedence, each with its program.
     pub fn files(&self) -> Vec<(Host, PathBuf)> {
-        let project = self.of_project.iter().map(|(host, file)| (*host, self.project.join(file)));
+        let project = self.project_files.iter().map(|(host, file)| (*host, self.project.join(file)));
         let mut files: Vec<(Host, PathBuf)> = Vec::new();
-        for (host, file) in project.chain(self.of_user()) {
+        for (host, file) in project.chain(self.user_files()) {
             // If the project is the home directory, a file can be in both lists.
             if files.iter().all(|(_, other)| *other != file) {
                 files.push((host, file));
@@ -100,11 +100,11 @@ impl Places {
         files
     }
 
-    fn of_user(&self) -> impl Iterator<Item = (Host, PathBuf)> {
+    fn user_files(&self) -> impl Iterator<Item = (Host, PathBuf)> {
         USER_FILES.iter().filter_map(|(host, folder, file)| {
             let folder = match folder {
                 Folder::Home => self.home.as_ref()?,
-                Folder::Settings => self.settings.as_ref()?,
+                Folder::ConfigDir => self.config_dir.as_ref()?,
             };
             Some((*host, folder.join(file)))
         })
@@ -112,9 +112,9 @@ impl Places {
 
     /// Returns whether the file belongs to the project, so that it may come from an untrusted author. A file that is
     /// also one of the user's files counts as the user's.
-    fn is_of_project(&self, file: &Path) -> bool {
-        self.of_project.iter().any(|(_, name)| self.project.join(name) == file)
-            && self.of_user().all(|(_, own)| own != file)
+    fn is_project_file(&self, file: &Path) -> bool {
+        self.project_files.iter().any(|(_, name)| self.project.join(name) == file)
+            && self.user_files().all(|(_, own)| own != file)
     }
 }
 
@@ -128,7 +128,7 @@ impl Config {
     ///
     /// A project may come from an untrusted author. A program that starts the servers in its files without asking the
     /// user runs untrusted programs, and sends them all variables that the files name. [`ServerConfig::project`] tells
-    /// whether the server comes from such a file, and [`Places::without_project_files`] searches only the files of the
+    /// whether the server comes from such a file, and [`SearchPaths::without_project_files`] searches only the files of the
     /// user.
     ///
     /// # Errors
@@ -136,13 +136,13 @@ impl Config {
     /// Returns an error if the server does not exist (the text lists the existing names), if it has mistakes, or if a
     /// file that is searched earlier cannot be read. Mistakes in other servers are ignored.
     pub fn find(name: &str) -> Result<ServerConfig, ConfigError> {
-        Self::find_in(name, &Places::default())
+        Self::find_in(name, &SearchPaths::default())
     }
 
     /// Searches for a server as [`find`](Self::find) does, in the given directories.
-    pub fn find_in(name: &str, places: &Places) -> Result<ServerConfig, ConfigError> {
+    pub fn find_in(name: &str, places: &SearchPaths) -> Result<ServerConfig, ConfigError> {
         let (hosts, server) = match name.split_once(':') {
-            Some((host, server)) if !Host::called(host).is_empty() => (Host::called(host), server),
+            Some((host, server)) if !Host::by_name(host).is_empty() => (Host::by_name(host), server),
             _ => (Vec::new(), name),
         };
         let mut seen = Vec::new();
@@ -167,13 +167,13 @@ impl Config {
             }
             looked.push(file);
         }
-        Err(ConfigError::about(None, not_found(server, &seen, &looked)))
+        Err(ConfigError::from_message(None, not_found(server, &seen, &looked)))
     }
 }
 
 /// Reads the servers in a file of a known program. The result is a list of groups, the one with the highest precedence
 /// first. Returns nothing if the file does not exist or contains no servers.
-fn servers_in(host: Host, file: &Path, places: &Places) -> Result<Vec<Vec<Outcome>>, ConfigError> {
+fn servers_in(host: Host, file: &Path, places: &SearchPaths) -> Result<Vec<Vec<EntryOutcome>>, ConfigError> {
     match std::fs::metadata(file) {
         // Only regular files are read: reading from a pipe, for example, could block.
         Ok(metadata) if !metadata.is_file() => return Ok(Vec::new()),
@@ -181,14 +181,14 @@ fn servers_in(host: Host, file: &Path, places: &Places) -> Result<Vec<Vec<Outcom
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(Vec::new());
         }
-        Err(error) => return Err(ConfigError::about(Some(file), format!("cannot be read: {error}"))),
+        Err(error) => return Err(ConfigError::from_message(Some(file), format!("cannot be read: {error}"))),
     }
-    let project = places.is_of_project(file).then(|| places.project.clone());
+    let project = places.is_project_file(file).then(|| places.project.clone());
     let is_of_user = project.is_none();
     let origin = Arc::new(Origin { file: Some(file.to_owned()), host: Some(host), project });
-    let bytes = bytes_of(file)?;
+    let bytes = read_file(file)?;
     let wrong = |mistake: Mistake| ConfigError::new(Some(file), mistake.into());
-    let source = Source::new(&bytes).map_err(wrong)?;
+    let source = JsonSource::new(&bytes).map_err(wrong)?;
     if source.is_empty() {
         return Ok(Vec::new());
     }
@@ -197,16 +197,16 @@ fn servers_in(host: Host, file: &Path, places: &Places) -> Result<Vec<Vec<Outcom
     // input fails when its variables are replaced.
     let mut mistakes = Mistakes::default();
     let local = if host == Host::ClaudeCode && is_of_user {
-        layout_of_project(root, &places.project, &mut mistakes)
+        find_project_servers(root, &places.project, &mut mistakes)
     } else {
         None
     };
-    let layouts = [local, layout(root, &mut mistakes)];
-    Ok(layouts.into_iter().flatten().map(|layout| servers_of(layout, &origin, &mut mistakes)).collect())
+    let layouts = [local, find_servers(root, &mut mistakes)];
+    Ok(layouts.into_iter().flatten().map(|layout| read_servers(layout, &origin, &mut mistakes)).collect())
 }
 
 fn not_found(name: &str, seen: &[(String, PathBuf)], looked: &[PathBuf]) -> String {
-    let mut text = format!("no server `{}` is configured", shown(name));
+    let mut text = format!("no server `{}` is configured", format_name(name));
     if seen.is_empty() {
         let files: Vec<_> = looked.iter().map(|file| file.display().to_string()).collect();
         let _ = write!(text, "; none of these files has servers: {}", files.join(", "));
@@ -214,11 +214,13 @@ fn not_found(name: &str, seen: &[(String, PathBuf)], looked: &[PathBuf]) -> Stri
     }
     let meant = closest(name, seen.iter().map(|(name, _)| &**name));
     let _ = match meant {
-        Some(meant) => write!(text, ": did you mean `{}`? there are ", shown(meant)),
+        Some(meant) => write!(text, ": did you mean `{}`? there are ", format_name(meant)),
         None => write!(text, ": there are "),
     };
-    let names =
-        seen.iter().take(MAX_LISTED).map(|(name, file)| format!("`{}` ({})", shown(name), file.display()));
+    let names = seen
+        .iter()
+        .take(MAX_LISTED)
+        .map(|(name, file)| format!("`{}` ({})", format_name(name), file.display()));
     let names: Vec<_> = names.collect();
     text.push_str(&names.join(", "));
     if let Some(more) = seen.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
@@ -239,16 +241,16 @@ const PROJECT_FILES: [(Host, &str); 5] = [
 /// The files of a user.
 const USER_FILES: [(Host, Folder, &str); 6] = [
     (Host::ClaudeCode, Folder::Home, ".claude.json"),
-    (Host::ClaudeDesktop, Folder::Settings, "Claude/claude_desktop_config.json"),
+    (Host::ClaudeDesktop, Folder::ConfigDir, "Claude/claude_desktop_config.json"),
     (Host::Cursor, Folder::Home, ".cursor/mcp.json"),
-    (Host::VsCode, Folder::Settings, "Code/User/mcp.json"),
+    (Host::VsCode, Folder::ConfigDir, "Code/User/mcp.json"),
     (Host::Windsurf, Folder::Home, ".codeium/windsurf/mcp_config.json"),
     (Host::Gemini, Folder::Home, ".gemini/settings.json"),
 ];
 
 enum Folder {
     Home,
-    Settings,
+    ConfigDir,
 }
 
 /// The maximum number of servers in the message for an unknown name.

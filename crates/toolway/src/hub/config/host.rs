@@ -39,7 +39,7 @@ impl Host {
 
     /// Returns the programs with this name; `claude` means Claude Code and Claude Desktop. The list is empty if the
     /// name is unknown.
-    pub(super) fn called(name: &str) -> Vec<Self> {
+    pub(super) fn by_name(name: &str) -> Vec<Self> {
         let all = [
             Self::Project,
             Self::ClaudeCode,
@@ -57,7 +57,7 @@ impl Host {
     }
 
     /// Returns the program to which a file belongs, by its name and directory.
-    fn of(path: &Path) -> Option<Self> {
+    fn from_path(path: &Path) -> Option<Self> {
         match last_three(path) {
             (_, ".vscode", "mcp.json") | ("Code", "User", "mcp.json") => Some(Self::VsCode),
             (_, ".cursor", "mcp.json") => Some(Self::Cursor),
@@ -88,10 +88,10 @@ pub(super) struct Origin {
 
 impl Origin {
     /// Determines the origin from the path of a file.
-    pub(super) fn of(path: &Path) -> Self {
+    pub(super) fn from_path(path: &Path) -> Self {
         // The relative path `mcp.json` has no directory.
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let host = Host::of(&absolute);
+        let host = Host::from_path(&absolute);
         let beside = absolute.parent();
         let around = beside.and_then(Path::parent);
         let project = match last_three(&absolute) {

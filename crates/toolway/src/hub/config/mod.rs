@@ -19,9 +19,9 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `source.rs`, `tolerant.rs` | Which values are in a file, and at which positions? |
+//! | `source.rs`, `jsonc.rs` | Which values are in a file, and at which positions? |
 //! | `file.rs` | What is a configuration, and how is it read from a file? |
-//! | `shape.rs` | Where in a file are the servers? |
+//! | `layout.rs` | Where in a file are the servers? |
 //! | `entry.rs` | What does one entry say? |
 //! | `variables.rs` | What does `${…}` stand for? |
 //! | `resolve.rs`, `env_file.rs` | How does a client connect, with variables replaced? |
@@ -36,19 +36,19 @@ mod error;
 mod file;
 mod find;
 mod host;
+mod jsonc;
+mod layout;
 mod resolve;
-mod shape;
 mod source;
 #[cfg(test)]
 mod tests;
-mod tolerant;
 mod variables;
 
-pub(super) use entry::Choice;
 pub use entry::ServerConfig;
-pub use error::{ConfigError, Mistake, Place};
+pub(super) use entry::ToolFilter;
+pub use error::{ConfigError, Mistake, SourcePosition};
 pub use file::Config;
-pub use find::Places;
+pub use find::SearchPaths;
 pub use host::Host;
 pub use resolve::ServerKind;
 pub use variables::{Input, Variables};

@@ -5,11 +5,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::checks::{origin_of, wrong_header, wrong_path, wrong_program, wrong_text, wrong_url};
-use super::entry::{Endpoint, ServerConfig, Text};
+use super::entry::{ServerConfig, UnexpandedText, UnresolvedEndpoint};
 use super::env_file;
 use super::error::{ConfigError, Mistake, Mistakes};
 use super::host::Host;
-use super::variables::{Dollar, Known, MAX_EXPANDED, Variables};
+use super::variables::{BareDollar, Expander, MAX_EXPANDED, Variables};
 
 /// The values needed to connect to a server.
 ///
@@ -71,27 +71,35 @@ impl ServerConfig {
     /// # Ok::<(), toolway::hub::ConfigError>(())
     /// ```
     pub fn resolve(&self, variables: &Variables) -> Result<ServerKind, ConfigError> {
-        let dollar = if self.origin.host == Some(Host::Gemini) { Dollar::Variable } else { Dollar::Text };
-        let known = Known::new(variables, &self.inputs, self.origin.project.as_deref(), dollar);
-        let mut values =
-            Values { server: &self.name, known, room: MAX_EXPANDED, mistakes: Mistakes::default() };
+        let dollar =
+            if self.origin.host == Some(Host::Gemini) { BareDollar::Variable } else { BareDollar::Text };
+        let known = Expander::new(variables, &self.inputs, self.origin.project.as_deref(), dollar);
+        let mut values = Resolver {
+            server: &self.name,
+            expander: known,
+            remaining_bytes: MAX_EXPANDED,
+            mistakes: Mistakes::default(),
+        };
         let kind = match &self.endpoint {
-            Endpoint::Command { program, args, env, env_file, cwd } => {
-                let program = values.value(program, wrong_program).unwrap_or_default();
-                let args = args.iter().filter_map(|arg| values.value(arg, wrong_text)).collect();
-                let mut all = env_file.as_ref().and_then(|file| values.env_file(file)).unwrap_or_default();
-                let env = values.named(env, wrong_text);
+            UnresolvedEndpoint::Command { program, args, env, env_file, cwd } => {
+                let program = values.resolve(program, wrong_program).unwrap_or_default();
+                let args = args.iter().filter_map(|arg| values.resolve(arg, wrong_text)).collect();
+                let mut all =
+                    env_file.as_ref().and_then(|file| values.read_env_file(file)).unwrap_or_default();
+                let env = values.resolve_named(env, wrong_text);
                 let names: HashSet<_> = env.iter().map(|(name, _)| name).collect();
                 all.retain(|(name, _)| !names.contains(name));
                 all.extend(env);
-                let cwd = cwd.as_ref().and_then(|cwd| values.path(cwd));
+                let cwd = cwd.as_ref().and_then(|cwd| values.resolve_path(cwd));
                 ServerKind::Command { program, args, env: all, cwd }
             }
-            Endpoint::Url { url, headers, sse } => {
-                let url = values.value(url, wrong_url).unwrap_or_default();
-                ServerKind::Url { url, headers: values.named(headers, wrong_header), sse: *sse }
+            UnresolvedEndpoint::Url { url, headers, sse } => {
+                let url = values.resolve(url, wrong_url).unwrap_or_default();
+                ServerKind::Url { url, headers: values.resolve_named(headers, wrong_header), sse: *sse }
             }
-            Endpoint::Wrong(mistakes) => return Err(ConfigError::new(self.file(), mistakes.clone())),
+            UnresolvedEndpoint::Invalid(mistakes) => {
+                return Err(ConfigError::new(self.file(), mistakes.clone()));
+            }
         };
         if values.mistakes.is_empty() {
             Ok(kind)
@@ -114,10 +122,10 @@ impl ServerConfig {
     /// ```
     pub fn written_command(&self) -> Option<Vec<&str>> {
         match &self.endpoint {
-            Endpoint::Command { program, args, .. } => {
+            UnresolvedEndpoint::Command { program, args, .. } => {
                 Some(std::iter::once(program).chain(args).map(|text| &*text.written).collect())
             }
-            Endpoint::Url { .. } | Endpoint::Wrong(_) => None,
+            UnresolvedEndpoint::Url { .. } | UnresolvedEndpoint::Invalid(_) => None,
         }
     }
 
@@ -125,64 +133,68 @@ impl ServerConfig {
     /// disabled server whose entry has mistakes.
     pub fn written_url(&self) -> Option<&str> {
         match &self.endpoint {
-            Endpoint::Url { url, .. } => Some(&url.written),
-            Endpoint::Command { .. } | Endpoint::Wrong(_) => None,
+            UnresolvedEndpoint::Url { url, .. } => Some(&url.written),
+            UnresolvedEndpoint::Command { .. } | UnresolvedEndpoint::Invalid(_) => None,
         }
     }
 
     /// Returns a description of the server's address for messages, without anything that may be secret.
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn describe_address(&self) -> String {
         match &self.endpoint {
-            Endpoint::Command { program, .. } => format!("`{}`", program.written),
-            Endpoint::Url { url, .. } => origin_of(&url.written),
-            Endpoint::Wrong(_) => "described wrongly".to_owned(),
+            UnresolvedEndpoint::Command { program, .. } => format!("`{}`", program.written),
+            UnresolvedEndpoint::Url { url, .. } => origin_of(&url.written),
+            UnresolvedEndpoint::Invalid(_) => "described wrongly".to_owned(),
         }
     }
 }
 
 /// Computes the values of one server's texts, and collects mistakes.
-struct Values<'v> {
+struct Resolver<'v> {
     server: &'v str,
-    known: Known<'v>,
-    room: usize,
+    expander: Expander<'v>,
+    remaining_bytes: usize,
     mistakes: Mistakes,
 }
 
-impl Values<'_> {
+impl Resolver<'_> {
     /// Returns the value, or records what is wrong with it.
-    fn value(&mut self, text: &Text, wrong: impl Fn(&str) -> Option<&'static str>) -> Option<String> {
-        match self.known.expand(&text.written, &mut self.room) {
+    fn resolve(
+        &mut self,
+        text: &UnexpandedText,
+        wrong: impl Fn(&str) -> Option<&'static str>,
+    ) -> Option<String> {
+        match self.expander.expand(&text.written, &mut self.remaining_bytes) {
             Ok(value) => match wrong(&value) {
                 None => return Some(value),
-                Some(reason) => self.mistake(text, reason.to_owned()),
+                Some(reason) => self.add_mistake(text, reason.to_owned()),
             },
-            Err(reasons) => reasons.into_iter().for_each(|reason| self.mistake(text, reason)),
+            Err(reasons) => reasons.into_iter().for_each(|reason| self.add_mistake(text, reason)),
         }
         None
     }
 
-    fn named(
+    fn resolve_named(
         &mut self,
-        texts: &[(String, Text)],
+        texts: &[(String, UnexpandedText)],
         wrong: impl Fn(&str) -> Option<&'static str>,
     ) -> Vec<(String, String)> {
-        texts.iter().filter_map(|(name, text)| Some((name.clone(), self.value(text, &wrong)?))).collect()
+        texts.iter().filter_map(|(name, text)| Some((name.clone(), self.resolve(text, &wrong)?))).collect()
     }
 
     /// Returns a path. A relative path is relative to the directory of the project.
-    fn path(&mut self, text: &Text) -> Option<PathBuf> {
-        let path = self.value(text, wrong_path)?;
-        Some(self.known.workspace.map_or_else(|| PathBuf::from(&path), |folder| folder.join(&path)))
+    fn resolve_path(&mut self, text: &UnexpandedText) -> Option<PathBuf> {
+        let path = self.resolve(text, wrong_path)?;
+        Some(self.expander.workspace.map_or_else(|| PathBuf::from(&path), |folder| folder.join(&path)))
     }
 
-    fn env_file(&mut self, text: &Text) -> Option<Vec<(String, String)>> {
-        let path = self.path(text)?;
-        env_file::read(&path).map_err(|reason| self.mistake(text, reason)).ok()
+    fn read_env_file(&mut self, text: &UnexpandedText) -> Option<Vec<(String, String)>> {
+        let path = self.resolve_path(text)?;
+        env_file::read(&path).map_err(|reason| self.add_mistake(text, reason)).ok()
     }
 
-    fn mistake(&mut self, text: &Text, message: String) {
+    fn add_mistake(&mut self, text: &UnexpandedText, message: String) {
         let (server, field) = (Some(self.server.to_owned()), text.field.clone());
-        self.mistakes.push(Mistake { server, field, place: Some(text.place), message });
+        self.mistakes.push(Mistake { server, field, position: Some(text.position), message });
     }
 }
 
@@ -201,7 +213,7 @@ impl fmt::Debug for ServerKind {
     }
 }
 
-impl fmt::Debug for Endpoint {
+impl fmt::Debug for UnresolvedEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Command { program, args, env, cwd, .. } => {
@@ -209,7 +221,7 @@ impl fmt::Debug for Endpoint {
                 debug_command(f, &program.written, args.len(), &names_of(env), cwd)
             }
             Self::Url { url, headers, sse } => debug_url(f, &url.written, &names_of(headers), *sse),
-            Self::Wrong(_) => f.write_str("Wrong"),
+            Self::Invalid(_) => f.write_str("Invalid"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Which values are in a file, and at which positions?
 //!
-//! A [`Source`] is the text of a file, and a [`Node`] is one JSON value in it. Values are decoded only on demand, so
+//! A [`JsonSource`] is the text of a file, and a [`Node`] is one JSON value in it. Values are decoded only on demand, so
 //! members keep their order, duplicates are detected, and each value knows its position.
 
 use std::borrow::Cow;
@@ -9,30 +9,30 @@ use std::cell::Cell;
 use serde::de::Deserialize;
 use serde_json::value::RawValue;
 use toolway_protocol::RawJson;
-use toolway_protocol::json::{self, Keyed};
+use toolway_protocol::json::{self, OrderedMap};
 
-use super::error::{Mistake, Place};
-use super::tolerant::plain;
+use super::error::{Mistake, SourcePosition};
+use super::jsonc::strip_comments;
 
 /// The text of a file.
 #[derive(Debug)]
-pub(super) struct Source<'t> {
+pub(super) struct JsonSource<'t> {
     text: &'t str,
-    plain: Cow<'t, str>,
+    stripped: Cow<'t, str>,
     /// The last offset whose position was computed, and that position. Most lookups are for a later offset.
-    known: Cell<(usize, Place)>,
+    last_position: Cell<(usize, SourcePosition)>,
 }
 
 /// A value in a file.
 #[derive(Clone, Copy)]
 pub(super) struct Node<'s> {
-    source: &'s Source<'s>,
+    source: &'s JsonSource<'s>,
     raw: &'s RawValue,
 }
 
 /// The type of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum JsonType {
     Object,
     List,
     Text,
@@ -41,7 +41,7 @@ enum Kind {
     Null,
 }
 
-impl<'t> Source<'t> {
+impl<'t> JsonSource<'t> {
     /// Reads bytes as UTF-8, with or without a byte order mark, and blanks out comments and trailing commas.
     pub(super) fn new(bytes: &'t [u8]) -> Result<Self, Mistake> {
         let wrong = |message: &str| Mistake::of_file(None, message);
@@ -53,70 +53,74 @@ impl<'t> Source<'t> {
             let line = memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() + 1;
             wrong(&format!("the file is not UTF-8 in line {line}: save it as UTF-8"))
         })?;
-        let mut source = Self { text, plain: Cow::Borrowed(text), known: Cell::new((0, BEGINNING)) };
-        source.plain = plain(text).map_err(|at| {
-            Mistake::of_file(Some(source.place(at)), "this comment does not end: close it with `*/`")
+        let mut source =
+            Self { text, stripped: Cow::Borrowed(text), last_position: Cell::new((0, BEGINNING)) };
+        source.stripped = strip_comments(text).map_err(|at| {
+            Mistake::of_file(Some(source.position(at)), "this comment does not end: close it with `*/`")
         })?;
         Ok(source)
     }
 
     /// Returns whether the file is empty, apart from comments and white space.
     pub(super) fn is_empty(&self) -> bool {
-        self.plain.trim().is_empty()
+        self.stripped.trim().is_empty()
     }
 
     /// Returns the top-level value of the file.
     pub(super) fn root(&self) -> Result<Node<'_>, Mistake> {
-        match serde_json::from_str(&self.plain) {
+        match serde_json::from_str(&self.stripped) {
             Ok(raw) => Ok(Node { source: self, raw }),
             Err(error) => {
                 let before: usize =
-                    self.plain.split_inclusive('\n').take(error.line() - 1).map(str::len).sum();
-                let place = self.place(before + error.column().saturating_sub(1));
-                Err(Mistake::of_file(Some(place), format!("this is not JSON: {}", json::reason(&error))))
+                    self.stripped.split_inclusive('\n').take(error.line() - 1).map(str::len).sum();
+                let place = self.position(before + error.column().saturating_sub(1));
+                Err(Mistake::of_file(
+                    Some(place),
+                    format!("this is not JSON: {}", json::message_without_position(&error)),
+                ))
             }
         }
     }
 
-    fn place(&self, at: usize) -> Place {
+    fn position(&self, at: usize) -> SourcePosition {
         let at = (0..=at.min(self.text.len())).rfind(|at| self.text.is_char_boundary(*at)).unwrap_or(0);
-        let (mut from, mut place) = self.known.get();
+        let (mut from, mut place) = self.last_position.get();
         if at < from {
             (from, place) = (0, BEGINNING);
         }
         for letter in self.text[from..at].chars() {
             if letter == '\n' {
-                place = Place { line: place.line + 1, ..BEGINNING };
+                place = SourcePosition { line: place.line + 1, ..BEGINNING };
             } else {
                 place.column += 1;
             }
         }
-        self.known.set((at, place));
+        self.last_position.set((at, place));
         place
     }
 }
 
 impl<'s> Node<'s> {
-    pub(super) fn place(self) -> Place {
-        self.source.place(self.raw.get().as_ptr().addr() - self.source.plain.as_ptr().addr())
+    pub(super) fn position(self) -> SourcePosition {
+        self.source.position(self.raw.get().as_ptr().addr() - self.source.stripped.as_ptr().addr())
     }
 
     pub(super) fn is_null(self) -> bool {
-        self.kind() == Kind::Null
+        self.kind() == JsonType::Null
     }
 
     pub(super) fn is_list(self) -> bool {
-        self.kind() == Kind::List
+        self.kind() == JsonType::List
     }
 
     pub(super) fn is_object(self) -> bool {
-        self.kind() == Kind::Object
+        self.kind() == JsonType::Object
     }
 
     /// Returns the members of an object, in the order of the file and with duplicates, or what is wrong.
     pub(super) fn members(self) -> Result<Vec<(String, Node<'s>)>, String> {
-        self.expect(Kind::Object)?;
-        let Keyed(members) = self.decode::<Keyed<&RawValue>>()?;
+        self.expect_type(JsonType::Object)?;
+        let OrderedMap(members) = self.decode::<OrderedMap<&RawValue>>()?;
         Ok(members.into_iter().map(|(name, raw)| (name, Node { raw, ..self })).collect())
     }
 
@@ -127,32 +131,32 @@ impl<'s> Node<'s> {
 
     /// Returns the items of a list.
     pub(super) fn items(self) -> Result<Vec<Node<'s>>, String> {
-        self.expect(Kind::List)?;
+        self.expect_type(JsonType::List)?;
         let items: Vec<&RawValue> = self.decode()?;
         Ok(items.into_iter().map(|raw| Node { raw, ..self }).collect())
     }
 
     pub(super) fn text(self) -> Result<String, String> {
-        self.expect(Kind::Text)?;
+        self.expect_type(JsonType::Text)?;
         self.decode()
     }
 
     /// Returns a string, or a number or boolean as written.
     pub(super) fn scalar(self) -> Result<String, String> {
         match self.kind() {
-            Kind::Number | Kind::Bool => Ok(self.raw.get().to_owned()),
+            JsonType::Number | JsonType::Bool => Ok(self.raw.get().to_owned()),
             _ => self.text(),
         }
     }
 
-    pub(super) fn truth(self) -> Result<bool, String> {
-        self.expect(Kind::Bool)?;
+    pub(super) fn boolean(self) -> Result<bool, String> {
+        self.expect_type(JsonType::Bool)?;
         self.decode()
     }
 
     /// Returns a number; `None` if the value is not a number.
     pub(super) fn number(self) -> Option<f64> {
-        (self.kind() == Kind::Number).then(|| self.raw.get().parse().ok()).flatten()
+        (self.kind() == JsonType::Number).then(|| self.raw.get().parse().ok()).flatten()
     }
 
     /// Returns the value as written, without comments.
@@ -162,50 +166,50 @@ impl<'s> Node<'s> {
 
     /// Describes the value that was found instead of the expected one. Strings are not repeated, because they may be
     /// secrets.
-    pub(super) fn found(self) -> String {
+    pub(super) fn describe(self) -> String {
         match self.kind() {
-            Kind::Object => "an object".to_owned(),
-            Kind::List => "a list".to_owned(),
-            Kind::Text => "a string".to_owned(),
-            Kind::Number if self.raw.get().len() > SHORT => "a number".to_owned(),
-            Kind::Number | Kind::Bool | Kind::Null => self.raw.get().to_owned(),
+            JsonType::Object => "an object".to_owned(),
+            JsonType::List => "a list".to_owned(),
+            JsonType::Text => "a string".to_owned(),
+            JsonType::Number if self.raw.get().len() > MAX_SHOWN_NUMBER => "a number".to_owned(),
+            JsonType::Number | JsonType::Bool | JsonType::Null => self.raw.get().to_owned(),
         }
     }
 
-    fn kind(self) -> Kind {
+    fn kind(self) -> JsonType {
         match self.raw.get().as_bytes().first() {
-            Some(b'{') => Kind::Object,
-            Some(b'[') => Kind::List,
-            Some(b'"') => Kind::Text,
-            Some(b't' | b'f') => Kind::Bool,
-            Some(b'n') => Kind::Null,
-            _ => Kind::Number,
+            Some(b'{') => JsonType::Object,
+            Some(b'[') => JsonType::List,
+            Some(b'"') => JsonType::Text,
+            Some(b't' | b'f') => JsonType::Bool,
+            Some(b'n') => JsonType::Null,
+            _ => JsonType::Number,
         }
     }
 
-    fn expect(self, kind: Kind) -> Result<(), String> {
+    fn expect_type(self, kind: JsonType) -> Result<(), String> {
         if self.kind() == kind {
             return Ok(());
         }
         let expected = match kind {
-            Kind::Object => "an object",
-            Kind::List => "a list",
-            Kind::Text => "a string",
-            Kind::Number => "a number",
-            Kind::Bool => "true or false",
-            Kind::Null => "null",
+            JsonType::Object => "an object",
+            JsonType::List => "a list",
+            JsonType::Text => "a string",
+            JsonType::Number => "a number",
+            JsonType::Bool => "true or false",
+            JsonType::Null => "null",
         };
-        Err(format!("must be {expected}; found {}", self.found()))
+        Err(format!("must be {expected}; found {}", self.describe()))
     }
 
     /// Decodes the value. Valid JSON can still be an invalid string: `"\ud800"`.
     fn decode<T: Deserialize<'s>>(self) -> Result<T, String> {
         serde_json::from_str(self.raw.get())
-            .map_err(|error| format!("cannot be read: {}", json::reason(&error)))
+            .map_err(|error| format!("cannot be read: {}", json::message_without_position(&error)))
     }
 }
 
-const BEGINNING: Place = Place { line: 1, column: 1 };
+const BEGINNING: SourcePosition = SourcePosition { line: 1, column: 1 };
 
 /// The maximum length of a number that is repeated in a message.
-const SHORT: usize = 20;
+const MAX_SHOWN_NUMBER: usize = 20;

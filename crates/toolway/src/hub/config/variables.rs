@@ -17,7 +17,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::error::shown;
+use super::error::format_name;
 
 /// The source of the values of variables.
 ///
@@ -57,14 +57,14 @@ use super::error::shown;
 #[derive(Clone)]
 pub struct Variables {
     lookup: Lookup,
-    answer: Option<Answering>,
+    on_input: Option<InputHandler>,
     workspace: Option<PathBuf>,
-    here: Option<PathBuf>,
+    current_dir: Option<PathBuf>,
     home: Option<PathBuf>,
 }
 
 type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
-type Answering = Arc<dyn Fn(&Input) -> Option<String> + Send + Sync>;
+type InputHandler = Arc<dyn Fn(&Input) -> Option<String> + Send + Sync>;
 
 /// A value that a file of VS Code requests from the user: in most cases a token.
 #[derive(Clone, PartialEq, Eq)]
@@ -86,9 +86,9 @@ impl Default for Variables {
     fn default() -> Self {
         Self {
             lookup: Arc::new(|name| std::env::var(name).ok()),
-            answer: None,
+            on_input: None,
             workspace: None,
-            here: std::env::current_dir().ok(),
+            current_dir: std::env::current_dir().ok(),
             home: std::env::home_dir(),
         }
     }
@@ -99,7 +99,7 @@ impl Variables {
     /// [`home`](Self::home) sets it. `${workspaceFolder}` is then known only for files of a project, or if
     /// [`workspace`](Self::workspace) sets it.
     pub fn from_fn(lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
-        Self { lookup: Arc::new(lookup), answer: None, workspace: None, here: None, home: None }
+        Self { lookup: Arc::new(lookup), on_input: None, workspace: None, current_dir: None, home: None }
     }
 
     /// Sets a function that answers inputs, for example from the user or a store of secrets.
@@ -107,7 +107,7 @@ impl Variables {
     /// If the function returns `None`, the variable whose name is `INPUT_` and the input's id in capitals is used. If
     /// that variable is not set, the input's default is used.
     pub fn on_input(mut self, answer: impl Fn(&Input) -> Option<String> + Send + Sync + 'static) -> Self {
-        self.answer = Some(Arc::new(answer));
+        self.on_input = Some(Arc::new(answer));
         self
     }
 
@@ -126,28 +126,28 @@ impl Variables {
 }
 
 /// All values that variables of one file can have.
-pub(super) struct Known<'a> {
+pub(super) struct Expander<'a> {
     variables: &'a Variables,
     inputs: &'a [Input],
     pub(super) workspace: Option<&'a Path>,
-    dollar: Dollar,
+    dollar: BareDollar,
 }
 
 /// The meaning of a dollar sign without a brace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dollar {
+pub(super) enum BareDollar {
     Text,
     Variable,
 }
 
-impl<'a> Known<'a> {
+impl<'a> Expander<'a> {
     pub(super) fn new(
         variables: &'a Variables,
         inputs: &'a [Input],
         project: Option<&'a Path>,
-        dollar: Dollar,
+        dollar: BareDollar,
     ) -> Self {
-        let workspace = variables.workspace.as_deref().or(project).or(variables.here.as_deref());
+        let workspace = variables.workspace.as_deref().or(project).or(variables.current_dir.as_deref());
         Self { variables, inputs, workspace, dollar }
     }
 
@@ -156,11 +156,11 @@ impl<'a> Known<'a> {
     pub(super) fn expand(&self, text: &str, room: &mut usize) -> Result<String, Vec<String>> {
         let mut expanded = String::new();
         let mut wrong = Vec::new();
-        for piece in pieces(text, self.dollar) {
+        for piece in split_parts(text, self.dollar) {
             let value = match piece {
-                Piece::Text(text) => Ok(text.to_owned()),
-                Piece::Variable(inside) => self.value(inside),
-                Piece::Unclosed => {
+                TextPart::Text(text) => Ok(text.to_owned()),
+                TextPart::Variable(inside) => self.value(inside),
+                TextPart::Unclosed => {
                     Err("has a `${` without a `}`: close it, or write `$${` if it is text".to_owned())
                 }
             };
@@ -187,14 +187,14 @@ impl<'a> Known<'a> {
             return Err("has a variable inside another variable, which is not supported".to_owned());
         }
         match inside {
-            "workspaceFolder" => path(inside, self.workspace),
+            "workspaceFolder" => path_text(inside, self.workspace),
             "workspaceFolderBasename" => {
-                path(inside, self.workspace.and_then(Path::file_name).map(Path::new))
+                path_text(inside, self.workspace.and_then(Path::file_name).map(Path::new))
             }
-            "userHome" => path(inside, self.variables.home.as_deref()),
+            "userHome" => path_text(inside, self.variables.home.as_deref()),
             "pathSeparator" | "/" => Ok(std::path::MAIN_SEPARATOR_STR.to_owned()),
             _ => match inside.split_once(':') {
-                Some(("input", id)) => self.answer(id),
+                Some(("input", id)) => self.input_value(id),
                 Some(("env", name)) => self.variable(name, inside),
                 _ => self.variable(inside, inside),
             },
@@ -210,7 +210,7 @@ impl<'a> Known<'a> {
         let is_name = if text == written { is_name(name) } else { !name.is_empty() };
         if !is_name {
             // A default may be a secret, so the text after a colon is not repeated.
-            let name = shown(name.split(':').next().unwrap_or_default());
+            let name = format_name(name.split(':').next().unwrap_or_default());
             return Err(format!(
                 "has `${{{name}…}}`, which is not a known variable: write `$${{` if it is text"
             ));
@@ -221,7 +221,7 @@ impl<'a> Known<'a> {
             (Some(value), Some(_)) if !value.is_empty() => Ok(value),
             (_, Some(default)) => Ok(default.to_owned()),
             (None, None) => {
-                let name = shown(name);
+                let name = format_name(name);
                 Err(format!(
                     "needs the variable `{name}`, which is not set: set it, or write `${{{name}:-a default}}`"
                 ))
@@ -229,25 +229,28 @@ impl<'a> Known<'a> {
         }
     }
 
-    fn answer(&self, id: &str) -> Result<String, String> {
+    fn input_value(&self, id: &str) -> Result<String, String> {
         let Some(input) = self.inputs.iter().find(|input| input.id == id) else {
-            return Err(format!("needs the input `{}`, which `inputs` does not declare", shown(id)));
+            return Err(format!("needs the input `{}`, which `inputs` does not declare", format_name(id)));
         };
-        let variable = input.variable();
-        let answered = self.variables.answer.as_ref().and_then(|answer| answer(input));
+        let variable = input.variable_name();
+        let answered = self.variables.on_input.as_ref().and_then(|answer| answer(input));
         let answered =
             answered.or_else(|| (self.variables.lookup)(&variable)).or_else(|| input.default.clone());
         answered.ok_or_else(|| {
-            let about = input.description.as_deref().map(|text| format!(" ({})", shown(text)));
-            let (id, about) = (shown(id), about.unwrap_or_default());
-            format!("needs the input `{id}`{about}: set the environment variable `{}`", shown(&variable))
+            let about = input.description.as_deref().map(|text| format!(" ({})", format_name(text)));
+            let (id, about) = (format_name(id), about.unwrap_or_default());
+            format!(
+                "needs the input `{id}`{about}: set the environment variable `{}`",
+                format_name(&variable)
+            )
         })
     }
 }
 
 impl Input {
     /// Returns the name of the variable that answers the input.
-    fn variable(&self) -> String {
+    fn variable_name(&self) -> String {
         let letters = self.id.chars().map(|letter| match letter {
             letter if letter.is_ascii_alphanumeric() => letter.to_ascii_uppercase(),
             _ => '_',
@@ -256,7 +259,7 @@ impl Input {
     }
 }
 
-fn path(name: &str, path: Option<&Path>) -> Result<String, String> {
+fn path_text(name: &str, path: Option<&Path>) -> Result<String, String> {
     match path.map(Path::to_str) {
         Some(Some(path)) => Ok(path.to_owned()),
         Some(None) => Err(format!("needs `${{{name}}}`, whose path is not UTF-8")),
@@ -265,50 +268,50 @@ fn path(name: &str, path: Option<&Path>) -> Result<String, String> {
 }
 
 /// A part of a text.
-enum Piece<'t> {
+enum TextPart<'t> {
     Text(&'t str),
     /// The text between the braces.
     Variable(&'t str),
     Unclosed,
 }
 
-fn pieces(text: &str, dollar: Dollar) -> Vec<Piece<'_>> {
+fn split_parts(text: &str, dollar: BareDollar) -> Vec<TextPart<'_>> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find('$') {
         let (before, from) = rest.split_at(at);
-        pieces.push(Piece::Text(before));
+        pieces.push(TextPart::Text(before));
         let behind = &from[1..];
-        let name = &behind[..bare_name(behind, dollar)];
+        let name = &behind[..bare_name_len(behind, dollar)];
         let escaped =
-            behind.strip_prefix('$').filter(|text| text.starts_with('{') || bare_name(text, dollar) > 0);
+            behind.strip_prefix('$').filter(|text| text.starts_with('{') || bare_name_len(text, dollar) > 0);
         rest = if let Some(text) = escaped {
             // The dollar sign and the text after it, up to the next dollar sign, is literal.
             let end = 1 + text.find('$').unwrap_or(text.len());
-            pieces.push(Piece::Text(&behind[..end]));
+            pieces.push(TextPart::Text(&behind[..end]));
             &behind[end..]
         } else if let Some(inside) = behind.strip_prefix('{') {
             let Some((inside, rest)) = inside.split_once('}') else {
-                pieces.push(Piece::Unclosed);
+                pieces.push(TextPart::Unclosed);
                 return pieces;
             };
-            pieces.push(Piece::Variable(inside));
+            pieces.push(TextPart::Variable(inside));
             rest
         } else if !name.is_empty() {
-            pieces.push(Piece::Variable(name));
+            pieces.push(TextPart::Variable(name));
             &behind[name.len()..]
         } else {
-            pieces.push(Piece::Text("$"));
+            pieces.push(TextPart::Text("$"));
             behind
         };
     }
-    pieces.push(Piece::Text(rest));
+    pieces.push(TextPart::Text(rest));
     pieces
 }
 
 /// Returns the length of the name at the start of a text, if names are allowed without braces.
-fn bare_name(text: &str, dollar: Dollar) -> usize {
-    if dollar == Dollar::Text {
+fn bare_name_len(text: &str, dollar: BareDollar) -> usize {
+    if dollar == BareDollar::Text {
         return 0;
     }
     let length =
@@ -324,10 +327,10 @@ fn is_name(text: &str) -> bool {
 
 impl fmt::Debug for Variables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { workspace, here, home, .. } = self;
+        let Self { workspace, current_dir: here, home, .. } = self;
         f.debug_struct("Variables")
             .field("workspace", workspace)
-            .field("here", here)
+            .field("current_dir", here)
             .field("home", home)
             .finish_non_exhaustive()
     }
@@ -353,8 +356,8 @@ pub(super) const MAX_EXPANDED: usize = 1 << 20;
 mod tests {
     use super::*;
 
-    fn known(variables: &Variables, dollar: Dollar) -> Known<'_> {
-        Known::new(variables, &[], Some(Path::new("/srv/shop")), dollar)
+    fn expander(variables: &Variables, dollar: BareDollar) -> Expander<'_> {
+        Expander::new(variables, &[], Some(Path::new("/srv/shop")), dollar)
     }
 
     fn variables() -> Variables {
@@ -368,8 +371,8 @@ mod tests {
         .home("/home/ada")
     }
 
-    fn expanded(text: &str, dollar: Dollar) -> Result<String, Vec<String>> {
-        known(&variables(), dollar).expand(text, &mut MAX_EXPANDED.clone())
+    fn expanded(text: &str, dollar: BareDollar) -> Result<String, Vec<String>> {
+        expander(&variables(), dollar).expand(text, &mut MAX_EXPANDED.clone())
     }
 
     #[test]
@@ -397,7 +400,7 @@ mod tests {
             ("$NAME $ $$ $5 $", "$NAME $ $$ $5 $"),
             ("${TRICK}", "${NAME} $NAME $${NAME}"),
         ] {
-            assert_eq!(expanded(text, Dollar::Text).as_deref(), Ok(expected), "{text}");
+            assert_eq!(expanded(text, BareDollar::Text).as_deref(), Ok(expected), "{text}");
         }
     }
 
@@ -409,14 +412,14 @@ mod tests {
             ("$$NAME $$ $5 $-", "$NAME $$ $5 $-"),
             ("$TRICK", "${NAME} $NAME $${NAME}"),
         ] {
-            assert_eq!(expanded(text, Dollar::Variable).as_deref(), Ok(expected), "{text}");
+            assert_eq!(expanded(text, BareDollar::Variable).as_deref(), Ok(expected), "{text}");
         }
-        assert!(expanded("$NOBODY", Dollar::Variable).unwrap_err()[0].contains("`NOBODY`"));
+        assert!(expanded("$NOBODY", BareDollar::Variable).unwrap_err()[0].contains("`NOBODY`"));
     }
 
     #[test]
     fn everything_that_is_missing_is_told_and_no_default_is_repeated() {
-        let wrong = expanded("${ONE} ${NAME} ${TWO}", Dollar::Text).unwrap_err();
+        let wrong = expanded("${ONE} ${NAME} ${TWO}", BareDollar::Text).unwrap_err();
         assert_eq!(
             wrong[0],
             "needs the variable `ONE`, which is not set: set it, or write `${ONE:-a default}`"
@@ -433,7 +436,7 @@ mod tests {
             "${1:-s3cret}",
             "${:-s3cret}",
         ] {
-            let wrong = expanded(text, Dollar::Text).unwrap_err();
+            let wrong = expanded(text, BareDollar::Text).unwrap_err();
             assert_eq!(wrong.len(), 1, "{text}: {wrong:?}");
             assert!(!wrong[0].contains("s3cret"), "{text}: {wrong:?}");
         }
@@ -443,7 +446,7 @@ mod tests {
     fn a_text_does_not_grow_without_bound() {
         let long = "x".repeat(MAX_EXPANDED / 2);
         let variables = Variables::from_fn(move |_| Some(long.clone()));
-        let known = known(&variables, Dollar::Text);
+        let known = expander(&variables, BareDollar::Text);
         assert_eq!(known.expand("${A}${A}", &mut MAX_EXPANDED.clone()).unwrap().len(), MAX_EXPANDED);
         let wrong = known.expand("${A}${A}!", &mut MAX_EXPANDED.clone()).unwrap_err();
         assert!(wrong[0].contains("too long"), "{wrong:?}");

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::rules::NameRules;
-use super::tags::{Hash, Tags, assign, fnv, hashed};
+use super::tags::{HashFn, Tags, assign_names, fnv, hashed_name};
 use crate::ground::error::Result;
 
 /// The names of the tools, or of the prompts, of several servers in one list.
@@ -39,16 +39,16 @@ use crate::ground::error::Result;
 #[derive(Debug, Clone)]
 pub struct Names {
     rules: NameRules,
-    hash: Hash,
+    hash: HashFn,
     tags: Tags,
-    servers: BTreeMap<String, Server>,
+    servers: BTreeMap<String, ServerNames>,
     routes: HashMap<String, (Arc<str>, Arc<str>)>,
     /// `true` if there is only one server, whose names are not changed.
-    pub(crate) is_alone: bool,
+    pub(crate) is_single: bool,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Server {
+struct ServerNames {
     /// The prefix of the joined names.
     tag: String,
     elements: BTreeSet<String>,
@@ -73,9 +73,9 @@ impl Names {
         Ok(Self::with_hash(rules, fnv))
     }
 
-    pub(crate) fn with_hash(rules: NameRules, hash: Hash) -> Self {
+    pub(crate) fn with_hash(rules: NameRules, hash: HashFn) -> Self {
         let tags = Tags::new(rules.clone(), hash);
-        Self { rules, hash, tags, servers: BTreeMap::new(), routes: HashMap::new(), is_alone: false }
+        Self { rules, hash, tags, servers: BTreeMap::new(), routes: HashMap::new(), is_single: false }
     }
 
     /// Sets the elements of a server, in place of its previous ones.
@@ -84,7 +84,7 @@ impl Names {
     pub fn set<E: Into<String>>(&mut self, server: &str, elements: impl IntoIterator<Item = E>) {
         self.tags.insert(server);
         let elements = elements.into_iter().map(Into::into).collect();
-        self.servers.insert(server.to_owned(), Server { elements, ..Server::default() });
+        self.servers.insert(server.to_owned(), ServerNames { elements, ..ServerNames::default() });
         self.routes.retain(|_, (owner, _)| &**owner != server);
         self.join();
     }
@@ -120,8 +120,8 @@ impl Names {
 
     /// Joins the names of servers that are new or whose tag changed.
     fn join(&mut self) {
-        let Self { rules, hash, tags, servers, routes, is_alone } = self;
-        let changed = |name: &str, server: &Server| tags.get(name) != Some(&*server.tag);
+        let Self { rules, hash, tags, servers, routes, is_single: is_alone } = self;
+        let changed = |name: &str, server: &ServerNames| tags.get(name) != Some(&*server.tag);
         let changed: Vec<_> = servers.iter_mut().filter(|(name, server)| changed(name, server)).collect();
         // All old names are removed first, because a new name may be equal to an old one.
         for old in changed.iter().flat_map(|(_, server)| server.joined.values()) {
@@ -133,7 +133,7 @@ impl Names {
             server.joined = if *is_alone {
                 server.elements.iter().map(|element| (element.clone(), element.clone())).collect()
             } else {
-                joined(&server.elements, tag, rules, *hash)
+                join_names(&server.elements, tag, rules, *hash)
             };
             let owner: Arc<str> = Arc::from(&**name);
             for (element, joined) in &server.joined {
@@ -144,7 +144,12 @@ impl Names {
 }
 
 /// Creates the joined names of the elements of a server.
-fn joined(elements: &BTreeSet<String>, tag: &str, rules: &NameRules, hash: Hash) -> HashMap<String, String> {
+fn join_names(
+    elements: &BTreeSet<String>,
+    tag: &str,
+    rules: &NameRules,
+    hash: HashFn,
+) -> HashMap<String, String> {
     let room = rules.limit - tag.len() - rules.separator.len();
     let is_kept = |name: &str| {
         !name.is_empty() && name.len() <= room && name.chars().all(|letter| rules.allows(letter))
@@ -152,9 +157,9 @@ fn joined(elements: &BTreeSet<String>, tag: &str, rules: &NameRules, hash: Hash)
     let filler = rules.filler();
     let hashed = |name: &str, attempt| {
         let letters = name.chars().map(|letter| if rules.allows(letter) { letter } else { filler });
-        hashed(letters.take(room).collect(), room, hash(name, attempt), filler)
+        hashed_name(letters.take(room).collect(), room, hash(name, attempt), filler)
     };
-    let assigned = assign(elements.iter().map(String::as_str), is_kept, hashed);
+    let assigned = assign_names(elements.iter().map(String::as_str), is_kept, hashed);
     let join = |(element, part)| (element, format!("{tag}{}{part}", rules.separator));
     assigned.into_iter().map(join).collect()
 }

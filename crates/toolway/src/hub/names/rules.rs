@@ -5,12 +5,11 @@ use crate::ground::error::{Error, ErrorKind, Result};
 /// The rules for joined names.
 ///
 /// ```
-/// use toolway::hub::{NameRules, Names};
+/// use toolway::hub::NameRules;
+/// use toolway::prelude::*;
 ///
-/// // Names that OpenAI and Anthropic accept: they allow no dots.
-/// let mut names = Names::new(NameRules::default().with_punctuation("_-"))?;
-/// names.set("files", ["read.text"]);
-/// assert!(names.name("files", "read.text").unwrap().starts_with("files__read-text-"));
+/// // Names that OpenAI and Anthropic accept: they allow no dots, so `read.text` becomes `read-text` and a hash.
+/// let hub = Hub::builder().names(NameRules::default().with_punctuation("_-")).build()?;
 /// # Ok::<(), toolway::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +25,7 @@ pub struct NameRules {
 
 impl Default for NameRules {
     fn default() -> Self {
-        Self { separator: "__".to_owned(), limit: MAX_JOINED, punctuation: "_.-".to_owned() }
+        Self { separator: "__".to_owned(), limit: DEFAULT_LIMIT, punctuation: "_.-".to_owned() }
     }
 }
 
@@ -77,7 +76,7 @@ impl NameRules {
     }
 
     /// Returns the maximum length of a tag: half of the available length, so that there is always room for the element.
-    pub(crate) fn longest_tag(&self) -> usize {
+    pub(crate) fn max_tag_len(&self) -> usize {
         (self.limit - self.separator.len()) / 2
     }
 
@@ -97,7 +96,7 @@ impl NameRules {
 }
 
 /// The default maximum length of a joined name. Most models do not accept longer names.
-const MAX_JOINED: usize = 64;
+const DEFAULT_LIMIT: usize = 64;
 
 /// The minimum of [`NameRules::limit`]. It leaves room for a hash and some readable characters in both halves of a
 /// name.

@@ -14,13 +14,13 @@ use toolway_schema::legal_name::{first_free, fnv1a, with_hash};
 #[derive(Debug, Clone)]
 pub(crate) struct Tags {
     rules: NameRules,
-    hash: Hash,
-    of: BTreeMap<String, String>,
-    whose: HashMap<String, String>,
+    hash: HashFn,
+    by_server: BTreeMap<String, String>,
+    by_tag: HashMap<String, String>,
 }
 
 /// Hashes a text and the number of an attempt.
-pub(crate) type Hash = fn(&str, u32) -> u64;
+pub(crate) type HashFn = fn(&str, u32) -> u64;
 
 impl Default for Tags {
     fn default() -> Self {
@@ -29,47 +29,47 @@ impl Default for Tags {
 }
 
 impl Tags {
-    pub(crate) fn new(rules: NameRules, hash: Hash) -> Self {
-        Self { rules, hash, of: BTreeMap::new(), whose: HashMap::new() }
+    pub(crate) fn new(rules: NameRules, hash: HashFn) -> Self {
+        Self { rules, hash, by_server: BTreeMap::new(), by_tag: HashMap::new() }
     }
 
     pub(crate) fn get(&self, server: &str) -> Option<&str> {
-        self.of.get(server).map(String::as_str)
+        self.by_server.get(server).map(String::as_str)
     }
 
     pub(crate) fn server(&self, tag: &str) -> Option<&str> {
-        self.whose.get(tag).map(String::as_str)
+        self.by_tag.get(tag).map(String::as_str)
     }
 
     pub(crate) fn insert(&mut self, server: &str) {
-        if !self.of.contains_key(server) {
-            self.of.insert(server.to_owned(), String::new());
+        if !self.by_server.contains_key(server) {
+            self.by_server.insert(server.to_owned(), String::new());
             self.assign();
         }
     }
 
     pub(crate) fn remove(&mut self, server: &str) {
-        if self.of.remove(server).is_some() {
+        if self.by_server.remove(server).is_some() {
             self.assign();
         }
     }
 
     fn assign(&mut self) {
-        let room = self.rules.longest_tag();
+        let room = self.rules.max_tag_len();
         let is_kept = |name: &str| name.len() <= room && self.rules.can_be_tag(name);
         let hashed = |name: &str, attempt| {
             let letters = name.chars().map(|letter| self.rules.tag_letter(letter));
-            hashed(letters.collect(), room, (self.hash)(name, attempt), self.rules.filler())
+            hashed_name(letters.collect(), room, (self.hash)(name, attempt), self.rules.filler())
         };
-        let assigned = assign(self.of.keys().map(String::as_str), is_kept, hashed);
-        self.whose = assigned.iter().map(|(server, tag)| (tag.clone(), server.clone())).collect();
-        self.of = assigned.into_iter().collect();
+        let assigned = assign_names(self.by_server.keys().map(String::as_str), is_kept, hashed);
+        self.by_tag = assigned.iter().map(|(server, tag)| (tag.clone(), server.clone())).collect();
+        self.by_server = assigned.into_iter().collect();
     }
 }
 
 /// Gives each text a unique name: the text itself if it can be kept, or a hashed name. Texts that are kept get their
 /// names before the others. `texts` must be sorted, so that the order in which they were added does not matter.
-pub(crate) fn assign<'t>(
+pub(crate) fn assign_names<'t>(
     texts: impl Iterator<Item = &'t str> + Clone,
     is_kept: impl Fn(&str) -> bool,
     hashed: impl Fn(&str, u32) -> String,
@@ -88,7 +88,7 @@ pub(crate) fn assign<'t>(
 }
 
 /// Truncates a text to the available room and appends a hash. The text must be ASCII.
-pub(crate) fn hashed(mut text: String, room: usize, hash: u64, filler: char) -> String {
+pub(crate) fn hashed_name(mut text: String, room: usize, hash: u64, filler: char) -> String {
     let digits = (0..HASH_LETTERS).map(|digit| (hash >> (digit * 5)) & 31);
     let digits = digits.map(|digit| char::from(DIGITS[usize::try_from(digit).unwrap_or_default()]));
     let hash: String = digits.collect();

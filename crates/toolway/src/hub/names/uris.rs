@@ -37,19 +37,19 @@ use super::tags::Tags;
 #[derive(Debug, Clone, Default)]
 pub struct Uris {
     tags: Tags,
-    servers: BTreeMap<String, Listed>,
+    servers: BTreeMap<String, ServerUris>,
     /// For each listed URI, the server whose URI is kept unchanged; `None` if no server keeps it.
     resources: HashMap<String, Option<String>>,
     /// For each beginning that a template claims, the server that keeps URIs with this beginning; `None` if no server
     /// keeps them.
     templates: BTreeMap<String, Option<String>>,
     /// The only server, to which every URI leads unchanged.
-    pub(crate) alone: Option<String>,
+    pub(crate) only_server: Option<String>,
 }
 
 /// The resources and templates of one server.
 #[derive(Debug, Clone)]
-struct Listed {
+struct ServerUris {
     resources: BTreeSet<String>,
     templates: BTreeSet<String>,
 }
@@ -67,15 +67,15 @@ impl Uris {
         let resources = resources.into_iter().map(Into::into).collect();
         let templates = templates.into_iter().map(Into::into).collect();
         self.tags.insert(server);
-        self.servers.insert(server.to_owned(), Listed { resources, templates });
-        self.settle();
+        self.servers.insert(server.to_owned(), ServerUris { resources, templates });
+        self.assign_keepers();
     }
 
     /// Removes a server.
     pub fn remove(&mut self, server: &str) {
         self.tags.remove(server);
         if self.servers.remove(server).is_some() {
-            self.settle();
+            self.assign_keepers();
         }
     }
 
@@ -85,37 +85,37 @@ impl Uris {
     /// [`route`](Self::route) is the inverse.
     pub fn uri(&self, server: &str, uri: &str) -> Option<String> {
         let is_kept = self.route(uri) == Some((server, uri));
-        if is_kept { Some(uri.to_owned()) } else { self.wrapped(server, uri) }
+        if is_kept { Some(uri.to_owned()) } else { self.wrap(server, uri) }
     }
 
     /// Returns the form that a template of a server has in the hub. The expansions of the returned template lead to the
     /// same server.
     pub fn template(&self, server: &str, template: &str) -> Option<String> {
-        let keeper = self.templates.get(beginning(template)).and_then(Option::as_deref);
-        let keeper = keeper.or(self.alone.as_deref());
-        if keeper == Some(server) { Some(template.to_owned()) } else { self.wrapped(server, template) }
+        let keeper = self.templates.get(literal_prefix(template)).and_then(Option::as_deref);
+        let keeper = keeper.or(self.only_server.as_deref());
+        if keeper == Some(server) { Some(template.to_owned()) } else { self.wrap(server, template) }
     }
 
     /// Returns the server that a URI of the hub leads to, and the URI on that server. Returns `None` if no server, or
     /// more than one server, claims the URI.
     pub fn route<'u>(&self, uri: &'u str) -> Option<(&str, &'u str)> {
-        if let Some(server) = &self.alone {
+        if let Some(server) = &self.only_server {
             return Some((server, uri));
         }
-        if let Some(wrapped) = uri.strip_prefix(WRAPPER) {
+        if let Some(wrapped) = uri.strip_prefix(HUB_PREFIX) {
             let (tag, uri) = wrapped.split_once('/')?;
             return Some((self.tags.server(tag)?, uri));
         }
-        let keeper = self.resources.get(uri).or_else(|| self.deepest(uri))?;
+        let keeper = self.resources.get(uri).or_else(|| self.longest_match(uri))?;
         keeper.as_deref().map(|server| (server, uri))
     }
 
-    fn wrapped(&self, server: &str, uri: &str) -> Option<String> {
-        self.tags.get(server).map(|tag| format!("{WRAPPER}{tag}/{uri}"))
+    fn wrap(&self, server: &str, uri: &str) -> Option<String> {
+        self.tags.get(server).map(|tag| format!("{HUB_PREFIX}{tag}/{uri}"))
     }
 
     /// Finds the server that keeps the longest claimed beginning of the URI.
-    fn deepest(&self, uri: &str) -> Option<&Option<String>> {
+    fn longest_match(&self, uri: &str) -> Option<&Option<String>> {
         let mut rest = uri;
         loop {
             let (beginning, keeper) =
@@ -133,16 +133,19 @@ impl Uris {
 
     /// Recomputes which server keeps each URI and each beginning. One pass over all claims in sorted order is enough,
     /// because the claims that start with a given text directly follow that text.
-    fn settle(&mut self) {
+    fn assign_keepers(&mut self) {
         let mut claims: BTreeMap<&str, Claims<'_>> = BTreeMap::new();
         for (server, listed) in &self.servers {
             for uri in &listed.resources {
-                claims.entry(uri).or_default().resource.add(Own::One(server));
+                claims.entry(uri).or_default().resource.add(Claimants::One(server));
             }
-            for text in
-                listed.templates.iter().map(|template| beginning(template)).filter(|text| can_be_kept(text))
+            for text in listed
+                .templates
+                .iter()
+                .map(|template| literal_prefix(template))
+                .filter(|text| can_be_kept(text))
             {
-                claims.entry(text).or_default().template.add(Own::One(server));
+                claims.entry(text).or_default().template.add(Claimants::One(server));
             }
         }
         let mut claims: Vec<_> = claims.into_iter().collect();
@@ -151,9 +154,9 @@ impl Uris {
         for index in 0..claims.len() {
             let text = claims[index].0;
             while let Some(inner) = around.pop_if(|outer| !text.starts_with(claims[*outer].0)) {
-                tell_outer(&mut claims, inner, &around);
+                propagate_claims(&mut claims, inner, &around);
             }
-            let above = around.last().map_or(Own::Nobody, |outer| claims[*outer].1.above);
+            let above = around.last().map_or(Claimants::Nobody, |outer| claims[*outer].1.above);
             let claim = &mut claims[index].1;
             claim.above = above;
             claim.above.add(claim.template);
@@ -161,17 +164,17 @@ impl Uris {
             around.push(index);
         }
         while let Some(inner) = around.pop() {
-            tell_outer(&mut claims, inner, &around);
+            propagate_claims(&mut claims, inner, &around);
         }
         self.resources.clear();
         self.templates.clear();
         for (text, Claims { resource, template, above, below }) in claims {
-            if resource != Own::Nobody {
-                let keeper = above.and(resource).one().filter(|_| !text.starts_with(WRAPPER));
+            if resource != Claimants::Nobody {
+                let keeper = above.union(resource).single().filter(|_| !text.starts_with(HUB_PREFIX));
                 self.resources.insert(text.to_owned(), keeper.map(str::to_owned));
             }
-            if template != Own::Nobody {
-                self.templates.insert(text.to_owned(), above.and(below).one().map(str::to_owned));
+            if template != Claimants::Nobody {
+                self.templates.insert(text.to_owned(), above.union(below).single().map(str::to_owned));
             }
         }
     }
@@ -182,23 +185,23 @@ impl Uris {
 /// starts with this text.
 #[derive(Debug, Clone, Copy, Default)]
 struct Claims<'s> {
-    resource: Own<'s>,
-    template: Own<'s>,
-    above: Own<'s>,
-    below: Own<'s>,
+    resource: Claimants<'s>,
+    template: Claimants<'s>,
+    above: Claimants<'s>,
+    below: Claimants<'s>,
 }
 
 /// The set of servers that claim something.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Own<'s> {
+enum Claimants<'s> {
     #[default]
     Nobody,
     One(&'s str),
     Many,
 }
 
-impl<'s> Own<'s> {
-    fn and(self, other: Self) -> Self {
+impl<'s> Claimants<'s> {
+    fn union(self, other: Self) -> Self {
         match (self, other) {
             (Self::Nobody, own) | (own, Self::Nobody) => own,
             (Self::One(left), Self::One(right)) if left == right => self,
@@ -207,10 +210,10 @@ impl<'s> Own<'s> {
     }
 
     fn add(&mut self, other: Self) {
-        *self = self.and(other);
+        *self = self.union(other);
     }
 
-    fn one(self) -> Option<&'s str> {
+    fn single(self) -> Option<&'s str> {
         match self {
             Self::One(server) => Some(server),
             Self::Nobody | Self::Many => None,
@@ -219,16 +222,16 @@ impl<'s> Own<'s> {
 }
 
 /// Adds the claims inside a template to the enclosing template, once all claims inside the inner template were seen.
-fn tell_outer(claims: &mut [(&str, Claims<'_>)], inner: usize, around: &[usize]) {
+fn propagate_claims(claims: &mut [(&str, Claims<'_>)], inner: usize, around: &[usize]) {
     if let Some(outer) = around.last() {
         let Claims { template, below, .. } = claims[inner].1;
         let outer = &mut claims[*outer].1;
-        outer.below.add(template.and(below));
+        outer.below.add(template.union(below));
     }
 }
 
 /// Returns the literal beginning of all URIs that a template can expand to.
-fn beginning(template: &str) -> &str {
+fn literal_prefix(template: &str) -> &str {
     template.split('{').next().unwrap_or_default()
 }
 
@@ -242,8 +245,8 @@ fn can_be_kept(beginning: &str) -> bool {
     let is_literal = beginning
         .bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&()*+,;=%".contains(&byte));
-    has_scheme && is_literal && !beginning.starts_with(WRAPPER) && !WRAPPER.starts_with(beginning)
+    has_scheme && is_literal && !beginning.starts_with(HUB_PREFIX) && !HUB_PREFIX.starts_with(beginning)
 }
 
 /// The prefix before the server's tag.
-const WRAPPER: &str = "hub://";
+const HUB_PREFIX: &str = "hub://";

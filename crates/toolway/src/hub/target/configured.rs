@@ -15,12 +15,12 @@ impl IntoTarget for ServerKind {
 /// A server from a configuration, with variables from the environment.
 impl IntoTarget for &ServerConfig {
     fn into_target(self) -> Result<Target> {
-        configured(self, &Variables::default())
+        resolve_target(self, &Variables::default())
     }
 }
 
 /// Creates the target for a configured server. Messages show the text of the file, without the values of variables.
-pub(crate) fn configured(config: &ServerConfig, variables: &Variables) -> Result<Target> {
+pub(crate) fn resolve_target(config: &ServerConfig, variables: &Variables) -> Result<Target> {
     target(config.resolve(variables)?, config.written_command())
 }
 
@@ -32,7 +32,7 @@ fn target(kind: ServerKind, written: Option<Vec<&str>>) -> Result<Target> {
                 command = command.cwd(folder);
             }
             if let Some(written) = written {
-                command = command.shown_as(written);
+                command = command.display_as(written);
             }
             command.into_target()
         }

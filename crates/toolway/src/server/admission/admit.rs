@@ -12,13 +12,13 @@ use toolway_protocol::RpcError;
 use crate::ground::error::Chain;
 use crate::ground::extensions::Extensions;
 use crate::ground::mistakes::BoxError;
-use crate::ground::panic::catch;
+use crate::ground::panic::catch_panic_async;
 use crate::server::Server;
-pub(crate) use crate::server::admission::connecting::Connecting;
+pub(crate) use crate::server::admission::connect_request::ConnectRequest;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::{Arrival, Scope};
-use crate::server::call::visibility::Allowed;
-use crate::server::handler::function::{Erased, Handler};
+use crate::server::call::visibility::Visibility;
+use crate::server::handler::function::{ErasedHandler, Handler};
 
 /// The decision to admit a peer.
 ///
@@ -33,7 +33,7 @@ use crate::server::handler::function::{Erased, Handler};
 pub struct Admit {
     principal: Option<Principal>,
     extensions: Extensions,
-    pub(crate) allowed: Option<Arc<Allowed>>,
+    pub(crate) allowed: Option<Arc<Visibility>>,
 }
 
 impl Admit {
@@ -66,17 +66,17 @@ impl Admit {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refuse {
-    pub(crate) why: Why,
+    pub(crate) reason: RefusalReason,
     /// The `WWW-Authenticate` header of an HTTP response.
     pub(crate) challenge: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum RefusalReason {
     Unauthorized,
     Forbidden(String),
     /// The handler failed. The cause goes to the log only.
-    Unchecked,
+    CheckFailed,
 }
 
 impl Refuse {
@@ -86,7 +86,7 @@ impl Refuse {
         Self::challenge("Bearer").with_parameter(
             "resource_metadata",
             &resource_metadata_url.into(),
-            is_of_url,
+            is_url_byte,
         )
     }
 
@@ -102,7 +102,7 @@ impl Refuse {
     /// ```
     pub fn challenge(text: impl Into<String>) -> Self {
         let text: String = text.into().chars().filter(|letter| matches!(letter, ' '..='~')).collect();
-        Self { why: Why::Unauthorized, challenge: Some(text) }
+        Self { reason: RefusalReason::Unauthorized, challenge: Some(text) }
     }
 
     /// Adds the scope that a token needs (RFC 6750) to the challenge. A [forbidden](Self::forbidden) refusal, which has
@@ -115,16 +115,16 @@ impl Refuse {
     /// let refuse = Refuse::forbidden("you may read only").with_error("insufficient_scope", "").with_scope("notes:write");
     /// ```
     pub fn with_scope(self, scope: impl AsRef<str>) -> Self {
-        self.with_parameter("scope", scope.as_ref(), is_of_text)
+        self.with_parameter("scope", scope.as_ref(), is_quotable_byte)
     }
 
     /// Adds the error code for a token (RFC 6750) to the challenge: `invalid_token`, `insufficient_scope`,
     /// `invalid_request`. The description is for developers, and may be empty.
     pub fn with_error(self, error: impl AsRef<str>, description: impl AsRef<str>) -> Self {
-        let with_error = self.with_parameter("error", error.as_ref(), is_of_text);
+        let with_error = self.with_parameter("error", error.as_ref(), is_quotable_byte);
         match description.as_ref() {
             "" => with_error,
-            description => with_error.with_parameter("error_description", description, is_of_text),
+            description => with_error.with_parameter("error_description", description, is_quotable_byte),
         }
     }
 
@@ -149,14 +149,16 @@ impl Refuse {
 
     /// Refuses the peer even if it authenticates. The peer gets the text. Over HTTP this is the status 403.
     pub fn forbidden(text: impl Into<String>) -> Self {
-        Self { why: Why::Forbidden(text.into()), challenge: None }
+        Self { reason: RefusalReason::Forbidden(text.into()), challenge: None }
     }
 
     /// Returns the error for the body of a response. The protocol has no error code of its own for refusals.
     pub(crate) fn error(&self) -> RpcError {
-        match self.why {
-            Why::Unauthorized | Why::Forbidden(_) => RpcError::invalid_request(self.to_string()),
-            Why::Unchecked => RpcError::internal(self.to_string()),
+        match self.reason {
+            RefusalReason::Unauthorized | RefusalReason::Forbidden(_) => {
+                RpcError::invalid_request(self.to_string())
+            }
+            RefusalReason::CheckFailed => RpcError::internal(self.to_string()),
         }
     }
 }
@@ -164,10 +166,10 @@ impl Refuse {
 /// The text that the peer gets.
 impl fmt::Display for Refuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match &self.why {
-            Why::Unauthorized => "authentication is required",
-            Why::Forbidden(text) => text,
-            Why::Unchecked => "the connection could not be checked",
+        f.write_str(match &self.reason {
+            RefusalReason::Unauthorized => "authentication is required",
+            RefusalReason::Forbidden(text) => text,
+            RefusalReason::CheckFailed => "the connection could not be checked",
         })
     }
 }
@@ -175,12 +177,12 @@ impl fmt::Display for Refuse {
 impl std::error::Error for Refuse {}
 
 /// Returns whether a byte is allowed in a URL.
-fn is_of_url(byte: u8) -> bool {
+fn is_url_byte(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b"\"\\<>^`{|}".contains(&byte)
 }
 
 /// Returns whether a byte is allowed in a quoted string without escaping.
-fn is_of_text(byte: u8) -> bool {
+fn is_quotable_byte(byte: u8) -> bool {
     matches!(byte, b' '..=b'~') && !b"\"\\".contains(&byte)
 }
 
@@ -208,13 +210,13 @@ impl IntoAdmission for Result<Admit, Refuse> {
 }
 
 /// The handler of `on_connect`.
-pub(crate) type Admission = Erased<Connecting, Result<Admit, Refuse>>;
+pub(crate) type ConnectHook = ErasedHandler<ConnectRequest, Result<Admit, Refuse>>;
 
-pub(crate) fn admission<P: 'static, H: Handler<P>>(handler: H) -> Admission
+pub(crate) fn connect_hook<P: 'static, H: Handler<P>>(handler: H) -> ConnectHook
 where
     H::Output: IntoAdmission,
 {
-    Erased::about(handler, |output| Ok(output?.into_admission()))
+    ErasedHandler::with_scope_input(handler, |output| Ok(output?.into_admission()))
 }
 
 impl Server {
@@ -222,7 +224,7 @@ impl Server {
     /// request.
     pub(crate) async fn admit(
         &self,
-        connecting: Connecting,
+        connecting: ConnectRequest,
         extensions: Extensions,
     ) -> Result<Box<Arrival>, Refuse> {
         let Some(admission) = &self.inner.admission else {
@@ -236,13 +238,13 @@ impl Server {
             ..Arrival::default()
         };
         let scope = Scope::begin(self.clone(), Box::new(arrival));
-        let cause: BoxError = match catch(|| admission.call(connecting, &scope)).await {
-            Ok(Ok(verdict)) => return verdict.map(|admit| admit.over(extensions)),
+        let cause: BoxError = match catch_panic_async(|| admission.call(connecting, &scope)).await {
+            Ok(Ok(verdict)) => return verdict.map(|admit| admit.into_arrival(extensions)),
             Ok(Err(error)) => error,
             Err(panic) => panic.into(),
         };
         tracing::error!(error = %Chain(&*cause), "`on_connect` failed, so the peer is refused");
-        Err(Refuse { why: Why::Unchecked, challenge: None })
+        Err(Refuse { reason: RefusalReason::CheckFailed, challenge: None })
     }
 }
 
@@ -281,7 +283,7 @@ impl Admit {
     /// # }
     /// ```
     pub fn only_tools(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.allowed_mut().tools.keep(names);
+        self.allowed_mut().tools.restrict_to(names);
         self
     }
 
@@ -294,7 +296,7 @@ impl Admit {
     /// let admit = Admit::anyone().only_prompts(nothing);
     /// ```
     pub fn only_prompts(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.allowed_mut().prompts.keep(names);
+        self.allowed_mut().prompts.restrict_to(names);
         self
     }
 
@@ -311,7 +313,7 @@ impl Admit {
     /// let admit = Admit::as_principal("ann").only_resources(["notes://index", "motd"]);
     /// ```
     pub fn only_resources(mut self, uris: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.allowed_mut().resources.keep(uris);
+        self.allowed_mut().resources.restrict_to(uris);
         self
     }
 
@@ -331,18 +333,18 @@ impl Admit {
     /// let admit = Admit::as_principal("ann").only_templates(["notes://{id}", "attachment"]);
     /// ```
     pub fn only_templates(mut self, templates_or_names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.allowed_mut().templates.keep(templates_or_names);
+        self.allowed_mut().templates.restrict_to(templates_or_names);
         self
     }
 
-    fn allowed_mut(&mut self) -> &mut Allowed {
+    fn allowed_mut(&mut self) -> &mut Visibility {
         Arc::make_mut(self.allowed.get_or_insert_default())
     }
 
-    fn over(self, mut extensions: Extensions) -> Box<Arrival> {
+    fn into_arrival(self, mut extensions: Extensions) -> Box<Arrival> {
         extensions.extend(self.extensions);
         let Self { principal, allowed, .. } = self;
-        Box::new(Arrival { extensions, principal, allowed, ..Arrival::default() })
+        Box::new(Arrival { extensions, principal, visibility: allowed, ..Arrival::default() })
     }
 }
 
@@ -354,15 +356,15 @@ mod tests {
     use super::*;
     use crate::server::Extension;
 
-    fn with_authorization(value: Option<&'static str>) -> Connecting {
+    fn with_authorization(value: Option<&'static str>) -> ConnectRequest {
         let mut headers = HeaderMap::new();
         headers.extend(value.map(|value| (AUTHORIZATION, http::HeaderValue::from_static(value))));
-        Connecting { headers: Some(Arc::new(headers)), ..Connecting::over_pipe() }
+        ConnectRequest { headers: Some(Arc::new(headers)), ..ConnectRequest::over_pipe() }
     }
 
     #[tokio::test]
     async fn what_the_hook_adds_wins_over_what_came_with_the_request() {
-        async fn authenticate(connecting: Connecting, brought: Extension<u8>) -> Result<Admit, Refuse> {
+        async fn authenticate(connecting: ConnectRequest, brought: Extension<u8>) -> Result<Admit, Refuse> {
             let name = connecting.bearer().ok_or_else(|| Refuse::unauthorized("https://a/metadata"))?;
             Ok(Admit::as_principal(name).with(*brought + 1).with('h'))
         }
@@ -374,10 +376,13 @@ mod tests {
         assert_eq!(admitted.extensions.get::<u8>().as_deref(), Some(&2));
         assert_eq!(admitted.extensions.get::<&str>().as_deref(), Some(&"came"));
         assert_eq!(admitted.extensions.get::<char>().as_deref(), Some(&'h'));
-        assert_eq!(server.admit(with_authorization(None), came()).await.unwrap_err().why, Why::Unauthorized);
         assert_eq!(
-            server.admit(with_authorization(Some("Bearer ann")), Extensions::new()).await.unwrap_err().why,
-            Why::Unchecked
+            server.admit(with_authorization(None), came()).await.unwrap_err().reason,
+            RefusalReason::Unauthorized
+        );
+        assert_eq!(
+            server.admit(with_authorization(Some("Bearer ann")), Extensions::new()).await.unwrap_err().reason,
+            RefusalReason::CheckFailed
         );
     }
 

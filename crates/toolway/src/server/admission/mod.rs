@@ -2,8 +2,8 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `connecting.rs` | What is known about a caller before its first message? |
+//! | `connect_request.rs` | What is known about a caller before its first message? |
 //! | `admit.rs` | How does `on_connect` decide? |
 
 pub(crate) mod admit;
-pub(crate) mod connecting;
+pub(crate) mod connect_request;

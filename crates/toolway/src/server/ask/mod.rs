@@ -20,10 +20,10 @@ pub(crate) mod question;
 pub(crate) mod questions;
 
 pub use crate::server::call::memory::Memory;
-pub use crate::server::call::place::MemoryError;
+pub use crate::server::call::memory_record::MemoryError;
 pub use crate::server::failure::ask::{AskError, AskErrorKind, OnceError};
 pub use form::Form;
 pub use form::choice::FormChoice;
 pub use form::field::FormField;
-pub use question::{Ask, Question, UserAnswer};
+pub use question::{Ask, QuestionBuilder, UserAnswer};
 pub use questions::Questions;

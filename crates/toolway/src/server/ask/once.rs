@@ -59,11 +59,11 @@ impl Ctx {
         F: Future<Output = Result<T, E>>,
     {
         let key = key.into();
-        if let Some(done) = self.done(&key)? {
+        if let Some(done) = self.effect_result(&key)? {
             return Ok(done);
         }
-        let result = self.scope().attempt(&key, effect()).await.map_err(OnceError::new)?;
-        self.did(key, &result)?;
+        let result = self.scope().run_effect(&key, effect()).await.map_err(OnceError::new)?;
+        self.record_effect(key, &result)?;
         Ok(result)
     }
 
@@ -132,26 +132,26 @@ impl Ctx {
         T: Serialize + DeserializeOwned,
     {
         let key = key.into();
-        if let Some(done) = self.done(&key)? {
+        if let Some(done) = self.effect_result(&key)? {
             return Ok(done);
         }
         let result = make();
-        self.did(key, &result)?;
+        self.record_effect(key, &result)?;
         Ok(result)
     }
 
-    fn done<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, OnceError> {
-        let Some(result) = self.scope().done(key).map_err(OnceError::new)? else { return Ok(None) };
+    fn effect_result<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, OnceError> {
+        let Some(result) = self.scope().effect_result(key).map_err(OnceError::new)? else { return Ok(None) };
         result.decode().map(Some).map_err(|error| unreadable(key, &error))
     }
 
-    fn did(&self, key: String, result: &impl Serialize) -> Result<(), OnceError> {
+    fn record_effect(&self, key: String, result: &impl Serialize) -> Result<(), OnceError> {
         let result = RawJson::from_value(result).map_err(|error| unreadable(&key, &error))?;
-        self.scope().did(key, result).map_err(OnceError::new)
+        self.scope().record_effect(key, result).map_err(OnceError::new)
     }
 }
 
 fn unreadable(key: &str, error: &serde_json::Error) -> OnceError {
     let text = format!("the result of `{key}` cannot be remembered: {error}");
-    OnceError::new(AskError::new(AskErrorKind::SameKey, text))
+    OnceError::new(AskError::new(AskErrorKind::InvalidKey, text))
 }

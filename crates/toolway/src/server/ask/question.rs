@@ -80,9 +80,9 @@ impl<T: Send + 'static> Ask<T> {
     }
 
     /// Returns the answer if this run has one. Otherwise the question is sent at the end of the run.
-    pub(super) fn find(self) -> Result<T, AskError> {
+    pub(super) fn find_answer(self) -> Result<T, AskError> {
         let Self { ctx, key, question, read } = self;
-        ctx.scope().find(&key, &question, read)
+        ctx.scope().find_answer(&key, &question, read)
     }
 }
 
@@ -97,7 +97,7 @@ impl<T: Send + 'static> IntoFuture for Ask<T> {
             // A function may ask the same question in an endless loop. Yielding here lets other tasks run, and allows
             // the function to be cancelled.
             tokio::task::consume_budget().await;
-            self.find()
+            self.find_answer()
         })
     }
 }
@@ -110,16 +110,16 @@ impl<T> fmt::Debug for Ask<T> {
 
 /// The key and text of a question whose kind is not chosen yet. Made by [`Ctx::question`].
 #[must_use = "this asks nothing yet: call `ask`, `form` or `url`"]
-pub struct Question {
+pub struct QuestionBuilder {
     ctx: Ctx,
     key: String,
     text: String,
 }
 
-impl Question {
+impl QuestionBuilder {
     /// Asks the user to fill in a form.
     pub fn ask<F: Form>(self) -> Ask<F> {
-        self.fill_in(F::schema(), F::read)
+        self.ask_form(F::schema(), F::read)
     }
 
     /// Asks the user to fill in a form that was built at run time. The answer is the content by field name.
@@ -137,10 +137,10 @@ impl Question {
     /// }
     /// ```
     pub fn form(self, schema: FormSchema) -> Ask<BTreeMap<String, Value>> {
-        self.fill_in(schema, Ok)
+        self.ask_form(schema, Ok)
     }
 
-    fn fill_in<T: Send + 'static>(
+    fn ask_form<T: Send + 'static>(
         self,
         schema: FormSchema,
         read: fn(BTreeMap<String, Value>) -> Result<T, String>,
@@ -155,9 +155,9 @@ impl Question {
     }
 }
 
-impl fmt::Debug for Question {
+impl fmt::Debug for QuestionBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Question").field("key", &self.key).finish_non_exhaustive()
+        f.debug_struct("QuestionBuilder").field("key", &self.key).finish_non_exhaustive()
     }
 }
 
@@ -262,8 +262,8 @@ impl Ctx {
     ///     Ok(deleted)
     /// }
     /// ```
-    pub fn question(&self, key: impl Into<String>, text: impl Into<String>) -> Question {
-        Question { ctx: self.clone(), key: key.into(), text: text.into() }
+    pub fn question(&self, key: impl Into<String>, text: impl Into<String>) -> QuestionBuilder {
+        QuestionBuilder { ctx: self.clone(), key: key.into(), text: text.into() }
     }
 
     /// Asks the user to open a web page, for example to pay, or to enter a secret that must not pass through the
@@ -303,7 +303,7 @@ impl Ctx {
             key: "sample".to_owned(),
             question: InputRequest::CreateMessage(Box::new(ask.into_sample())),
             read: Box::new(|response| {
-                let InputResponse::CreateMessage(result) = response else { return Err(other_kind()) };
+                let InputResponse::CreateMessage(result) = response else { return Err(wrong_answer_kind()) };
                 Ok(*result)
             }),
         }
@@ -326,7 +326,7 @@ impl Ctx {
             key: "roots".to_owned(),
             question: InputRequest::ListRoots(None),
             read: Box::new(|response| {
-                let InputResponse::ListRoots(result) = response else { return Err(other_kind()) };
+                let InputResponse::ListRoots(result) = response else { return Err(wrong_answer_kind()) };
                 Ok(result.roots)
             }),
         }
@@ -343,11 +343,11 @@ fn elicit<T: Send + 'static>(
     let asked = key.clone();
     let read = move |response| {
         let InputResponse::Elicit(ElicitResult { action, content, .. }) = response else {
-            return Err(other_kind());
+            return Err(wrong_answer_kind());
         };
         match action {
             ElicitAction::Accept => {
-                read(content.unwrap_or_default()).map_err(|problem| invalid(&asked, &problem))
+                read(content.unwrap_or_default()).map_err(|problem| invalid_answer(&asked, &problem))
             }
             ElicitAction::Decline => {
                 Err(AskError::new(AskErrorKind::Declined, format!("the user declined to answer `{asked}`")))
@@ -356,16 +356,16 @@ fn elicit<T: Send + 'static>(
                 AskErrorKind::Cancelled,
                 format!("the user closed the question `{asked}` without an answer"),
             )),
-            other => Err(invalid(&asked, &format!("`{}` is not a known action", other.as_str()))),
+            other => Err(invalid_answer(&asked, &format!("`{}` is not a known action", other.as_str()))),
         }
     };
     Ask { ctx, key, question: InputRequest::Elicit(elicit), read: Box::new(read) }
 }
 
-fn invalid(key: &str, problem: &str) -> AskError {
+fn invalid_answer(key: &str, problem: &str) -> AskError {
     AskError::new(AskErrorKind::Invalid, format!("the answer to `{key}` does not fit: {problem}"))
 }
 
-fn other_kind() -> AskError {
+fn wrong_answer_kind() -> AskError {
     AskError::new(AskErrorKind::Invalid, "the kind of the answer differs from the kind of its question")
 }

@@ -22,7 +22,7 @@ impl<T: Send + 'static> Questions for Vec<Ask<T>> {
     type Answers = Vec<T>;
 
     fn find_all(self) -> Result<Vec<T>, AskError> {
-        let found: Vec<_> = self.into_iter().map(Ask::find).collect();
+        let found: Vec<_> = self.into_iter().map(Ask::find_answer).collect();
         first_failure(found.iter().filter_map(|found| found.as_ref().err()))?;
         found.into_iter().collect()
     }
@@ -37,7 +37,7 @@ macro_rules! tuples {
             fn find_all(self) -> Result<Self::Answers, AskError> {
                 let ($($name,)*) = self;
                 // Ask every question before the first missing answer is returned as an error.
-                $(let $name = $name.find();)*
+                $(let $name = $name.find_answer();)*
                 first_failure([$($name.as_ref().err()),*].into_iter().flatten())?;
                 Ok(($($name?,)*))
             }

@@ -7,32 +7,32 @@ use toolway_protocol::Era;
 use toolway_protocol::capability::ServerCapabilities;
 use toolway_protocol::types::{CacheHints, CacheScope, Icon, Implementation};
 
-use crate::server::admission::admit::Admission;
-use crate::server::build::defaults::{DEADLINE, MAX_RUNNING, MAX_RUNNING_OF_ONE, QUESTION_TIMEOUT};
+use crate::server::admission::admit::ConnectHook;
+use crate::server::build::defaults::{DEADLINE, MAX_IN_FLIGHT, MAX_IN_FLIGHT_PER_PEER, QUESTION_TIMEOUT};
 use crate::server::build::pin::ProtocolPin;
 use crate::server::call::context::millis;
-use crate::server::call::layer::stages::Stages;
-use crate::server::call::memory::KEPT_FOR;
+use crate::server::call::layer::stack::LayerStack;
+use crate::server::call::memory::DEFAULT_MEMORY_TTL;
 use crate::server::call::state::States;
 use crate::server::catalog::cache::{CachePolicy, Cacheable};
 use crate::server::catalog::cursor::CursorKey;
-use crate::server::catalog::discover::Marked;
+use crate::server::catalog::discover::MarkedItem;
 use crate::server::catalog::elements::{Elements, Provide};
-use crate::server::catalog::listing::{IntoResourcePage, Lister, lister};
-use crate::server::catalog::method::{CustomMethod, IntoReply, custom};
+use crate::server::catalog::listing::{IntoResourcePage, ListHandler, list_handler};
+use crate::server::catalog::method::{CustomMethod, IntoReply, custom_method};
 use crate::server::catalog::named::IntoTool;
 use crate::server::catalog::prompt::PromptEntry;
-use crate::server::catalog::registry::Without;
-use crate::server::catalog::resource::{Reader, ResourceEntry, reader};
-use crate::server::catalog::source::Added;
+use crate::server::catalog::registry::OmittedCapabilities;
+use crate::server::catalog::resource::{ReadHandler, ResourceEntry, read_handler};
+use crate::server::catalog::source::SourceConfig;
 use crate::server::failure::errors::ErrorPolicy;
 use crate::server::handler::function::{Handler, rules_of};
-use crate::server::observe::hooks::Endings;
-use crate::server::observe::report::Reporter;
-use crate::server::observe::stats::Counter;
+use crate::server::observe::hooks::EndHooks;
+use crate::server::observe::report::ErrorHook;
+use crate::server::observe::stats::RequestEndHook;
 use crate::server::respond::resource::IntoResource;
 use crate::server::stateless::seal::keys::SealKeys;
-use crate::store::{Careful, Store};
+use crate::store::{PanicGuard, Store};
 use crate::transport::frame::MAX_MESSAGE;
 
 /// A builder for a server. Made by [`Server::new`](crate::server::Server::new).
@@ -63,41 +63,41 @@ pub struct ServerBuilder {
     pub(crate) instructions: Option<String>,
     /// The elements that were added explicitly; they replace discovered elements of the same name.
     pub(crate) elements: Elements,
-    pub(crate) found: Vec<&'static Marked>,
+    pub(crate) discovered: Vec<&'static MarkedItem>,
     pub(crate) states: States,
     /// The state values of servers that were merged into this one.
-    pub(crate) merged: Vec<Arc<States>>,
-    pub(crate) readers: Vec<Reader>,
-    pub(crate) listers: Vec<Lister>,
+    pub(crate) merged_states: Vec<Arc<States>>,
+    pub(crate) read_handlers: Vec<ReadHandler>,
+    pub(crate) list_handlers: Vec<ListHandler>,
     pub(crate) methods: Vec<(String, CustomMethod)>,
     pub(crate) notifications: Vec<(String, CustomMethod)>,
-    pub(crate) admission: Option<Admission>,
+    pub(crate) admission: Option<ConnectHook>,
     pub(crate) eras: Option<Vec<Era>>,
     pub(crate) pin: ProtocolPin,
-    pub(crate) without: Without,
+    pub(crate) omitted: OmittedCapabilities,
     /// The names of merged servers that have `on_connect`.
-    pub(crate) guarded: Vec<String>,
+    pub(crate) merged_with_on_connect: Vec<String>,
     /// Mistakes that are known before the server is built.
     pub(crate) mistakes: Vec<String>,
-    pub(crate) layers: Stages,
-    pub(crate) reporter: Option<Reporter>,
-    pub(crate) counter: Option<Counter>,
+    pub(crate) layers: LayerStack,
+    pub(crate) error_hook: Option<ErrorHook>,
+    pub(crate) request_end_hook: Option<RequestEndHook>,
     pub(crate) errors: ErrorPolicy,
     pub(crate) cache: CachePolicy,
     pub(crate) declared: ServerCapabilities,
     pub(crate) page_size: Option<usize>,
-    pub(crate) cursors: Option<CursorKey>,
-    pub(crate) seal: Option<SealKeys>,
+    pub(crate) cursor_key: Option<CursorKey>,
+    pub(crate) seal_keys: Option<SealKeys>,
     pub(crate) strict: bool,
     pub(crate) max_message: usize,
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) question_timeout: Duration,
     pub(crate) deadline: Option<Duration>,
-    pub(crate) places: usize,
-    pub(crate) places_of_one: usize,
-    pub(crate) memory_for: Duration,
-    pub(crate) endings: Endings,
-    pub(crate) sources: Vec<Added>,
+    pub(crate) max_in_flight: usize,
+    pub(crate) max_in_flight_per_peer: usize,
+    pub(crate) memory_ttl: Duration,
+    pub(crate) end_hooks: EndHooks,
+    pub(crate) sources: Vec<SourceConfig>,
 }
 
 impl ServerBuilder {
@@ -106,37 +106,37 @@ impl ServerBuilder {
             info,
             instructions: None,
             elements: Elements::new(),
-            found: Vec::new(),
+            discovered: Vec::new(),
             states: States::default(),
-            merged: Vec::new(),
-            readers: Vec::new(),
-            listers: Vec::new(),
+            merged_states: Vec::new(),
+            read_handlers: Vec::new(),
+            list_handlers: Vec::new(),
             methods: Vec::new(),
             notifications: Vec::new(),
             admission: None,
             eras: None,
             pin: ProtocolPin::default(),
-            without: Without::default(),
-            guarded: Vec::new(),
+            omitted: OmittedCapabilities::default(),
+            merged_with_on_connect: Vec::new(),
             mistakes: Vec::new(),
-            layers: Stages::default(),
-            reporter: None,
-            counter: None,
+            layers: LayerStack::default(),
+            error_hook: None,
+            request_end_hook: None,
             errors: ErrorPolicy::default(),
             cache: CachePolicy::default(),
             declared: ServerCapabilities::default(),
             page_size: None,
-            cursors: None,
-            seal: None,
+            cursor_key: None,
+            seal_keys: None,
             strict: false,
             max_message: MAX_MESSAGE,
             store: None,
             question_timeout: QUESTION_TIMEOUT,
             deadline: Some(DEADLINE),
-            places: MAX_RUNNING,
-            places_of_one: MAX_RUNNING_OF_ONE,
-            memory_for: KEPT_FOR,
-            endings: Endings::default(),
+            max_in_flight: MAX_IN_FLIGHT,
+            max_in_flight_per_peer: MAX_IN_FLIGHT_PER_PEER,
+            memory_ttl: DEFAULT_MEMORY_TTL,
+            end_hooks: EndHooks::default(),
             sources: Vec::new(),
         }
     }
@@ -260,18 +260,18 @@ impl ServerBuilder {
     }
 
     /// Adds a handler that reads every resource without its own handler: resources that are only listed, and URIs that
-    /// are not listed at all. The handler takes [`Reading`](crate::server::Reading) and any other parameter of a
+    /// are not listed at all. The handler takes [`ReadRequest`](crate::server::ReadRequest) and any other parameter of a
     /// handler, and returns a type that resources return; `None` means that the resource does not exist. If several
     /// such handlers are added, they are tried in this order until one returns the resource or fails.
     ///
     /// ```
     /// use toolway::prelude::*;
-    /// use toolway::server::{Reading, ResourceEntry};
+    /// use toolway::server::{ReadRequest, ResourceEntry};
     /// use toolway::types::Resource;
     ///
     /// let server = Server::new("motd", "1.0.0")
-    ///     .resource(ResourceEntry::described_only(Resource::new("motd://today", "motd")))
-    ///     .read_resource(|reading: Reading| async move {
+    ///     .resource(ResourceEntry::without_handler(Resource::new("motd://today", "motd")))
+    ///     .read_resource(|reading: ReadRequest| async move {
     ///         (reading.uri == "motd://today").then_some("be kind")
     ///     })
     ///     .build()?;
@@ -281,7 +281,7 @@ impl ServerBuilder {
     where
         H::Output: IntoResource,
     {
-        self.readers.push(reader(handler));
+        self.read_handlers.push(read_handler(handler));
         self
     }
 
@@ -292,7 +292,7 @@ impl ServerBuilder {
     ///
     /// ```
     /// use toolway::prelude::*;
-    /// use toolway::server::{Cursor, Reading, ResourcePage};
+    /// use toolway::server::{Cursor, ReadRequest, ResourcePage};
     /// use toolway::testing::connect;
     /// use toolway::types::Resource;
     ///
@@ -306,7 +306,7 @@ impl ServerBuilder {
     /// # async fn main() -> toolway::Result<()> {
     /// let server = Server::new("calendar", "1.0.0")
     ///     .list_resources(days)
-    ///     .read_resource(|reading: Reading| async move { reading.uri.strip_prefix("days://").map(str::to_owned) })
+    ///     .read_resource(|reading: ReadRequest| async move { reading.uri.strip_prefix("days://").map(str::to_owned) })
     ///     .build()?;
     /// let client = connect(&server).await;
     /// assert_eq!(client.resources().await?.len(), 31);
@@ -318,7 +318,7 @@ impl ServerBuilder {
     where
         H::Output: IntoResourcePage,
     {
-        self.listers.push(lister(handler));
+        self.list_handlers.push(list_handler(handler));
         self
     }
 
@@ -343,7 +343,7 @@ impl ServerBuilder {
         H::Output: IntoReply,
     {
         let rules = rules_of(&handler);
-        self.methods.push((name.into(), custom(handler, rules)));
+        self.methods.push((name.into(), custom_method(handler, rules)));
         self
     }
 
@@ -378,7 +378,7 @@ impl ServerBuilder {
         handler: H,
     ) -> Self {
         // Problems cannot be reported to the client, so only the type checks the arguments.
-        self.notifications.push((name.into(), custom(handler, None)));
+        self.notifications.push((name.into(), custom_method(handler, None)));
         self
     }
 
@@ -457,7 +457,7 @@ impl ServerBuilder {
     /// # Ok::<(), toolway::Error>(())
     /// ```
     pub fn cursor_secret(mut self, secret: impl AsRef<[u8]>) -> Self {
-        self.cursors = Some(CursorKey::from_secret(secret.as_ref()));
+        self.cursor_key = Some(CursorKey::from_secret(secret.as_ref()));
         self
     }
 
@@ -486,7 +486,7 @@ impl ServerBuilder {
     /// ```
     pub fn seal_keys(mut self, keys: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         match SealKeys::from_texts(keys) {
-            Ok(keys) => self.seal = Some(keys),
+            Ok(keys) => self.seal_keys = Some(keys),
             Err(mistake) => self.mistakes.push(mistake),
         }
         self
@@ -518,11 +518,11 @@ impl ServerBuilder {
     /// server, and for experimental ones.
     ///
     /// ```
-    /// use toolway::capability::{ServerCapabilities, Settings};
+    /// use toolway::capability::{ServerCapabilities, JsonObject};
     /// use toolway::prelude::*;
     /// use toolway::server::ToolEntry;
     ///
-    /// let later = ServerCapabilities::new().with_tools(Settings::new());
+    /// let later = ServerCapabilities::new().with_tools(JsonObject::new());
     /// let server = Server::new("plugins", "1.0.0").capabilities(later).build()?;
     /// assert!(server.capabilities().tools.is_some());
     /// server.add_tool(ToolEntry::from_fn("plugin", || async { "here I am" }))?;
@@ -539,15 +539,15 @@ impl ServerBuilder {
     /// ```
     /// use std::sync::Arc;
     /// use toolway::prelude::*;
-    /// use toolway::store::Memory;
+    /// use toolway::store::MemoryStore;
     ///
-    /// let store = Arc::new(Memory::new());
+    /// let store = Arc::new(MemoryStore::new());
     /// let one = Server::new("app", "1.0.0").store(store.clone()).build()?;
     /// let two = Server::new("app", "1.0.0").store(store).build()?;
     /// # Ok::<(), toolway::Error>(())
     /// ```
     pub fn store(mut self, store: impl Store) -> Self {
-        self.store = Some(Arc::new(Careful(store)));
+        self.store = Some(Arc::new(PanicGuard(store)));
         self
     }
 }

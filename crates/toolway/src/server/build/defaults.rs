@@ -7,6 +7,6 @@ pub(crate) const QUESTION_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// The time that a handler may run.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(3600);
 /// The maximum number of requests that run at the same time.
-pub(crate) const MAX_RUNNING: usize = 4096;
+pub(crate) const MAX_IN_FLIGHT: usize = 4096;
 /// The maximum number of requests that run at the same time for one pipe or session.
-pub(crate) const MAX_RUNNING_OF_ONE: usize = 256;
+pub(crate) const MAX_IN_FLIGHT_PER_PEER: usize = 256;

@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use crate::server::build::builder::ServerBuilder;
-use crate::server::catalog::discover::Marked;
+use crate::server::catalog::discover::MarkedItem;
 
 impl ServerBuilder {
     /// Adds every function of the caller's own package that is marked `#[tool]`, `#[resource]` or `#[prompt]`, sorted
@@ -33,7 +33,7 @@ impl ServerBuilder {
     #[track_caller]
     pub fn discover(self) -> Self {
         let caller = Location::caller().file();
-        self.discovered(|marked| is_in(caller, marked.package))
+        self.discover_where(|marked| is_in(caller, marked.package))
     }
 
     /// Adds every marked function of a module and its submodules: `"my_app::tools"`, or `"my_app"` for a whole crate.
@@ -60,7 +60,7 @@ impl ServerBuilder {
     /// }
     /// ```
     pub fn discover_in(self, module: &str) -> Self {
-        self.discovered(|marked| {
+        self.discover_where(|marked| {
             module.is_empty()
                 || marked
                     .module
@@ -69,16 +69,16 @@ impl ServerBuilder {
         })
     }
 
-    fn discovered(mut self, wanted: impl Fn(&Marked) -> bool) -> Self {
+    fn discover_where(mut self, wanted: impl Fn(&MarkedItem) -> bool) -> Self {
         // A module may be discovered more than once, because modules are nested.
-        let is_known = |marked: &Marked| self.found.iter().any(|known| std::ptr::eq(*known, marked));
-        let mut found: Vec<_> = inventory::iter::<Marked>
+        let is_known = |marked: &MarkedItem| self.discovered.iter().any(|known| std::ptr::eq(*known, marked));
+        let mut found: Vec<_> = inventory::iter::<MarkedItem>
             .into_iter()
             .filter(|marked| wanted(marked) && !is_known(marked))
             .collect();
         // The order of the linker is arbitrary.
         found.sort_by_key(|marked| (marked.module, marked.name));
-        self.found.extend(found);
+        self.discovered.extend(found);
         self
     }
 }

@@ -5,29 +5,29 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use tokio::sync::Semaphore;
-use toolway_protocol::capability::{ServerCapabilities, Settings};
-use toolway_protocol::era::stateless::Stamp;
+use toolway_protocol::capability::{JsonObject, ServerCapabilities};
+use toolway_protocol::era::stateless::EncodedServerInfo;
 use toolway_protocol::json::Limits;
 
 use crate::ground::error::Result;
-use crate::ground::mistakes::mistaken;
+use crate::ground::mistakes::misuse_error;
 use crate::server::build::builder::ServerBuilder;
-use crate::server::build::pin::settled;
-use crate::server::call::place::Memories;
-use crate::server::call::state::{Absent, States};
+use crate::server::build::pin::resolve_revisions;
+use crate::server::call::memory_record::MemoryLocks;
+use crate::server::call::state::{States, UnavailableValues};
 use crate::server::catalog::cursor::CursorKey;
 use crate::server::catalog::discover;
-use crate::server::catalog::method::{CustomMethod, wrong_name};
-use crate::server::catalog::registry::{Layout, Registry};
+use crate::server::catalog::method::{CustomMethod, method_name_mistake};
+use crate::server::catalog::registry::{Registry, SnapshotSettings};
 use crate::server::catalog::source::Sources;
 use crate::server::catalog::tool::ToolEntry;
 use crate::server::changes::broadcast::Changes;
-use crate::server::handler::parameter::Told;
+use crate::server::handler::parameter::WarnedOnce;
 use crate::server::observe::hooks::HookTasks;
 use crate::server::observe::otel::Instruments;
 use crate::server::stateless::seal::keys::SealKeys;
 use crate::server::{Inner, Server};
-use crate::store::{Memory, Store};
+use crate::store::{MemoryStore, Store};
 
 impl ServerBuilder {
     /// Checks everything and builds the server.
@@ -56,87 +56,105 @@ impl ServerBuilder {
         if self.info.name.is_empty() {
             mistakes.push("the server's name is empty".to_owned());
         }
-        let Self { mut elements, found, .. } = self;
-        elements.extend_missing(discover::make(found));
+        let Self { mut elements, discovered: found, .. } = self;
+        elements.extend_missing(discover::make_entries(found));
         if self.strict {
-            elements.tools.iter_mut().for_each(ToolEntry::strict);
+            elements.tools.iter_mut().for_each(ToolEntry::make_strict);
         }
         let states = Arc::new(self.states);
-        for merged in &self.merged {
+        for merged in &self.merged_states {
             merged.fall_back_to(&states);
         }
-        for reader in &self.readers {
-            reader.check("the handler of `read_resource`", &states, Absent::default(), &mut mistakes);
+        for reader in &self.read_handlers {
+            reader.check(
+                "the handler of `read_resource`",
+                &states,
+                UnavailableValues::default(),
+                &mut mistakes,
+            );
         }
-        for lister in &self.listers {
-            lister.check("the handler of `list_resources`", &states, Absent::default(), &mut mistakes);
+        for lister in &self.list_handlers {
+            lister.check(
+                "the handler of `list_resources`",
+                &states,
+                UnavailableValues::default(),
+                &mut mistakes,
+            );
         }
         match &self.admission {
-            Some(admission) => admission.check("the handler of `on_connect`", &states, Absent::default(), &mut mistakes),
-            None => mistakes.extend(self.guarded.iter().map(|name| {
+            Some(admission) => admission.check("the handler of `on_connect`", &states, UnavailableValues::default(), &mut mistakes),
+            None => mistakes.extend(self.merged_with_on_connect.iter().map(|name| {
                 format!(
                     "the merged server {name:?} has `on_connect`, which is not merged: call `on_connect` on this server"
                 )
             })),
         }
-        let (era, pinned) = settled(self.eras.as_deref(), self.pin, &mut mistakes);
-        self.endings.check(&states, &mut mistakes);
-        if let Some(reporter) = &self.reporter {
-            reporter.check("the handler of `on_error`", &states, Absent::default(), &mut mistakes);
+        let (era, pinned) = resolve_revisions(self.eras.as_deref(), self.pin, &mut mistakes);
+        self.end_hooks.check(&states, &mut mistakes);
+        if let Some(reporter) = &self.error_hook {
+            reporter.check("the handler of `on_error`", &states, UnavailableValues::default(), &mut mistakes);
         }
-        if let Some(counter) = &self.counter {
-            counter.check("the handler of `on_request_end`", &states, Absent::default(), &mut mistakes);
+        if let Some(counter) = &self.request_end_hook {
+            counter.check(
+                "the handler of `on_request_end`",
+                &states,
+                UnavailableValues::default(),
+                &mut mistakes,
+            );
         }
-        let methods = named("method", self.methods, &states, &mut mistakes);
+        let methods = handlers_by_name("method", self.methods, &states, &mut mistakes);
         let methods_have_layers = methods.values().any(|method| !method.layers.is_empty());
-        let notifications = named("notification", self.notifications, &states, &mut mistakes);
-        let cursors = self.cursors.unwrap_or_else(CursorKey::random);
-        let seal = match self.seal.map(Ok).or_else(SealKeys::from_env) {
+        let notifications = handlers_by_name("notification", self.notifications, &states, &mut mistakes);
+        let cursors = self.cursor_key.unwrap_or_else(CursorKey::random);
+        let seal = match self.seal_keys.map(Ok).or_else(SealKeys::from_env) {
             Some(Ok(keys)) => keys,
             given => {
                 mistakes.extend(given.and_then(Result::err));
                 SealKeys::random()
             }
         };
-        let has_resource_handlers = !self.readers.is_empty() || !self.listers.is_empty();
+        let has_resource_handlers = !self.read_handlers.is_empty() || !self.list_handlers.is_empty();
         let mut declared = self.declared;
         if !self.sources.is_empty() && (has_resource_handlers || !elements.resources.is_empty()) {
             // The capabilities of sources must not limit those of the server's own resources.
-            declare(&mut declared, &own_resources());
+            add_capabilities(&mut declared, &resource_capabilities());
         }
-        self.sources.iter().for_each(|source| declare(&mut declared, &source.capabilities()));
-        let layout = Layout {
+        self.sources.iter().for_each(|source| add_capabilities(&mut declared, &source.capabilities()));
+        let layout = SnapshotSettings {
             page_size: self.page_size,
-            cursors: cursors.clone(),
+            cursor_key: cursors.clone(),
             declared,
             has_resource_handlers,
-            has_read_handler: !self.readers.is_empty(),
-            without: self.without,
+            has_read_handler: !self.read_handlers.is_empty(),
+            omitted: self.omitted,
         };
         let registry = match Registry::new(elements, layout, &states) {
             Ok(registry) if mistakes.is_empty() => registry,
             outcome => {
                 mistakes.extend(outcome.err().into_iter().flatten());
-                return Err(mistaken(&format!("the server {:?} cannot be built", self.info.name), &mistakes));
+                return Err(misuse_error(
+                    &format!("the server {:?} cannot be built", self.info.name),
+                    &mistakes,
+                ));
             }
         };
         let (store, mut changes) = match self.store {
             // A store that the author provides may be shared.
             Some(store) => (store.clone(), Changes::shared(store, &self.info.name)),
-            None => (Arc::new(Memory::new()) as Arc<dyn Store>, Changes::default()),
+            None => (Arc::new(MemoryStore::new()) as Arc<dyn Store>, Changes::default()),
         };
         if !self.sources.is_empty() {
-            changes.note_interest();
+            changes.track_interest();
         }
         let server = Server {
             inner: Arc::new(Inner {
-                stamp: Stamp::new(&self.info),
+                stamp: EncodedServerInfo::new(&self.info),
                 info: self.info,
                 instructions: self.instructions,
                 registry,
                 states,
-                readers: self.readers,
-                listers: self.listers,
+                read_handlers: self.read_handlers,
+                list_handlers: self.list_handlers,
                 methods,
                 notifications,
                 admission: self.admission,
@@ -144,38 +162,38 @@ impl ServerBuilder {
                 pinned,
                 methods_have_layers,
                 layers: self.layers,
-                reporter: self.reporter,
-                counter: self.counter,
+                error_hook: self.error_hook,
+                request_end_hook: self.request_end_hook,
                 instruments: Instruments::default(),
                 errors: self.errors,
                 cache: self.cache,
-                cursors,
-                seal,
+                cursor_key: cursors,
+                seal_keys: seal,
                 changes,
                 question_timeout: self.question_timeout,
                 deadline: self.deadline,
-                places: Semaphore::new(self.places.min(Semaphore::MAX_PERMITS)),
-                places_of_one: self.places_of_one,
+                permits: Semaphore::new(self.max_in_flight.min(Semaphore::MAX_PERMITS)),
+                permits_per_peer: self.max_in_flight_per_peer,
                 strict: self.strict,
                 store,
-                memories: Memories::new(self.memory_for),
-                endings: self.endings,
+                memory_locks: MemoryLocks::new(self.memory_ttl),
+                end_hooks: self.end_hooks,
                 hook_tasks: HookTasks::default(),
                 sources: Sources::new(self.sources),
                 limits: Limits::default(),
                 max_message: AtomicUsize::new(self.max_message),
-                told: Told::default(),
+                warned_no_principal: WarnedOnce::default(),
             }),
         };
         ToolEntry::warn_of_undescribed(&server.inner.registry.load().elements.tools);
-        server.begin_sources();
+        server.start_sources();
         Ok(server)
     }
 }
 
-/// Adds the capabilities of sources to the declared ones. Settings that exist already are kept.
-fn declare(declared: &mut ServerCapabilities, source: &ServerCapabilities) {
-    let add = |into: &mut Option<Settings>, from: &Option<Settings>| {
+/// Adds the capabilities of sources to the declared ones. `JsonObject` that exist already are kept.
+fn add_capabilities(declared: &mut ServerCapabilities, source: &ServerCapabilities) {
+    let add = |into: &mut Option<JsonObject>, from: &Option<JsonObject>| {
         for (name, value) in from.iter().flatten() {
             into.get_or_insert_default().entry(name).or_insert_with(|| value.clone());
         }
@@ -190,12 +208,12 @@ fn declare(declared: &mut ServerCapabilities, source: &ServerCapabilities) {
 }
 
 /// Returns the capabilities that the server's own resources need.
-fn own_resources() -> ServerCapabilities {
+fn resource_capabilities() -> ServerCapabilities {
     let settings = ["listChanged", "subscribe"].map(|name| (name.to_owned(), true.into()));
-    ServerCapabilities::new().with_resources(Settings::from_iter(settings))
+    ServerCapabilities::new().with_resources(JsonObject::from_iter(settings))
 }
 
-fn named(
+fn handlers_by_name(
     kind: &str,
     handlers: Vec<(String, CustomMethod)>,
     states: &States,
@@ -203,8 +221,8 @@ fn named(
 ) -> HashMap<String, CustomMethod> {
     let mut by_name = HashMap::new();
     for (name, handler) in handlers {
-        mistakes.extend(wrong_name(&name));
-        handler.check(&format!("{kind} `{name}`"), states, Absent::default(), mistakes);
+        mistakes.extend(method_name_mistake(&name));
+        handler.check(&format!("{kind} `{name}`"), states, UnavailableValues::default(), mistakes);
         if by_name.insert(name.clone(), handler).is_some() {
             mistakes.push(format!("two {kind}s have the name `{name}`"));
         }

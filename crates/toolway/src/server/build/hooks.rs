@@ -1,8 +1,8 @@
 //! Hooks: which of the author's functions run when a caller connects or disconnects, a call ends, or a handler fails?
 
-use crate::server::admission::admit::{IntoAdmission, admission};
+use crate::server::admission::admit::{IntoAdmission, connect_hook};
 use crate::server::build::builder::ServerBuilder;
-use crate::server::handler::function::{Handler, hook};
+use crate::server::handler::function::{Handler, erase_hook};
 
 impl ServerBuilder {
     /// Sets a hook that runs for every error that was not written for the client: errors that were converted by `?`,
@@ -45,7 +45,7 @@ impl ServerBuilder {
     /// ```
     pub fn on_error<P: 'static, H: Handler<P, Output = ()>>(mut self, handler: H) -> Self {
         self.check_hook("on_error", &handler);
-        if self.reporter.replace(hook(handler)).is_some() {
+        if self.error_hook.replace(erase_hook(handler)).is_some() {
             self.mistakes.push("`on_error` is called twice: a server can have only one".to_owned());
         }
         self
@@ -91,7 +91,7 @@ impl ServerBuilder {
     /// ```
     pub fn on_request_end<P: 'static, H: Handler<P, Output = ()>>(mut self, handler: H) -> Self {
         self.check_hook("on_request_end", &handler);
-        if self.counter.replace(hook(handler)).is_some() {
+        if self.request_end_hook.replace(erase_hook(handler)).is_some() {
             self.mistakes.push("`on_request_end` is called twice: a server can have only one".to_owned());
         }
         self
@@ -99,7 +99,7 @@ impl ServerBuilder {
 
     /// Adds a hook that runs when a client disconnects: over HTTP once for each admitted request, when its reply was
     /// written completely or its client disconnected before that; on a pipe once, when the pipe has ended. The handler
-    /// takes [`Disconnected`](crate::server::Disconnected) and parameters from the request:
+    /// takes [`DisconnectEvent`](crate::server::DisconnectEvent) and parameters from the request:
     /// [`State<T>`](crate::server::State), [`Headers`](crate::server::Headers),
     /// [`Extension<T>`](crate::server::Extension), [`Principal`](crate::server::Principal).
     ///
@@ -109,9 +109,9 @@ impl ServerBuilder {
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
     /// use toolway::prelude::*;
-    /// use toolway::server::Disconnected;
+    /// use toolway::server::DisconnectEvent;
     ///
-    /// async fn count(over: Disconnected, lost: State<AtomicU32>) {
+    /// async fn count(over: DisconnectEvent, lost: State<AtomicU32>) {
     ///     if !over.is_complete() {
     ///         lost.fetch_add(1, Ordering::Relaxed);
     ///     }
@@ -122,13 +122,13 @@ impl ServerBuilder {
     /// ```
     pub fn on_disconnect<P: 'static, H: Handler<P, Output = ()>>(mut self, handler: H) -> Self {
         self.check_hook("on_disconnect", &handler);
-        self.endings.disconnect.push(hook(handler));
+        self.end_hooks.disconnect.push(erase_hook(handler));
         self
     }
 
     /// Adds a hook that runs when a session has ended permanently: it was deleted, it timed out, its pipe ended, or the
     /// server shuts down. The hook runs once for each session, on each server that has served the session. It does not
-    /// run for stateless requests, which have no session. The handler takes [`Terminated`](crate::server::Terminated)
+    /// run for stateless requests, which have no session. The handler takes [`TerminationEvent`](crate::server::TerminationEvent)
     /// and [`State<T>`](crate::server::State), and [`Principal`](crate::server::Principal) if every session has one.
     /// Other parameters are not available, because a session that has expired has no request.
     ///
@@ -140,11 +140,11 @@ impl ServerBuilder {
     /// use std::collections::HashMap;
     /// use std::sync::Mutex;
     /// use toolway::prelude::*;
-    /// use toolway::server::Terminated;
+    /// use toolway::server::TerminationEvent;
     ///
     /// type Carts = Mutex<HashMap<String, Vec<String>>>;
     ///
-    /// async fn tidy_up(over: Terminated, carts: State<Carts>) {
+    /// async fn tidy_up(over: TerminationEvent, carts: State<Carts>) {
     ///     carts.lock().unwrap().remove(over.session_id());
     /// }
     ///
@@ -153,7 +153,7 @@ impl ServerBuilder {
     /// ```
     pub fn on_terminate<P: 'static, H: Handler<P, Output = ()>>(mut self, handler: H) -> Self {
         self.check_hook("on_terminate", &handler);
-        self.endings.terminate.push(hook(handler));
+        self.end_hooks.terminate.push(erase_hook(handler));
         self
     }
 
@@ -164,7 +164,7 @@ impl ServerBuilder {
     }
 
     /// Sets the hook that admits or refuses clients and sets their principal. The handler takes
-    /// [`Connecting`](crate::server::Connecting) and any other parameter of a handler, and returns
+    /// [`ConnectRequest`](crate::server::ConnectRequest) and any other parameter of a handler, and returns
     /// [`Admit`](crate::server::Admit) or `Result<Admit, Refuse>`.
     ///
     /// The hook runs once for each pipe, and over HTTP for every request: an earlier admission does not count. If the
@@ -176,13 +176,13 @@ impl ServerBuilder {
     ///
     /// ```
     /// use toolway::prelude::*;
-    /// use toolway::server::{Admit, Connecting, Extension, Principal, Refuse};
+    /// use toolway::server::{Admit, ConnectRequest, Extension, Principal, Refuse};
     /// use toolway::testing::connect;
     ///
     /// struct Users(Vec<(&'static str, &'static str)>);
     /// struct Plan(&'static str);
     ///
-    /// async fn authenticate(connecting: Connecting, users: State<Users>) -> Result<Admit, Refuse> {
+    /// async fn authenticate(connecting: ConnectRequest, users: State<Users>) -> Result<Admit, Refuse> {
     ///     if connecting.is_pipe() {
     ///         return Ok(Admit::as_principal("the owner of this process").with(Plan("unlimited")));
     ///     }
@@ -222,7 +222,7 @@ impl ServerBuilder {
                 "the handler of `on_connect` takes an argument, but the client has sent none yet".to_owned(),
             );
         }
-        if self.admission.replace(admission(handler)).is_some() {
+        if self.admission.replace(connect_hook(handler)).is_some() {
             self.mistakes.push("`on_connect` is called twice: a server can have only one".to_owned());
         }
         self

@@ -4,7 +4,7 @@ use tower_layer::Layer;
 
 use crate::server::build::builder::ServerBuilder;
 use crate::server::call::layer::service::{Next, Service};
-use crate::server::call::layer::stages::Kind;
+use crate::server::call::layer::stack::CallKind;
 
 impl ServerBuilder {
     /// Wraps every call in a layer. The first layer that is added is the outermost. Layers for one kind of call
@@ -48,16 +48,16 @@ impl ServerBuilder {
     ///
     /// ```
     /// use toolway::prelude::*;
-    /// use toolway::server::layer::{Kind, layer_fn};
+    /// use toolway::server::layer::{CallKind, layer_fn};
     ///
     /// let slow = layer_fn(|call, next| async move {
     ///     tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     ///     next.run(call).await
     /// });
-    /// let server = Server::new("app", "1.0.0").layer_for(Kind::Completion, slow).build()?;
+    /// let server = Server::new("app", "1.0.0").layer_for(CallKind::Completion, slow).build()?;
     /// # Ok::<(), toolway::Error>(())
     /// ```
-    pub fn layer_for<L: Layer<Next>>(mut self, kind: Kind, layer: L) -> Self
+    pub fn layer_for<L: Layer<Next>>(mut self, kind: CallKind, layer: L) -> Self
     where
         L::Service: Service,
     {

@@ -1,5 +1,5 @@
 //! How much of a server may one client use, and for how long? Limits that are specific to HTTP are in
-//! `http/door/limits.rs`.
+//! `http/endpoint/limits.rs`.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ impl ServerBuilder {
     /// use std::time::Duration;
     /// use toolway::prelude::*;
     ///
-    /// let server = Server::new("app", "1.0.0").memory_for(Duration::from_secs(24 * 60 * 60)).build()?;
+    /// let server = Server::new("app", "1.0.0").memory_ttl(Duration::from_secs(24 * 60 * 60)).build()?;
     /// # Ok::<(), toolway::Error>(())
     /// ```
-    pub fn memory_for(mut self, time: Duration) -> Self {
-        self.memory_for = time;
+    pub fn memory_ttl(mut self, time: Duration) -> Self {
+        self.memory_ttl = time;
         self
     }
 
@@ -46,8 +46,8 @@ impl ServerBuilder {
     /// session (default: 256). Further requests are refused with an error that asks the client to retry later; pings,
     /// cancellations and answers are always accepted.
     pub fn max_in_flight(mut self, total: usize, of_one_peer: usize) -> Self {
-        self.places = total;
-        self.places_of_one = of_one_peer;
+        self.max_in_flight = total;
+        self.max_in_flight_per_peer = of_one_peer;
         self
     }
 

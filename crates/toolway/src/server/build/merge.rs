@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::server::build::builder::ServerBuilder;
-use crate::server::call::layer::stages::Kind;
+use crate::server::call::layer::stack::CallKind;
 use crate::server::catalog::discover;
 use crate::server::catalog::tool::ToolEntry;
 
@@ -38,7 +38,7 @@ impl ServerBuilder {
     /// # Ok::<(), toolway::Error>(())
     /// ```
     pub fn merge(self, other: Self) -> Self {
-        self.join(other, None)
+        self.merge_with_prefix(other, None)
     }
 
     /// Adds everything that another server has, with `prefix_` before the names of its tools and prompts. URIs stay
@@ -59,58 +59,58 @@ impl ServerBuilder {
     /// # Ok::<(), toolway::Error>(())
     /// ```
     pub fn nest(self, prefix: &str, other: Self) -> Self {
-        self.join(other, Some(prefix))
+        self.merge_with_prefix(other, Some(prefix))
     }
 
-    fn join(mut self, other: Self, prefix: Option<&str>) -> Self {
+    fn merge_with_prefix(mut self, other: Self, prefix: Option<&str>) -> Self {
         let Self {
             mut elements,
-            found,
+            discovered: found,
             states,
-            merged,
-            mut readers,
-            mut listers,
+            merged_states: merged,
+            read_handlers: mut readers,
+            list_handlers: mut listers,
             mut methods,
             mut notifications,
             admission,
-            guarded,
+            merged_with_on_connect: guarded,
             mut mistakes,
             layers,
             strict,
             info,
-            endings,
+            end_hooks: endings,
             mut sources,
             ..
         } = other;
-        let mut found = discover::make(found);
+        let mut found = discover::make_entries(found);
         let states = Arc::new(states);
         for elements in [&mut elements, &mut found] {
-            elements.bind(&states);
-            elements.put_inside(&layers);
+            elements.bind_states(&states);
+            elements.wrap_with(&layers);
             if let Some(prefix) = prefix {
-                elements.prefix(prefix);
+                elements.add_prefix(prefix);
             }
         }
         for source in &mut sources {
-            source.put_inside(&layers);
+            source.wrap_with(&layers);
             if let Some(prefix) = prefix {
-                source.prefix(prefix);
+                source.add_prefix(prefix);
             }
         }
         self.sources.extend(sources);
         for reader in &mut readers {
-            reader.bind(&states);
+            reader.bind_states(&states);
         }
         for lister in &mut listers {
-            lister.bind(&states);
+            lister.bind_states(&states);
         }
         for (_, method) in methods.iter_mut().chain(&mut notifications) {
-            method.bind(&states);
-            method.layers.put_inside(&layers);
+            method.bind_states(&states);
+            method.layers.wrap_with(&layers);
         }
-        let is_dropped = layers.any_only_for(Kind::List)
-            || layers.concern(Kind::Resource) && !readers.is_empty()
-            || layers.concern(Kind::List) && !listers.is_empty();
+        let is_dropped = layers.has_layers_only_for(CallKind::List)
+            || layers.has_layers_for(CallKind::Resource) && !readers.is_empty()
+            || layers.has_layers_for(CallKind::List) && !listers.is_empty();
         if is_dropped {
             let name = &info.name;
             mistakes.push(format!(
@@ -118,22 +118,22 @@ impl ServerBuilder {
                  belong to this server after the merge: add the layers to this server"
             ));
         }
-        self.endings.extend(endings, &states);
+        self.end_hooks.extend(endings, &states);
         elements.extend_missing(found);
         if strict {
-            elements.tools.iter_mut().for_each(ToolEntry::strict);
+            elements.tools.iter_mut().for_each(ToolEntry::make_strict);
         }
         self.elements.extend(elements);
         // A merged server falls back to the state values of the server that it was merged into.
         for inner in merged {
             inner.fall_back_to(&states);
         }
-        self.merged.push(states);
-        self.readers.extend(readers);
-        self.listers.extend(listers);
+        self.merged_states.push(states);
+        self.read_handlers.extend(readers);
+        self.list_handlers.extend(listers);
         self.methods.extend(methods);
         self.notifications.extend(notifications);
-        self.guarded.extend(if admission.is_some() { vec![info.name] } else { guarded });
+        self.merged_with_on_connect.extend(if admission.is_some() { vec![info.name] } else { guarded });
         self.mistakes.extend(mistakes);
         self
     }

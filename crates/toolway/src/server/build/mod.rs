@@ -6,14 +6,12 @@
 //! | `source.rs` | How does a gateway add the elements of other servers? |
 //! | `merge.rs` | How do several servers become one? |
 //! | `finish.rs` | What is checked before a server is built? |
-//! | `doors.rs` | Can a transport provide the parameters of all handlers? |
+//! | `transports.rs` | Can a transport provide the parameters of all handlers? |
 //! | `without_http.rs`, `without_stdio.rs` | What does the compiler say if a feature is off? |
 
 pub(crate) mod builder;
 pub(crate) mod defaults;
 pub(crate) mod discovery;
-#[cfg(any(feature = "http", feature = "stdio"))]
-pub(crate) mod doors;
 pub(crate) mod finish;
 pub(crate) mod hooks;
 pub(crate) mod layers;
@@ -23,3 +21,5 @@ pub(crate) mod pin;
 pub(crate) mod revisions;
 #[cfg(feature = "client")]
 pub(crate) mod source;
+#[cfg(any(feature = "http", feature = "stdio"))]
+pub(crate) mod transports;

@@ -39,7 +39,7 @@ impl From<String> for ProtocolPin {
 }
 
 /// Returns the only era that is served, or `None` for both, and the pinned revision.
-pub(crate) fn settled(
+pub(crate) fn resolve_revisions(
     eras: Option<&[Era]>,
     pin: ProtocolPin,
     mistakes: &mut Vec<String>,

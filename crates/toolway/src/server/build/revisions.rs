@@ -75,7 +75,7 @@ impl ServerBuilder {
     /// # Ok::<(), toolway::Error>(())
     /// ```
     pub fn without_subscriptions(mut self) -> Self {
-        self.without.subscriptions = true;
+        self.omitted.subscriptions = true;
         self
     }
 
@@ -90,7 +90,7 @@ impl ServerBuilder {
     /// # Ok::<(), toolway::Error>(())
     /// ```
     pub fn without_logging(mut self) -> Self {
-        self.without.logging = true;
+        self.omitted.logging = true;
         self
     }
 }

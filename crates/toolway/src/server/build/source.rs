@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::server::build::builder::ServerBuilder;
-use crate::server::catalog::source::{Added, Source};
+use crate::server::catalog::source::{Source, SourceConfig};
 
 impl ServerBuilder {
     /// Adds the elements of a source, including the elements that it offers later.
     pub(crate) fn source(mut self, source: Arc<dyn Source>) -> Self {
-        self.sources.push(Added::new(source));
+        self.sources.push(SourceConfig::new(source));
         self
     }
 }

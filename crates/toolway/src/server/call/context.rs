@@ -13,7 +13,7 @@ use crate::ground::mutex::Mutex;
 use crate::ground::peer::Peer;
 use crate::server::Server;
 use crate::server::call::log::Log;
-use crate::server::call::place::Place;
+use crate::server::call::memory_record::MemoryRecord;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Scope;
 use crate::server::failure::errors::{ResourceError, ToolError};
@@ -43,8 +43,8 @@ impl Ctx {
     /// Returns the context of a handler that runs in this scope.
     pub(crate) fn of(scope: &Scope) -> Self {
         // Create the token now: the end of the run must cancel it, even if the context uses it only afterwards.
-        scope.token();
-        Self(scope.handle())
+        scope.cancel_token();
+        Self(scope.for_ctx())
     }
 
     /// Returns facts about the client.
@@ -80,8 +80,8 @@ impl Ctx {
     }
 
     /// Returns the record that holds the caller's memory, if the transport has set one.
-    pub(crate) fn place(&self) -> Option<&Arc<Place>> {
-        self.0.arrival().memory.as_ref()
+    pub(crate) fn memory_record(&self) -> Option<&Arc<MemoryRecord>> {
+        self.0.arrival().memory_record.as_ref()
     }
 
     /// Returns a value that is attached to the request: see [`Extensions`](crate::ground::extensions::Extensions).
@@ -108,7 +108,7 @@ impl Ctx {
     /// }
     /// ```
     pub async fn cancelled(&self) {
-        self.0.token().cancelled().await;
+        self.0.cancel_token().cancelled().await;
     }
 
     /// Returns whether the call has ended or was cancelled.
@@ -135,13 +135,13 @@ impl Ctx {
         }
         let (Some(token), true) = (&arrival.progress_token, arrival.outbound.is_open()) else { return };
         let (Ok(token), Some(done)) = (token.decode::<Id>(), done.amount()) else { return };
-        if !is_more(self.0.told(), &done) {
+        if !advance_progress(self.0.last_progress(), &done) {
             return;
         }
         let mut progress = Progress::new(token, done);
         progress.total = total.amount();
         progress.message = Some(message.into()).filter(|message| !message.is_empty());
-        arrival.outbound.tell(arrival.peer.version, &Notification::Progress(progress)).await;
+        arrival.outbound.send_notification(arrival.peer.version, &Notification::Progress(progress)).await;
     }
 
     /// Reports the progress of the call without a message: see [`progress`](Self::progress).
@@ -210,10 +210,10 @@ impl Ctx {
     /// # }
     /// ```
     pub async fn read_resource(&self, uri: impl Into<String>) -> Result<ReadResourceResult, ResourceError> {
-        if self.0.depth >= MAX_DEPTH {
+        if self.0.depth >= MAX_READ_DEPTH {
             return Err(ResourceError::hidden("resources read each other without end"));
         }
-        let scope = self.0.inside();
+        let scope = self.0.for_nested_read();
         // Boxed, because a resource may read other resources.
         Box::pin(self.0.server().read_in_process(uri.into(), &scope)).await
     }
@@ -244,9 +244,13 @@ impl Ctx {
     /// # }
     /// ```
     pub fn check_output(&self, value: &impl Serialize) -> Result<(), ToolError> {
-        let Some(checker) = &self.0.output else { return Ok(()) };
+        let Some(checker) = &self.0.output_checker else { return Ok(()) };
         let problems = checker.check(&serde_json::to_value(value)?);
-        if problems.is_empty() { Ok(()) } else { Err(ToolError::new(crate::schema::output_text(&problems))) }
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(ToolError::new(crate::schema::describe_output_problems(&problems)))
+        }
     }
 
     /// Sets how long the result of this call may be cached, and by which clients. Only the results of lists and of
@@ -275,7 +279,7 @@ impl Ctx {
 }
 
 /// The maximum depth of resources that read other resources.
-const MAX_DEPTH: u8 = 16;
+const MAX_READ_DEPTH: u8 = 16;
 
 /// Converts a duration to whole milliseconds, limited to 2^53 - 1, which every JSON parser can represent exactly.
 pub(crate) fn millis(time: Duration) -> u64 {
@@ -283,7 +287,7 @@ pub(crate) fn millis(time: Duration) -> u64 {
 }
 
 /// Returns whether `done` is more than the last reported value; if so, stores `done` as the last reported value.
-pub(crate) fn is_more(told: &Mutex<f64>, done: &serde_json::Number) -> bool {
+pub(crate) fn advance_progress(told: &Mutex<f64>, done: &serde_json::Number) -> bool {
     let Some(done) = done.as_f64() else { return false };
     let mut told = told.lock();
     if done <= *told {
@@ -295,7 +299,7 @@ pub(crate) fn is_more(told: &Mutex<f64>, done: &serde_json::Number) -> bool {
 
 impl Clone for Ctx {
     fn clone(&self) -> Self {
-        Self(self.0.handle())
+        Self(self.0.for_ctx())
     }
 }
 

@@ -22,11 +22,11 @@ use crate::server::call::scope::Scope;
 /// /// Import rows.
 /// #[tool]
 /// async fn import(rows: Vec<String>, ctx: Ctx) -> usize {
-///     let log = ctx.log().named("importer");
+///     let log = ctx.log().with_name("importer");
 ///     log.info("importing", json!({"rows": rows.len()})).await;
 ///     for row in rows.iter().filter(|row| row.is_empty()) {
 ///         log.warning("an empty row", Value::Null).await;
-///         if log.is_wanted(LogLevel::Debug) {
+///         if log.is_enabled(LogLevel::Debug) {
 ///             log.debug("before it", json!(format!("{row:?}"))).await;
 ///         }
 ///     }
@@ -44,17 +44,17 @@ impl<'c> Log<'c> {
     }
 
     /// Sets the name of the logger, usually a part of the server.
-    pub fn named(mut self, logger: &'c str) -> Self {
+    pub fn with_name(mut self, logger: &'c str) -> Self {
         self.logger = Some(logger);
         self
     }
 
     /// Returns whether a message of this level would be sent, to skip messages that are expensive to create.
-    pub fn is_wanted(&self, level: LogLevel) -> bool {
+    pub fn is_enabled(&self, level: LogLevel) -> bool {
         // A call that has ended sends nothing more.
         let arrival = self.scope.arrival();
         arrival.outbound.is_open()
-            && arrival.threshold.lets(level)
+            && arrival.threshold.allows(level)
             && !self.scope.is_over()
             // A server without the logging capability must not send log messages.
             && self.scope.server().offers(&Method::SetLogLevel)
@@ -63,7 +63,7 @@ impl<'c> Log<'c> {
     /// Sends a message. `fields` is an object, or `null` for none; any other value goes under `data`. If the function
     /// runs again after a question, a message that an earlier run already sent is not sent again.
     pub async fn write(&self, level: LogLevel, message: &str, fields: Value) {
-        if !self.is_wanted(level) {
+        if !self.is_enabled(level) {
             return;
         }
         let mut data = Map::new();
@@ -80,9 +80,9 @@ impl<'c> Log<'c> {
         }
         let mut news = LogMessage::new(level, Value::Object(data));
         news.logger = self.logger.map(String::from);
-        if self.scope.is_new(&(level.as_str(), self.logger, &news.data)) {
+        if self.scope.record_log(&(level.as_str(), self.logger, &news.data)) {
             let arrival = self.scope.arrival();
-            arrival.outbound.tell(arrival.peer.version, &Notification::LogMessage(news)).await;
+            arrival.outbound.send_notification(arrival.peer.version, &Notification::LogMessage(news)).await;
         }
     }
 }

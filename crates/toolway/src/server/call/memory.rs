@@ -1,7 +1,7 @@
 //! What does a handler remember about its caller from one call to the next?
 //!
 //! All values of one caller are one record of the store, so that their size is limited together, and they expire and
-//! are deleted together. The transport may determine the record ([`Place`]), for example the record of a session;
+//! are deleted together. The transport may determine the record ([`MemoryRecord`]), for example the record of a session;
 //! otherwise the record of the principal is used.
 
 use std::any::type_name;
@@ -17,13 +17,13 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::server::Server;
 use crate::server::call::context::Ctx;
-use crate::server::call::place::{Look, MemoryError, Place};
+use crate::server::call::memory_record::{MemoryError, MemoryRecord, RecordContents};
 use crate::server::call::principal::Principal;
 
 /// The number of attempts to change a record while other servers change it too.
-const TRIES: usize = 128;
+const MAX_ATTEMPTS: usize = 128;
 /// The time that the values of a principal are kept after their last use.
-pub(crate) const KEPT_FOR: Duration = Duration::from_secs(720 * 3600);
+pub(crate) const DEFAULT_MEMORY_TTL: Duration = Duration::from_secs(720 * 3600);
 
 impl Ctx {
     /// Returns the value of this type that is stored for this caller, or its default if none is stored yet.
@@ -31,7 +31,7 @@ impl Ctx {
     /// In a session the values belong to the session, and over a pipe to the pipe; they are deleted when the session or
     /// pipe ends. For independent requests, the values belong to the principal that
     /// [`on_connect`](crate::server::ServerBuilder::on_connect) has admitted, and are kept for the time set with
-    /// [`memory_for`](crate::server::ServerBuilder::memory_for). A caller cannot see the values of another caller.
+    /// [`memory_ttl`](crate::server::ServerBuilder::memory_ttl). A caller cannot see the values of another caller.
     ///
     /// The values of sessions and principals are kept as JSON in the server's
     /// [store](crate::server::ServerBuilder::store); servers that share a store share these values. The values of a
@@ -92,7 +92,7 @@ impl Ctx {
     where
         T: Serialize + DeserializeOwned + Default + Send,
     {
-        let mut memory = self.unread::<T>(name.into())?;
+        let mut memory = self.memory_handle::<T>(name.into())?;
         memory.read().await?;
         Ok(memory)
     }
@@ -120,18 +120,18 @@ impl Ctx {
     where
         T: Serialize + DeserializeOwned + Default + Send,
     {
-        self.unread::<T>(type_name::<T>().to_owned())?.update(change).await
+        self.memory_handle::<T>(type_name::<T>().to_owned())?.update(change).await
     }
 
     /// Returns a value that is not read from the store yet.
-    fn unread<T: Default>(&self, name: String) -> Result<Memory<T>, MemoryError> {
+    fn memory_handle<T: Default>(&self, name: String) -> Result<Memory<T>, MemoryError> {
         let server = self.server();
-        let place = match (self.place(), self.principal()) {
+        let place = match (self.memory_record(), self.principal()) {
             (Some(place), _) => place.clone(),
-            (None, Some(principal)) => Arc::new(place_of(server, principal)),
-            (None, None) => return Err(MemoryError::Nobody),
+            (None, Some(principal)) => Arc::new(principal_record(server, principal)),
+            (None, None) => return Err(MemoryError::NoOwner),
         };
-        Ok(Memory { value: T::default(), before: None, name, place, server: server.clone() })
+        Ok(Memory { value: T::default(), stored: None, name, record: place, server: server.clone() })
     }
 }
 
@@ -142,9 +142,9 @@ impl Ctx {
 pub struct Memory<T> {
     value: T,
     /// The stored value at the time of reading.
-    before: Option<Box<RawValue>>,
+    stored: Option<Box<RawValue>>,
     name: String,
-    place: Arc<Place>,
+    record: Arc<MemoryRecord>,
     server: Server,
 }
 
@@ -174,16 +174,16 @@ where
     /// Changes to values with other names do not conflict.
     pub async fn save(&mut self) -> Result<(), MemoryError> {
         let after = to_raw_value(&self.value).map_err(MemoryError::Unreadable)?;
-        for _ in 0..TRIES {
-            let look = self.place.look().await?;
-            if look.text_of(&self.name) != self.before.as_deref().map(RawValue::get) {
+        for _ in 0..MAX_ATTEMPTS {
+            let look = self.record.load().await?;
+            if look.text_of(&self.name) != self.stored.as_deref().map(RawValue::get) {
                 return Err(MemoryError::Conflict);
             }
-            if self.place.put(look, &self.name, after.clone()).await? {
-                self.before = Some(after);
+            if self.record.put(look, &self.name, after.clone()).await? {
+                self.stored = Some(after);
                 return Ok(());
             }
-            step_aside().await;
+            yield_randomly().await;
         }
         Err(MemoryError::Conflict)
     }
@@ -211,30 +211,30 @@ where
     pub async fn update<R>(&mut self, mut change: impl FnMut(&mut T) -> R) -> Result<R, MemoryError> {
         // Calls of this server wait for each other instead of conflicting. This is a tokio lock, because it is held
         // while the store is accessed.
-        let place = self.place.clone();
+        let place = self.record.clone();
         let server = self.server.clone();
-        let _turn = server.inner.memories.turn(&place).await;
-        for _ in 0..TRIES {
+        let _turn = server.inner.memory_locks.lock(&place).await;
+        for _ in 0..MAX_ATTEMPTS {
             let look = self.read().await?;
             let outcome = change(&mut self.value);
             let after = to_raw_value(&self.value).map_err(MemoryError::Unreadable)?;
             if place.put(look, &self.name, after.clone()).await? {
-                self.before = Some(after);
+                self.stored = Some(after);
                 return Ok(outcome);
             }
-            step_aside().await;
+            yield_randomly().await;
         }
         Err(MemoryError::Conflict)
     }
 
     /// Reads the current value from the store.
-    async fn read(&mut self) -> Result<Look, MemoryError> {
-        let look = self.place.look().await?;
+    async fn read(&mut self) -> Result<RecordContents, MemoryError> {
+        let look = self.record.load().await?;
         self.value = match look.text_of(&self.name) {
             Some(text) => serde_json::from_str(text).map_err(MemoryError::Unreadable)?,
             None => T::default(),
         };
-        self.before = look.values.get(&self.name).cloned();
+        self.stored = look.values.get(&self.name).cloned();
         Ok(look)
     }
 }
@@ -261,7 +261,7 @@ impl<T: fmt::Debug> fmt::Debug for Memory<T> {
 
 /// Yields a random number of times. Two servers that retry in lockstep would otherwise conflict in the same way each
 /// time.
-async fn step_aside() {
+async fn yield_randomly() {
     for _ in 0..RandomState::new().hash_one(()) % 4 {
         tokio::task::yield_now().await;
     }
@@ -269,8 +269,8 @@ async fn step_aside() {
 
 /// Returns the record of a principal. Servers with other names may share the store, so the key contains the name of the
 /// server. The name may contain any character, so the key contains its length too.
-fn place_of(server: &Server, principal: &Principal) -> Place {
+fn principal_record(server: &Server, principal: &Principal) -> MemoryRecord {
     let name = &server.inner.info.name;
     let key = format!("memory/principal/{}/{name}/{}", name.len(), principal.as_str());
-    Place::new(server.inner.store.clone(), key, server.inner.memories.kept_for)
+    MemoryRecord::new(server.inner.store.clone(), key, server.inner.memory_locks.ttl)
 }

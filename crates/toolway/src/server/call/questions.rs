@@ -6,39 +6,39 @@ use std::pin::pin;
 
 use siphasher::sip::SipHasher13;
 use toolway_protocol::capability::ClientCapabilities;
-use toolway_protocol::era::questions::lacking;
+use toolway_protocol::era::questions::missing_capabilities;
 use toolway_protocol::json::{Encode, Encoder};
 use toolway_protocol::types::{Elicit, InputRequest, InputResponse};
 use toolway_protocol::{ProtocolVersion, RawJson};
 
-use crate::server::call::question_log::{Asking, Way};
-use crate::server::call::replay::{MAX_ROUNDS, Past, Taken, size};
+use crate::server::call::question_log::{AskMode, QuestionContext};
+use crate::server::call::replay::{MAX_ROUNDS, ReplayState, UsedAnswer, key_size};
 use crate::server::call::scope::Scope;
 use crate::server::failure::ask::{AskError, AskErrorKind};
 
 impl Scope {
     /// Returns the answer to a question, if there is one. `read` converts the answer to the function's type, and
     /// refuses an invalid answer.
-    pub(crate) fn find<T>(
+    pub(crate) fn find_answer<T>(
         &self,
         key: &str,
         question: &InputRequest,
         read: impl FnOnce(InputResponse) -> Result<T, AskError>,
     ) -> Result<T, AskError> {
         let peer = &self.arrival().peer;
-        self.check_place(key)?;
-        self.check_able(question)?;
-        let Asking { past, fresh, .. } = &self.arrival().asking;
+        self.check_can_ask(key)?;
+        self.check_supported(question)?;
+        let QuestionContext { replay: past, new_answers: fresh, .. } = &self.arrival().questions;
         let past = past.as_deref();
         let (form, whole) = digests(peer.version, question);
-        let mut state = self.asked().0.lock();
-        match state.seen.get(key) {
-            None => drop(state.seen.insert(key.to_owned(), whole)),
+        let mut state = self.question_log().0.lock();
+        match state.question_digests.get(key) {
+            None => drop(state.question_digests.insert(key.to_owned(), whole)),
             Some(seen) if *seen == whole => {}
             Some(_) => {
                 let text =
                     format!("two different questions have the key `{key}`: give one of them another key");
-                return Err(AskError::new(AskErrorKind::SameKey, text));
+                return Err(AskError::new(AskErrorKind::InvalidKey, text));
             }
         }
         if let Some(taken) = past.and_then(|past| past.answers.get(key)).filter(|taken| taken.form == form) {
@@ -56,19 +56,19 @@ impl Scope {
                 drop(state);
                 // A refusal or an invalid answer is stored too: a function that continues with another question has
                 // handled this one, and must find the same answer when it runs again.
-                self.asked().take(key, Taken { form, answer: answer.clone() }, past)?;
+                self.question_log().record_answer(key, UsedAnswer { form, answer: answer.clone() }, past)?;
                 decode(key, question, answer).and_then(read)
             }
             Some(Err(failure)) => {
-                state.failed.insert(key.to_owned(), failure.clone());
+                state.failures.insert(key.to_owned(), failure.clone());
                 Err(failure.clone())
             }
             None => {
                 check_rounds(past)?;
                 // A client gets a limited number of questions at once. The remaining ones are asked in the next run.
-                if state.open.len() < MAX_OPEN && !state.forms.contains_key(key) {
-                    state.grow(size(key), past)?;
-                    state.forms.insert(key.to_owned(), form);
+                if state.open.len() < MAX_OPEN_QUESTIONS && !state.form_digests.contains_key(key) {
+                    state.reserve(key_size(key), past)?;
+                    state.form_digests.insert(key.to_owned(), form);
                     state.open.push((key.to_owned(), question.clone()));
                 }
                 Err(AskError::new(
@@ -79,31 +79,33 @@ impl Scope {
         }
     }
 
-    pub(super) fn check_able(&self, question: &InputRequest) -> Result<(), AskError> {
+    pub(super) fn check_supported(&self, question: &InputRequest) -> Result<(), AskError> {
         let peer = &self.arrival().peer;
-        let Some(required) = lacking(peer.version, &peer.capabilities, question) else { return Ok(()) };
-        let text = format!("the client cannot be asked: it does not support {}", needed(question));
+        let Some(required) = missing_capabilities(peer.version, &peer.capabilities, question) else {
+            return Ok(());
+        };
+        let text = format!("the client cannot be asked: it does not support {}", required_support(question));
         Err(AskError::unsupported(required, text))
     }
 
-    fn check_place(&self, key: &str) -> Result<(), AskError> {
-        self.check_way()?;
+    fn check_can_ask(&self, key: &str) -> Result<(), AskError> {
+        self.check_ask_mode()?;
         check_key(key)
     }
 
-    pub(super) fn check_way(&self) -> Result<(), AskError> {
-        match self.arrival().asking.way {
-            Way::NotHere => {
+    pub(super) fn check_ask_mode(&self) -> Result<(), AskError> {
+        match self.arrival().questions.mode {
+            AskMode::NotAllowed => {
                 let text =
                     "only the handler of a tool, a prompt or a resource may ask, and only during its call";
-                return Err(AskError::new(AskErrorKind::NotHere, text));
+                return Err(AskError::new(AskErrorKind::NotAllowed, text));
             }
-            Way::Nobody => {
+            AskMode::Unreachable => {
                 let text =
                     "the client cannot be asked: the connection does not carry questions during a call";
                 return Err(AskError::unsupported(ClientCapabilities::default(), text));
             }
-            Way::Live(_) | Way::Again => {}
+            AskMode::Live(_) | AskMode::NextCall => {}
         }
         if self.is_over() {
             return Err(AskError::new(AskErrorKind::Ended, "the call that this question belongs to is over"));
@@ -112,79 +114,80 @@ impl Scope {
     }
 
     /// Returns the result of an effect that was done before.
-    pub(crate) fn done(&self, key: &str) -> Result<Option<RawJson>, AskError> {
+    pub(crate) fn effect_result(&self, key: &str) -> Result<Option<RawJson>, AskError> {
         check_key(key)?;
-        let past = self.arrival().asking.past.as_deref();
+        let past = self.arrival().questions.replay.as_deref();
         if let Some(result) = past.and_then(|past| past.effects.get(key)) {
             return Ok(Some(result.clone()));
         }
-        Ok(self.asked().0.lock().effects.get(key).cloned())
+        Ok(self.question_log().0.lock().effects.get(key).cloned())
     }
 
     /// Remembers the result of an effect.
-    pub(crate) fn did(&self, key: String, result: RawJson) -> Result<(), AskError> {
-        let past = self.arrival().asking.past.as_deref();
-        let mut state = self.asked().0.lock();
-        state.grow(size(&key) + result.as_bytes().len(), past)?;
+    pub(crate) fn record_effect(&self, key: String, result: RawJson) -> Result<(), AskError> {
+        let past = self.arrival().questions.replay.as_deref();
+        let mut state = self.question_log().0.lock();
+        state.reserve(key_size(&key) + result.as_bytes().len(), past)?;
         // The effect is not repeated, so its log messages will not be repeated either.
-        state.said_in_vain.remove(&key);
+        state.effect_logs.remove(&key);
         state.effects.insert(key, result);
         Ok(())
     }
 
     /// Runs an effect, and records its log messages separately from those of the surrounding function.
-    pub(crate) async fn attempt<F: Future>(&self, key: &str, effect: F) -> F::Output {
+    pub(crate) async fn run_effect<F: Future>(&self, key: &str, effect: F) -> F::Output {
         let mut effect = pin!(effect);
         poll_fn(|cx| {
-            let around = self.asked().0.lock().say_apart(key);
+            let around = self.question_log().0.lock().enter_effect(key);
             let polled = effect.as_mut().poll(cx);
-            self.asked().0.lock().say_again(key, around);
+            self.question_log().0.lock().exit_effect(key, around);
             polled
         })
         .await
     }
 
     /// Returns `true` if no earlier run has sent this log message, and remembers the message.
-    pub(crate) fn is_new(&self, message: &impl serde::Serialize) -> bool {
-        let Asking { way, past, .. } = &self.arrival().asking;
-        if matches!(way, Way::NotHere | Way::Nobody) {
+    pub(crate) fn record_log(&self, message: &impl serde::Serialize) -> bool {
+        let QuestionContext { mode: way, replay: past, .. } = &self.arrival().questions;
+        if matches!(way, AskMode::NotAllowed | AskMode::Unreachable) {
             return true;
         }
         let text = serde_json::to_vec(message).unwrap_or_default();
         let digest = digest(&text);
-        let mut state = self.asked().0.lock();
+        let mut state = self.question_log().0.lock();
         // The number of remembered messages is limited.
-        if state.said.len() < MAX_SENT {
-            state.said.push(digest);
+        if state.logs.len() < MAX_RUN_LOGS {
+            state.logs.push(digest);
         }
-        let unmet =
-            state.unmet.get_or_insert_with(|| past.as_ref().map_or(Vec::new(), |past| past.logs().to_vec()));
+        let unmet = state
+            .earlier_logs
+            .get_or_insert_with(|| past.as_ref().map_or(Vec::new(), |past| past.logs().to_vec()));
         let met = unmet.iter().position(|known| *known == digest);
         met.map(|place| unmet.swap_remove(place)).is_none()
     }
 
     /// Returns the open questions of the run and the state for the next run; `None` if no question is open.
-    pub(crate) fn questions(&self) -> Option<(Vec<(String, InputRequest)>, Past)> {
-        let mut state = std::mem::take(&mut *self.asked().0.lock());
+    pub(crate) fn take_questions(&self) -> Option<(Vec<(String, InputRequest)>, ReplayState)> {
+        let mut state = std::mem::take(&mut *self.question_log().0.lock());
         if state.open.is_empty() {
             return None;
         }
-        let mut past = self.arrival().asking.past.as_deref().cloned().unwrap_or_default();
+        let mut past = self.arrival().questions.replay.as_deref().cloned().unwrap_or_default();
         past.rounds += 1;
-        past.answers.append(&mut state.taken);
+        past.answers.append(&mut state.answers);
         past.effects.append(&mut state.effects);
-        past.failed.append(&mut state.failed);
-        past.asked = state.forms;
-        past.left = state.left;
+        past.failed.append(&mut state.failures);
+        past.asked = state.form_digests;
+        past.left = state.carried_state;
         past.held = state.held;
-        let unmet = state.unmet.unwrap_or_else(|| past.logs().to_vec());
-        past.set_logs(unmet.into_iter().chain(state.said_in_vain.into_values().flatten()).chain(state.said));
-        past.set_told(*self.told().lock());
+        let unmet = state.earlier_logs.unwrap_or_else(|| past.logs().to_vec());
+        past.set_logs(unmet.into_iter().chain(state.effect_logs.into_values().flatten()).chain(state.logs));
+        past.set_last_progress(*self.last_progress().lock());
         Some((state.open, past))
     }
 }
 
-pub(super) fn check_rounds(past: Option<&Past>) -> Result<(), AskError> {
+pub(super) fn check_rounds(past: Option<&ReplayState>) -> Result<(), AskError> {
     if past.is_some_and(|past| past.rounds >= MAX_ROUNDS) {
         let text = format!("this call has asked in {MAX_ROUNDS} rounds, which is the maximum");
         return Err(AskError::new(AskErrorKind::TooManyRounds, text));
@@ -195,7 +198,7 @@ pub(super) fn check_rounds(past: Option<&Past>) -> Result<(), AskError> {
 fn check_key(key: &str) -> Result<(), AskError> {
     if key.is_empty() || key.len() > MAX_KEY {
         let text = format!("a key must have 1 to {MAX_KEY} bytes, this one has {}", key.len());
-        return Err(AskError::new(AskErrorKind::SameKey, text));
+        return Err(AskError::new(AskErrorKind::InvalidKey, text));
     }
     Ok(())
 }
@@ -203,12 +206,15 @@ fn check_key(key: &str) -> Result<(), AskError> {
 /// Reads an answer according to the kind of its question.
 fn decode(key: &str, question: &InputRequest, answer: &RawJson) -> Result<InputResponse, AskError> {
     InputResponse::decode(question, answer).map_err(|error| {
-        let text = format!("the answer to `{key}` is malformed: {}", toolway_protocol::json::reason(&error));
+        let text = format!(
+            "the answer to `{key}` is malformed: {}",
+            toolway_protocol::json::message_without_position(&error)
+        );
         AskError::new(AskErrorKind::Invalid, text)
     })
 }
 
-fn needed(question: &InputRequest) -> &'static str {
+fn required_support(question: &InputRequest) -> &'static str {
     match question {
         InputRequest::Elicit(Elicit::Form(_)) => "such forms for its user (elicitation)",
         InputRequest::Elicit(Elicit::Url(_)) => "web pages for its user (elicitation by URL)",
@@ -246,7 +252,7 @@ fn digest(text: &[u8]) -> u64 {
 const MAX_KEY: usize = 256;
 
 /// The maximum number of questions that a client gets at once.
-pub(super) const MAX_OPEN: usize = 32;
+pub(super) const MAX_OPEN_QUESTIONS: usize = 32;
 
 /// The maximum number of log messages of one run that are remembered.
-const MAX_SENT: usize = 256;
+const MAX_RUN_LOGS: usize = 256;

@@ -18,21 +18,21 @@ use crate::server::failure::ask::{AskError, AskErrorKind};
 pub(crate) const MAX_ROUNDS: u8 = 10;
 /// The maximum size in bytes of the answers and results of a call. The whole state, encrypted and encoded, then has at
 /// most 64 KiB.
-pub(crate) const MAX_PAST: usize = 42 * 1024;
+pub(crate) const MAX_REPLAY_SIZE: usize = 42 * 1024;
 /// The maximum number of log messages that are remembered, so that they are not sent again.
 const MAX_LOGS: usize = 256;
 /// An upper bound for the bytes around each remembered item: quotes, colons, the digest of a form.
-const OVERHEAD: usize = 48;
+const ITEM_OVERHEAD: usize = 48;
 
 /// The state of a call after its rounds so far.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Past {
+pub(crate) struct ReplayState {
     /// The number of rounds.
     #[serde(rename = "r")]
     pub(crate) rounds: u8,
     /// The answers, by the keys of their questions.
     #[serde(rename = "a", default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) answers: BTreeMap<String, Taken>,
+    pub(crate) answers: BTreeMap<String, UsedAnswer>,
     /// The results of effects that are done once, by their keys.
     #[serde(rename = "e", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) effects: BTreeMap<String, RawJson>,
@@ -55,23 +55,26 @@ pub(crate) struct Past {
     /// State that the last run keeps in memory for the next run of the same call on this server. It is dropped with the
     /// call, and is not sent to the client.
     #[serde(skip)]
-    pub(crate) held: Option<Held>,
+    pub(crate) held: Option<HeldState>,
 }
 
 /// A value that is kept while a client is asked.
-pub(crate) type Held = Arc<dyn Any + Send + Sync>;
+pub(crate) type HeldState = Arc<dyn Any + Send + Sync>;
 
-impl fmt::Debug for Past {
+impl fmt::Debug for ReplayState {
     /// Shows none of the answers, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rounds, is_held) = (&self.rounds, self.held.is_some());
-        f.debug_struct("Past").field("rounds", rounds).field("is_held", &is_held).finish_non_exhaustive()
+        f.debug_struct("ReplayState")
+            .field("rounds", rounds)
+            .field("is_held", &is_held)
+            .finish_non_exhaustive()
     }
 }
 
 /// An answer that a run has used. It may be a refusal or invalid.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Taken {
+pub(crate) struct UsedAnswer {
     /// The digest of the form that was answered.
     #[serde(rename = "d")]
     pub(crate) form: u64,
@@ -79,7 +82,7 @@ pub(crate) struct Taken {
     pub(crate) answer: RawJson,
 }
 
-impl Past {
+impl ReplayState {
     pub(crate) fn read(text: &[u8]) -> Option<Self> {
         serde_json::from_slice(text).ok()
     }
@@ -91,8 +94,8 @@ impl Past {
 
     /// Returns the size of the answers and results in bytes.
     pub(crate) fn size(&self) -> usize {
-        let answers = self.answers.iter().map(|(key, taken)| size(key) + taken.answer.as_bytes().len());
-        let effects = self.effects.iter().map(|(key, result)| size(key) + result.as_bytes().len());
+        let answers = self.answers.iter().map(|(key, taken)| key_size(key) + taken.answer.as_bytes().len());
+        let effects = self.effects.iter().map(|(key, result)| key_size(key) + result.as_bytes().len());
         answers.chain(effects).sum()
     }
 
@@ -102,11 +105,11 @@ impl Past {
     }
 
     /// Returns the last progress that was reported.
-    pub(crate) fn told(&self) -> Option<f64> {
+    pub(crate) fn last_progress(&self) -> Option<f64> {
         self.told
     }
 
-    pub(crate) fn set_told(&mut self, told: f64) {
+    pub(crate) fn set_last_progress(&mut self, told: f64) {
         self.told = told.is_finite().then_some(told);
     }
 
@@ -122,17 +125,17 @@ impl Past {
 }
 
 /// Returns the size of a key and its overhead. The key is measured as JSON, because escapes may make it longer.
-pub(crate) fn size(key: &str) -> usize {
-    serde_json::to_string(key).map_or(key.len(), |text| text.len()) + OVERHEAD
+pub(crate) fn key_size(key: &str) -> usize {
+    serde_json::to_string(key).map_or(key.len(), |text| text.len()) + ITEM_OVERHEAD
 }
 
-pub(crate) fn too_large() -> AskError {
+pub(crate) fn too_large_error() -> AskError {
     AskError::new(
         AskErrorKind::TooLarge,
         format!(
             "the answers and the results of `once` that this call has to remember take more than {} KiB: let `once` keep less, \
              such as the key under which the rest can be found",
-            MAX_PAST / 1024
+            MAX_REPLAY_SIZE / 1024
         ),
     )
 }

@@ -22,13 +22,13 @@ use crate::ground::outbound::Outbound;
 use crate::ground::peer::Peer;
 use crate::schema::Checker;
 use crate::server::Server;
-use crate::server::call::noted::Noted;
-use crate::server::call::place::Place;
+use crate::server::call::memory_record::MemoryRecord;
 use crate::server::call::principal::Principal;
-use crate::server::call::question_log::{Asked, Asking};
+use crate::server::call::question_log::{QuestionContext, QuestionLog};
 use crate::server::call::state::States;
+use crate::server::call::telemetry::RequestTelemetry;
 use crate::server::call::threshold::Threshold;
-use crate::server::call::visibility::Allowed;
+use crate::server::call::visibility::Visibility;
 
 /// The data about a received message. It is large, so it is passed in a box.
 #[derive(Debug, Clone)]
@@ -42,15 +42,15 @@ pub(crate) struct Arrival {
     /// The principal, if admission or the application has set one.
     pub(crate) principal: Option<Principal>,
     /// The elements that the caller may see; `None` means all.
-    pub(crate) allowed: Option<Arc<Allowed>>,
+    pub(crate) visibility: Option<Arc<Visibility>>,
     /// The remote address, if the transport knows it.
     pub(crate) remote: Option<SocketAddr>,
     /// The record for the caller's memory, if it is not the record of the principal.
-    pub(crate) memory: Option<Arc<Place>>,
+    pub(crate) memory_record: Option<Arc<MemoryRecord>>,
     /// Permits for streams of changes; `None` where such streams are impossible.
-    pub(crate) listens: Option<Arc<Semaphore>>,
+    pub(crate) listen_permits: Option<Arc<Semaphore>>,
     /// Cancelled when the transport is about to close, for work that would otherwise never end.
-    pub(crate) closing: Option<Arc<CancellationToken>>,
+    pub(crate) shutdown_token: Option<Arc<CancellationToken>>,
     /// The data that the client has sent about itself.
     pub(crate) peer: Arc<Peer>,
     /// The token for progress notifications; without it none are sent.
@@ -58,9 +58,9 @@ pub(crate) struct Arrival {
     /// The log messages that the client requested.
     pub(crate) threshold: Threshold,
     /// The answers to questions, and the way to ask more.
-    pub(crate) asking: Asking,
+    pub(crate) questions: QuestionContext,
     /// Data for spans, metrics and hooks.
-    pub(crate) noted: Noted,
+    pub(crate) telemetry: RequestTelemetry,
 }
 
 impl Default for Arrival {
@@ -73,16 +73,16 @@ impl Default for Arrival {
             headers: None,
             extensions: Extensions::default(),
             principal: None,
-            allowed: None,
+            visibility: None,
             remote: None,
-            memory: None,
-            listens: None,
-            closing: None,
+            memory_record: None,
+            listen_permits: None,
+            shutdown_token: None,
             peer: UNKNOWN.clone(),
             progress_token: None,
             threshold: Threshold::Nothing,
-            asking: Asking::default(),
-            noted: Noted::default(),
+            questions: QuestionContext::default(),
+            telemetry: RequestTelemetry::default(),
         }
     }
 }
@@ -92,10 +92,10 @@ impl Arrival {
     pub(crate) fn for_hooks(&self) -> Box<Self> {
         Box::new(Self {
             outbound: Outbound::default(),
-            allowed: None,
-            listens: None,
-            closing: None,
-            asking: Asking::default(),
+            visibility: None,
+            listen_permits: None,
+            shutdown_token: None,
+            questions: QuestionContext::default(),
             ..self.clone()
         })
     }
@@ -106,8 +106,8 @@ pub struct Scope {
     shared: Arc<Shared>,
     /// The state values of the merged server that the entry comes from; `None` if the entry is the server's own.
     states: Option<Arc<States>>,
-    pub(crate) output: Option<Arc<Checker>>,
-    subject: Option<Box<dyn Any + Send + Sync>>,
+    pub(crate) output_checker: Option<Arc<Checker>>,
+    input: Option<Box<dyn Any + Send + Sync>>,
     /// The depth of resources that read other resources.
     pub(crate) depth: u8,
     /// `true` if this run produces the answer of the request; `false` for a resource that a handler reads with
@@ -122,9 +122,9 @@ struct Shared {
     /// Cancelled when the run ends. Created only when a handler needs the token, because most handlers do not.
     cancel: OnceLock<CancellationToken>,
     /// The last progress that was reported.
-    told: Mutex<f64>,
+    last_progress: Mutex<f64>,
     cache: Mutex<Option<CacheHints>>,
-    asked: Asked,
+    question_log: QuestionLog,
     /// The time limit of this run, if it differs from the server's.
     deadline: OnceLock<Duration>,
 }
@@ -132,17 +132,29 @@ struct Shared {
 impl Scope {
     /// Starts a run, which ends when the guard is dropped.
     pub(crate) fn begin(server: Server, arrival: Box<Arrival>) -> ScopeGuard {
-        let told = arrival.asking.past.as_ref().and_then(|past| past.told()).unwrap_or(f64::NEG_INFINITY);
+        let told = arrival
+            .questions
+            .replay
+            .as_ref()
+            .and_then(|past| past.last_progress())
+            .unwrap_or(f64::NEG_INFINITY);
         let shared = Arc::new(Shared {
             server,
             arrival,
             cancel: OnceLock::new(),
-            told: Mutex::new(told),
+            last_progress: Mutex::new(told),
             cache: Mutex::new(None),
-            asked: Asked::default(),
+            question_log: QuestionLog::default(),
             deadline: OnceLock::new(),
         });
-        ScopeGuard(Self { shared, states: None, output: None, subject: None, depth: 0, is_answer: true })
+        ScopeGuard(Self {
+            shared,
+            states: None,
+            output_checker: None,
+            input: None,
+            depth: 0,
+            is_answer: true,
+        })
     }
 
     /// Returns the state values of the server.
@@ -179,8 +191,8 @@ impl Scope {
     }
 
     /// Returns what the caller may see; `None` means everything.
-    pub(crate) fn allowed(&self) -> Option<&Allowed> {
-        self.arrival().allowed.as_deref()
+    pub(crate) fn visibility(&self) -> Option<&Visibility> {
+        self.arrival().visibility.as_deref()
     }
 
     /// Returns the same scope for the handler of an entry, with the state values of the server that the entry comes
@@ -189,36 +201,36 @@ impl Scope {
         Self {
             shared: self.shared.clone(),
             states: states.or(self.states.as_ref()).cloned(),
-            output: None,
-            subject: None,
+            output_checker: None,
+            input: None,
             depth: self.depth,
             is_answer: self.is_answer,
         }
     }
 
-    pub(crate) fn with_output(mut self, output: Option<&Arc<Checker>>) -> Self {
-        self.output = output.cloned();
+    pub(crate) fn with_output_checker(mut self, output: Option<&Arc<Checker>>) -> Self {
+        self.output_checker = output.cloned();
         self
     }
 
     /// Returns the scope for a resource that the handler reads.
-    pub(crate) fn inside(&self) -> Self {
+    pub(crate) fn for_nested_read(&self) -> Self {
         Self { depth: self.depth + 1, is_answer: false, states: None, ..self.with_states(None) }
     }
 
     /// Returns the same scope for a [`Ctx`](crate::server::Ctx), without the subject of the handler.
-    pub(crate) fn handle(&self) -> Self {
-        self.with_states(None).with_output(self.output.as_ref())
+    pub(crate) fn for_ctx(&self) -> Self {
+        self.with_states(None).with_output_checker(self.output_checker.as_ref())
     }
 
     /// Returns the subject of the run, if it has this type: the resource to read, the arguments of a prompt, the text
     /// to complete, and so on.
-    pub(crate) fn subject<T: 'static>(&self) -> Option<&T> {
-        self.subject.as_deref()?.downcast_ref()
+    pub(crate) fn input<T: 'static>(&self) -> Option<&T> {
+        self.input.as_deref()?.downcast_ref()
     }
 
-    pub(crate) fn about<T: Send + Sync + 'static>(mut self, subject: T) -> Self {
-        self.subject = Some(Box::new(subject));
+    pub(crate) fn with_input<T: Send + Sync + 'static>(mut self, subject: T) -> Self {
+        self.input = Some(Box::new(subject));
         self
     }
 
@@ -228,18 +240,18 @@ impl Scope {
     }
 
     /// Returns a token that is cancelled when the run ends.
-    pub(crate) fn token(&self) -> &CancellationToken {
+    pub(crate) fn cancel_token(&self) -> &CancellationToken {
         self.shared.cancel.get_or_init(CancellationToken::new)
     }
 
     /// Returns the last progress that was reported.
-    pub(crate) fn told(&self) -> &Mutex<f64> {
-        &self.shared.told
+    pub(crate) fn last_progress(&self) -> &Mutex<f64> {
+        &self.shared.last_progress
     }
 
     /// Returns the questions of the run.
-    pub(crate) fn asked(&self) -> &Asked {
-        &self.shared.asked
+    pub(crate) fn question_log(&self) -> &QuestionLog {
+        &self.shared.question_log
     }
 
     /// Returns the cache hints that the handler set.

@@ -23,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 /// # Ok::<(), toolway::Error>(())
 /// ```
 ///
-/// In a function marked with a macro the parameter can be destructured: with `State(greeting): State<Greeting>`,
+/// In a function marked with a macro the parameter can be destructured: with `QuestionLogState(greeting): QuestionLogState<Greeting>`,
 /// `greeting` is an `Arc<Greeting>`.
 pub struct State<T>(pub(crate) Arc<T>);
 
@@ -75,47 +75,47 @@ impl<T: fmt::Debug> fmt::Debug for State<T> {
 
 /// The kinds of values that the calls of a transport do not have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Absent {
+pub(crate) struct UnavailableValues {
     pub(crate) principal: bool,
     pub(crate) extensions: bool,
 }
 
 /// A value, and the name of its type.
 #[derive(Clone)]
-struct Given(Arc<dyn Any + Send + Sync>, &'static str);
+struct StateValue(Arc<dyn Any + Send + Sync>, &'static str);
 
 /// The state values of a server, by their type.
 #[derive(Default)]
 pub struct States {
-    own: HashMap<TypeId, Given>,
+    values: HashMap<TypeId, StateValue>,
     /// The state values of the server that this one was merged into.
     outer: OnceLock<Arc<States>>,
     /// The kinds of values that calls do not have, set while a transport is checked.
-    absent: Absent,
+    unavailable: UnavailableValues,
 }
 
 impl States {
     pub(crate) fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
-        self.own.insert(TypeId::of::<T>(), Given(Arc::new(value), type_name::<T>()));
+        self.values.insert(TypeId::of::<T>(), StateValue(Arc::new(value), type_name::<T>()));
     }
 
     /// Returns the type of a stored value that wraps the wanted type or is wrapped by it: `Arc<Db>` if `Db` is wanted,
     /// and `Db` if `Arc<Db>` is wanted.
-    fn alike(&self, wanted: &str) -> Option<&'static str> {
-        let names = self.own.values().map(|Given(_, name)| *name);
-        let own = names.filter(|name| holds(name, wanted) || holds(wanted, name)).min();
-        own.or_else(|| self.outer.get()?.alike(wanted))
+    fn similar_type(&self, wanted: &str) -> Option<&'static str> {
+        let names = self.values.values().map(|StateValue(_, name)| *name);
+        let own = names.filter(|name| wraps(name, wanted) || wraps(wanted, name)).min();
+        own.or_else(|| self.outer.get()?.similar_type(wanted))
     }
 
     /// Returns an error text if a value of this type is missing: what the server has instead, and what to do. `None` if
     /// the value exists.
-    pub(crate) fn lacks<T: Send + Sync + 'static>(&self) -> Option<String> {
+    pub(crate) fn missing_message<T: Send + Sync + 'static>(&self) -> Option<String> {
         if self.get::<T>().is_some() {
             return None;
         }
         let wanted = type_name::<T>();
-        let shown = short(wanted);
-        Some(match self.alike(wanted).map(short) {
+        let shown = short_type_name(wanted);
+        Some(match self.similar_type(wanted).map(short_type_name) {
             Some(given) => format!(
                 "it takes `State<{shown}>`, but the server was given `{given}`: take `State<{given}>`, or give it a `{shown}`"
             ),
@@ -132,31 +132,31 @@ impl States {
     }
 
     /// Copies the values to check a transport whose calls lack `absent`.
-    pub(crate) fn without(&self, absent: Absent) -> Self {
-        Self { own: self.own.clone(), outer: self.outer.clone(), absent }
+    pub(crate) fn with_unavailable(&self, absent: UnavailableValues) -> Self {
+        Self { values: self.values.clone(), outer: self.outer.clone(), unavailable: absent }
     }
 
-    pub(crate) fn absent(&self) -> Absent {
-        self.absent
+    pub(crate) fn unavailable(&self) -> UnavailableValues {
+        self.unavailable
     }
 
     /// Returns the value of this type.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        match self.own.get(&TypeId::of::<T>()) {
-            Some(Given(value, _)) => value.clone().downcast().ok(),
+        match self.values.get(&TypeId::of::<T>()) {
+            Some(StateValue(value, _)) => value.clone().downcast().ok(),
             None => self.outer.get()?.get(),
         }
     }
 }
 
 /// Returns whether `inner` is the only generic argument of `outer`.
-fn holds(outer: &str, inner: &str) -> bool {
+fn wraps(outer: &str, inner: &str) -> bool {
     let held = outer.strip_suffix('>').and_then(|outer| outer.strip_suffix(inner));
     held.is_some_and(|before| before.ends_with('<'))
 }
 
 /// Returns the name of a type, without the paths of the standard library.
-fn short(name: &str) -> String {
+fn short_type_name(name: &str) -> String {
     let is_path = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':';
     let mut out = String::new();
     let mut rest = name;
@@ -174,7 +174,7 @@ fn short(name: &str) -> String {
 
 impl fmt::Debug for States {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "States({})", self.own.len())
+        write!(f, "States({})", self.values.len())
     }
 }
 
@@ -191,7 +191,7 @@ mod tests {
             (type_name::<u8>(), "u8"),
         ];
         for (name, expected) in cases {
-            assert_eq!(short(name), expected);
+            assert_eq!(short_type_name(name), expected);
         }
     }
 }

@@ -13,12 +13,12 @@ pub(crate) enum Threshold {
     /// Messages of this level and above, for one request.
     From(LogLevel),
     /// The level that the client set last, which may change while a call runs.
-    Shared(Arc<Level>),
+    Shared(Arc<SharedLevel>),
 }
 
 impl Threshold {
     /// Returns the lowest level.
-    pub(crate) fn least(&self) -> Option<LogLevel> {
+    pub(crate) fn min_level(&self) -> Option<LogLevel> {
         match self {
             Self::Nothing => None,
             Self::From(least) => Some(*least),
@@ -26,16 +26,16 @@ impl Threshold {
         }
     }
 
-    pub(crate) fn lets(&self, level: LogLevel) -> bool {
-        self.least().is_some_and(|least| level >= least)
+    pub(crate) fn allows(&self, level: LogLevel) -> bool {
+        self.min_level().is_some_and(|least| level >= least)
     }
 }
 
 /// A level that can be changed while it is in use.
 #[derive(Debug)]
-pub(crate) struct Level(AtomicU8);
+pub(crate) struct SharedLevel(AtomicU8);
 
-impl Level {
+impl SharedLevel {
     pub(crate) fn new(level: LogLevel) -> Self {
         Self(AtomicU8::new(level as u8))
     }

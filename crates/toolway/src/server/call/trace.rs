@@ -7,11 +7,11 @@ use toolway_protocol::RawJson;
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::meta::Key;
 
-use crate::server::call::traceparent::Parent;
+use crate::server::call::traceparent::TraceParent;
 
 /// The trace members of the `_meta` of a request, not parsed yet.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Traced {
+pub(crate) struct RawTraceContext {
     parent: Option<RawJson>,
     state: Option<RawJson>,
     baggage: Option<RawJson>,
@@ -19,54 +19,54 @@ pub(crate) struct Traced {
 
 /// The span that sent the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Origin {
-    pub(crate) parent: Parent,
+pub(crate) struct ParentSpan {
+    pub(crate) traceparent: TraceParent,
     /// The received `tracestate`.
     pub(crate) state: Option<String>,
     /// The received `baggage`.
     pub(crate) baggage: Option<String>,
 }
 
-impl Traced {
+impl RawTraceContext {
     pub(crate) fn of(params: &Params) -> Self {
         Self {
-            parent: params.reserved(Key::TraceParent),
-            state: params.reserved(Key::TraceState),
-            baggage: params.reserved(Key::Baggage),
+            parent: params.meta_member(Key::TraceParent),
+            state: params.meta_member(Key::TraceState),
+            baggage: params.meta_member(Key::Baggage),
         }
     }
 
     /// Returns the origin from the message, otherwise from the HTTP headers.
-    pub(crate) fn origin(&self, headers: Option<&HeaderMap>) -> Option<Origin> {
+    pub(crate) fn parent_span(&self, headers: Option<&HeaderMap>) -> Option<ParentSpan> {
         let text = |raw: &Option<RawJson>| raw.as_ref()?.decode::<String>().ok();
-        if let Some(parent) = text(&self.parent).as_deref().and_then(Parent::parse) {
-            return Some(Origin {
-                parent,
+        if let Some(parent) = text(&self.parent).as_deref().and_then(TraceParent::parse) {
+            return Some(ParentSpan {
+                traceparent: parent,
                 state: bounded(text(&self.state), MAX_STATE),
                 baggage: bounded(text(&self.baggage), MAX_BAGGAGE),
             });
         }
         let header = |name: &str| Some(headers?.get(name)?.to_str().ok()?.to_owned());
-        Some(Origin {
-            parent: Parent::parse(&header("traceparent")?)?,
+        Some(ParentSpan {
+            traceparent: TraceParent::parse(&header("traceparent")?)?,
             state: bounded(header("tracestate"), MAX_STATE),
             baggage: bounded(header("baggage"), MAX_BAGGAGE),
         })
     }
 }
 
-impl Origin {
+impl ParentSpan {
     pub(crate) fn trace_id(&self) -> &str {
-        self.parent.trace_id()
+        self.traceparent.trace_id()
     }
 
     pub(crate) fn span_id(&self) -> &str {
-        &self.parent.0[36..52]
+        &self.traceparent.0[36..52]
     }
 
     /// Returns whether the trace is recorded.
     pub(crate) fn is_sampled(&self) -> bool {
-        u8::from_str_radix(&self.parent.0[53..55], 16).is_ok_and(|flags| flags & 1 == 1)
+        u8::from_str_radix(&self.traceparent.0[53..55], 16).is_ok_and(|flags| flags & 1 == 1)
     }
 }
 
@@ -91,21 +91,21 @@ mod tests {
             http::HeaderName::from_static("traceparent"),
             http::HeaderValue::from_static("00-11111111111111111111111111111111-2222222222222222-00"),
         )]);
-        let said = |parent: &str| Traced {
+        let said = |parent: &str| RawTraceContext {
             parent: Some(RawJson::from_value(&parent).unwrap()),
             state: Some(RawJson::from_value(&"a=1".repeat(1000)).unwrap()),
             baggage: Some(RawJson::from_value(&7).unwrap()),
         };
-        let origin = said(RIGHT).origin(Some(&headers)).unwrap();
+        let origin = said(RIGHT).parent_span(Some(&headers)).unwrap();
         assert_eq!(
-            (origin.parent, origin.state, origin.baggage),
-            (Parent::parse(RIGHT).unwrap(), None, None)
+            (origin.traceparent, origin.state, origin.baggage),
+            (TraceParent::parse(RIGHT).unwrap(), None, None)
         );
-        let origin = said(RIGHT).origin(None).unwrap();
+        let origin = said(RIGHT).parent_span(None).unwrap();
         assert_eq!((origin.span_id(), origin.is_sampled()), ("00f067aa0ba902b7", true));
-        let origin = said("nonsense").origin(Some(&headers)).unwrap();
+        let origin = said("nonsense").parent_span(Some(&headers)).unwrap();
         assert_eq!((origin.span_id(), origin.is_sampled()), ("2222222222222222", false));
-        assert_eq!(said("nonsense").origin(None), None);
-        assert_eq!(Traced::default().origin(None), None);
+        assert_eq!(said("nonsense").parent_span(None), None);
+        assert_eq!(RawTraceContext::default().parent_span(None), None);
     }
 }

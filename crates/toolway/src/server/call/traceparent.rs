@@ -4,9 +4,9 @@
 
 /// A well-formed `traceparent`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Parent(pub(crate) String);
+pub(crate) struct TraceParent(pub(crate) String);
 
-impl Parent {
+impl TraceParent {
     /// Parses a `traceparent` by W3C Trace Context, section 3.2: `00-TRACE-PARENT-FLAGS` in lower-case hexadecimal
     /// digits, where neither id is zero. A later version may have more parts after another dash.
     pub(crate) fn parse(text: &str) -> Option<Self> {
@@ -38,10 +38,10 @@ mod tests {
 
     #[test]
     fn a_traceparent_is_read_to_the_letter() {
-        let parent = Parent::parse(RIGHT).unwrap();
+        let parent = TraceParent::parse(RIGHT).unwrap();
         assert_eq!(parent.trace_id(), "4bf92f3577b34da6a3ce929d0e0e4736");
         assert!(
-            Parent::parse(&format!("{}-and-more", RIGHT.replacen("00", "cc", 1))).is_some(),
+            TraceParent::parse(&format!("{}-and-more", RIGHT.replacen("00", "cc", 1))).is_some(),
             "a later version"
         );
         let wrong = [
@@ -61,7 +61,7 @@ mod tests {
             "0".repeat(1 << 20),
         ];
         for text in wrong {
-            assert_eq!(Parent::parse(&text), None, "{text:.80}");
+            assert_eq!(TraceParent::parse(&text), None, "{text:.80}");
         }
     }
 }

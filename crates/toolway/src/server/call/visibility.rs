@@ -10,19 +10,19 @@ use toolway_protocol::types::Resource;
 
 /// The elements that a caller may see, by kind.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Allowed {
-    pub(crate) tools: Only,
-    pub(crate) prompts: Only,
-    pub(crate) resources: Only,
-    pub(crate) templates: Only,
+pub(crate) struct Visibility {
+    pub(crate) tools: NameFilter,
+    pub(crate) prompts: NameFilter,
+    pub(crate) resources: NameFilter,
+    pub(crate) templates: NameFilter,
 }
 
 /// A set of names, or everything.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Only(Option<HashSet<String>>);
+pub(crate) struct NameFilter(Option<HashSet<String>>);
 
-impl Only {
-    pub(crate) fn keep(&mut self, names: impl IntoIterator<Item = impl Into<String>>) {
+impl NameFilter {
+    pub(crate) fn restrict_to(&mut self, names: impl IntoIterator<Item = impl Into<String>>) {
         let mut names: HashSet<String> = names.into_iter().map(Into::into).collect();
         if let Some(kept) = &self.0 {
             names.retain(|name| kept.contains(name));
@@ -30,7 +30,7 @@ impl Only {
         self.0 = Some(names);
     }
 
-    pub(crate) fn lets(&self, name: &str) -> bool {
+    pub(crate) fn allows(&self, name: &str) -> bool {
         self.0.as_ref().is_none_or(|names| names.contains(name))
     }
 
@@ -39,22 +39,22 @@ impl Only {
     }
 }
 
-impl Allowed {
-    pub(crate) fn tool(&self, name: &str) -> bool {
-        self.tools.lets(name)
+impl Visibility {
+    pub(crate) fn allows_tool(&self, name: &str) -> bool {
+        self.tools.allows(name)
     }
 
-    pub(crate) fn prompt(&self, name: &str) -> bool {
-        self.prompts.lets(name)
+    pub(crate) fn allows_prompt(&self, name: &str) -> bool {
+        self.prompts.allows(name)
     }
 
     /// Returns whether a resource is visible, by its URI or its name.
-    pub(crate) fn resource(&self, resource: &Resource) -> bool {
-        self.resources.lets(&resource.uri) || self.resources.lets(&resource.name)
+    pub(crate) fn allows_resource(&self, resource: &Resource) -> bool {
+        self.resources.allows(&resource.uri) || self.resources.allows(&resource.name)
     }
 
     /// Returns whether a resource template is visible.
-    pub(crate) fn template(&self, template: &str, name: &str) -> bool {
-        self.templates.lets(template) || self.templates.lets(name)
+    pub(crate) fn allows_template(&self, template: &str, name: &str) -> bool {
+        self.templates.allows(template) || self.templates.allows(name)
     }
 }

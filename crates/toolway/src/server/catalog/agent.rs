@@ -22,7 +22,7 @@ use crate::server::handler::arguments::Arguments;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}});
-/// let shout = agent::tool("shout", "Say it louder.", schema, |arguments: serde_json::Value| async move {
+/// let shout = agent::native_tool("shout", "Say it louder.", schema, |arguments: serde_json::Value| async move {
 ///     arguments["text"].as_str().unwrap_or_default().to_uppercase()
 /// });
 /// let server = Server::new("voices", "1.0.0").tools(ToolSet::new().with(shout)).build()?;
@@ -32,13 +32,13 @@ use crate::server::handler::arguments::Arguments;
 /// ```
 impl From<Arc<dyn AgentTool>> for ToolEntry {
     fn from(tool: Arc<dyn AgentTool>) -> Self {
-        Self::foreign(Served(tool))
+        Self::foreign(AgentToolHandler(tool))
     }
 }
 
-struct Served(Arc<dyn AgentTool>);
+struct AgentToolHandler(Arc<dyn AgentTool>);
 
-impl ToolHandler for Served {
+impl ToolHandler for AgentToolHandler {
     fn definition(&self) -> Tool {
         let mut tool = Tool::new(self.0.name(), self.0.input_schema().clone());
         tool.description = Some(self.0.description()).filter(|words| !words.is_empty()).map(str::to_owned);

@@ -47,7 +47,7 @@ impl CachePolicy {
     }
 
     /// Returns the hints for an answer. For kinds of answers that are never cached, the hints are not sent.
-    pub(crate) fn of(&self, reply: &Reply) -> &CacheHints {
+    pub(crate) fn hints_for(&self, reply: &Reply) -> &CacheHints {
         self.get(Cacheable::of(reply).unwrap_or(Cacheable::Contents))
     }
 }
@@ -65,7 +65,7 @@ impl Cacheable {
             | Reply::PromptFilled(_)
             | Reply::Completed(_)
             | Reply::Custom(_)
-            | Reply::Done => None,
+            | Reply::Empty => None,
         }
     }
 }

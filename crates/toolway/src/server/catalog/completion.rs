@@ -7,20 +7,20 @@ use std::sync::Arc;
 use toolway_protocol::types::Completion;
 
 use crate::ground::mistakes::BoxError;
-use crate::schema::variants;
+use crate::schema::enum_values;
 use crate::server::call::context::Ctx;
 use crate::server::call::scope::Scope;
 use crate::server::call::state::States;
-use crate::server::handler::function::{Erased, Handler};
+use crate::server::handler::function::{ErasedHandler, Handler};
 use crate::server::handler::parameter::{Missing, Parameter};
 
 /// An argument that a user is typing, as a parameter of a function that completes it.
 ///
 /// ```
 /// use toolway::prelude::*;
-/// use toolway::server::Completing;
+/// use toolway::server::CompletionRequest;
 ///
-/// async fn cities(typed: Completing) -> Vec<String> {
+/// async fn cities(typed: CompletionRequest) -> Vec<String> {
 ///     // The values may depend on arguments that are already filled in.
 ///     match typed.arguments.get("country").map(String::as_str) {
 ///         Some("fr") => typed.filter(["Paris", "Pau", "Lyon"]),
@@ -29,12 +29,12 @@ use crate::server::handler::parameter::{Missing, Parameter};
 /// }
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// assert_eq!(cities(Completing::new("city", "pa")).await, ["Paris"]);
+/// assert_eq!(cities(CompletionRequest::new("city", "pa")).await, ["Paris"]);
 /// # });
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Completing {
+pub struct CompletionRequest {
     /// The name of the argument.
     pub name: String,
     /// The text that was typed so far.
@@ -43,7 +43,7 @@ pub struct Completing {
     pub arguments: BTreeMap<String, String>,
 }
 
-impl Completing {
+impl CompletionRequest {
     /// Creates an argument with this name and this text.
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self { name: name.into(), value: value.into(), arguments: BTreeMap::new() }
@@ -58,9 +58,9 @@ impl Completing {
 }
 
 /// Taken from the scope of the request.
-impl Parameter for Completing {
-    fn absent(scope: &Scope) -> Result<Self, Missing> {
-        scope.subject::<Self>().cloned().ok_or(Missing)
+impl Parameter for CompletionRequest {
+    fn from_scope(scope: &Scope) -> Result<Self, Missing> {
+        scope.input::<Self>().cloned().ok_or(Missing)
     }
 }
 
@@ -69,10 +69,10 @@ impl Parameter for Completing {
 ///
 /// ```
 /// use toolway::prelude::*;
-/// use toolway::server::{Completer, Completing};
+/// use toolway::server::{Completer, CompletionRequest};
 /// use toolway::types::Completion;
 ///
-/// async fn of_many(typed: Completing) -> Result<Completion, std::io::Error> {
+/// async fn of_many(typed: CompletionRequest) -> Result<Completion, std::io::Error> {
 ///     let found = typed.filter(["a", "ab"]);
 ///     Ok(Completion::new(found).with_total(2_000).with_has_more(true))
 /// }
@@ -106,27 +106,27 @@ impl<T: IntoCompletion, E: Into<BoxError>> IntoCompletion for Result<T, E> {
 ///
 /// ```
 /// use toolway::prelude::*;
-/// use toolway::server::{Complete, Completing};
+/// use toolway::server::{CompletionProvider, CompletionRequest};
 /// use toolway::types::Completion;
 ///
 /// struct Cities(Vec<String>);
 ///
-/// impl Complete for Cities {
-///     async fn complete(&self, typed: Completing, _: Ctx) -> Completion {
+/// impl CompletionProvider for Cities {
+///     async fn complete(&self, typed: CompletionRequest, _: Ctx) -> Completion {
 ///         Completion::new(typed.filter(&self.0))
 ///     }
 /// }
 /// ```
-pub trait Complete: Send + Sync + 'static {
+pub trait CompletionProvider: Send + Sync + 'static {
     /// Completes the typed text.
-    fn complete(&self, typed: Completing, ctx: Ctx) -> impl Future<Output = Completion> + Send;
+    fn complete(&self, typed: CompletionRequest, ctx: Ctx) -> impl Future<Output = Completion> + Send;
 }
 
 macro_rules! lists {
     ($([$($length:tt)*] $type:ty;)*) => {$(
         /// Completes with those values that start with the typed text.
-        impl<T: AsRef<str> + Send + Sync + 'static, $($length)*> Complete for $type {
-            async fn complete(&self, typed: Completing, _: Ctx) -> Completion {
+        impl<T: AsRef<str> + Send + Sync + 'static, $($length)*> CompletionProvider for $type {
+            async fn complete(&self, typed: CompletionRequest, _: Ctx) -> Completion {
                 Completion::new(typed.filter(self.iter()))
             }
         }
@@ -146,41 +146,41 @@ lists! {
 ///
 /// ```
 /// use toolway::prelude::*;
-/// use toolway::server::{Completer, Filled, PromptEntry};
+/// use toolway::server::{Completer, PromptValues, PromptEntry};
 /// use toolway::types::PromptArgument;
 ///
 /// let definition =
 ///     toolway::types::Prompt::new("review").with_arguments(vec![PromptArgument::new("language")]);
-/// let review = PromptEntry::define(definition, async |_: Filled| "Review this.")
-///     .completer("language", Completer::list(["Rust", "Ruby"]));
+/// let review = PromptEntry::define(definition, async |_: PromptValues| "Review this.")
+///     .with_completer("language", Completer::list(["Rust", "Ruby"]));
 /// ```
 #[derive(Clone)]
-pub struct Completer(Kind);
+pub struct Completer(CompleterKind);
 
 #[derive(Clone)]
-enum Kind {
+enum CompleterKind {
     List(Arc<[String]>),
-    Function(Erased<Completing, Completion>),
+    Function(ErasedHandler<CompletionRequest, Completion>),
 }
 
 impl Completer {
     /// Completes with those values that start with the typed text.
     pub fn list<T: Into<String>>(values: impl IntoIterator<Item = T>) -> Self {
-        Self(Kind::List(values.into_iter().map(T::into).collect()))
+        Self(CompleterKind::List(values.into_iter().map(T::into).collect()))
     }
 
     /// Completes with the variants of an enum, under their `serde` names. `None` if the type is not such an enum.
     pub fn variants<T: Parameter>() -> Option<Self> {
-        if T::IS_ARGUMENT { variants(T::describe).map(Self::list) } else { None }
+        if T::IS_ARGUMENT { enum_values(T::describe).map(Self::list) } else { None }
     }
 
-    /// Completes with an async function or a closure, which takes [`Completing`] and any other parameter of a handler.
+    /// Completes with an async function or a closure, which takes [`CompletionRequest`] and any other parameter of a handler.
     ///
     /// ```
     /// use toolway::prelude::*;
-    /// use toolway::server::{Completer, Completing};
+    /// use toolway::server::{Completer, CompletionRequest};
     ///
-    /// async fn cities(typed: Completing, known: State<Vec<String>>) -> Vec<String> {
+    /// async fn cities(typed: CompletionRequest, known: State<Vec<String>>) -> Vec<String> {
     ///     typed.filter(known.iter())
     /// }
     ///
@@ -190,22 +190,28 @@ impl Completer {
     where
         H::Output: IntoCompletion,
     {
-        Self(Kind::Function(Erased::about(handler, |output| output?.into_completion())))
+        Self(CompleterKind::Function(ErasedHandler::with_scope_input(handler, |output| {
+            output?.into_completion()
+        })))
     }
 
-    /// Completes with a value that implements [`Complete`].
-    pub fn provider(provider: impl Complete) -> Self {
+    /// Completes with a value that implements [`CompletionProvider`].
+    pub fn provider(provider: impl CompletionProvider) -> Self {
         let provider = Arc::new(provider);
-        Self::function(move |typed: Completing, ctx: Ctx| {
+        Self::function(move |typed: CompletionRequest, ctx: Ctx| {
             let provider = provider.clone();
             async move { provider.complete(typed, ctx).await }
         })
     }
 
-    pub(crate) async fn complete(&self, typed: Completing, scope: &Scope) -> Result<Completion, BoxError> {
+    pub(crate) async fn complete(
+        &self,
+        typed: CompletionRequest,
+        scope: &Scope,
+    ) -> Result<Completion, BoxError> {
         let mut completion = match &self.0 {
-            Kind::List(values) => Completion::new(typed.filter(values.iter())),
-            Kind::Function(function) => function.call(typed, scope).await?,
+            CompleterKind::List(values) => Completion::new(typed.filter(values.iter())),
+            CompleterKind::Function(function) => function.call(typed, scope).await?,
         };
         let found = completion.values.len();
         if found > MAX_VALUES {
@@ -223,8 +229,8 @@ const MAX_VALUES: usize = 100;
 impl fmt::Debug for Completer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::List(values) => f.debug_tuple("Completer").field(values).finish(),
-            Kind::Function(_) => f.write_str("Completer(function)"),
+            CompleterKind::List(values) => f.debug_tuple("Completer").field(values).finish(),
+            CompleterKind::Function(_) => f.write_str("Completer(function)"),
         }
     }
 }
@@ -279,7 +285,7 @@ impl Completers {
 
     /// Adds a completer with the variants of `P`, if `P` is an enum.
     #[doc(hidden)]
-    pub fn of_type<P: Parameter>(self, name: &str) -> Self {
+    pub fn with_variants_of<P: Parameter>(self, name: &str) -> Self {
         match Completer::variants::<P>() {
             Some(completer) => self.with(name, completer),
             None => self,
@@ -292,7 +298,7 @@ impl Completers {
     }
 
     /// Returns whether one completer handles all arguments, including unknown ones.
-    pub(crate) fn know_better(&self) -> bool {
+    pub(crate) fn accepts_any_argument(&self) -> bool {
         self.1.is_some()
     }
 
@@ -309,11 +315,11 @@ impl Completers {
     pub(crate) fn check(&self, states: &States) -> Vec<String> {
         let mut mistakes = Vec::new();
         for (name, Completer(kind)) in &self.0 {
-            if let Kind::Function(function) = kind {
+            if let CompleterKind::Function(function) = kind {
                 function.check(
                     &format!("the completion of `{name}`"),
                     states,
-                    states.absent(),
+                    states.unavailable(),
                     &mut mistakes,
                 );
             }

@@ -7,7 +7,7 @@ use crate::server::catalog::tool::ToolEntry;
 
 /// A function or a type that is marked. The macros register it.
 #[derive(Debug)]
-pub struct Marked {
+pub struct MarkedItem {
     /// The path of its module.
     pub module: &'static str,
     /// The directory of its package. Paths of source files, as [`Location::file`](std::panic::Location::file) returns
@@ -16,12 +16,12 @@ pub struct Marked {
     /// Its name in the source.
     pub name: &'static str,
     /// Creates its entry.
-    pub element: fn() -> Element,
+    pub element: fn() -> AnyEntry,
 }
 
 /// The entry of a marked function or type.
 #[derive(Debug)]
-pub enum Element {
+pub enum AnyEntry {
     /// A tool.
     Tool(ToolEntry),
     /// A resource or a resource template.
@@ -30,13 +30,13 @@ pub enum Element {
     Prompt(PromptEntry),
 }
 
-inventory::collect!(Marked);
+inventory::collect!(MarkedItem);
 
 /// Creates the entries of marked functions and types.
-pub(crate) fn make(found: Vec<&'static Marked>) -> Elements {
+pub(crate) fn make_entries(found: Vec<&'static MarkedItem>) -> Elements {
     found.into_iter().fold(Elements::new(), |elements, marked| match (marked.element)() {
-        Element::Tool(tool) => elements.tool(tool),
-        Element::Resource(resource) => elements.resource(resource),
-        Element::Prompt(prompt) => elements.prompt(prompt),
+        AnyEntry::Tool(tool) => elements.tool(tool),
+        AnyEntry::Resource(resource) => elements.resource(resource),
+        AnyEntry::Prompt(prompt) => elements.prompt(prompt),
     })
 }

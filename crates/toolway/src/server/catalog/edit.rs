@@ -2,14 +2,14 @@
 //! automatically.
 
 use crate::ground::error::Result;
-use crate::ground::mistakes::mistaken;
+use crate::ground::mistakes::misuse_error;
 use crate::server::Server;
 use crate::server::catalog::elements::Elements;
 use crate::server::catalog::entry::Entry;
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::resource::ResourceEntry;
 use crate::server::catalog::tool::ToolEntry;
-use crate::server::changes::listeners::List;
+use crate::server::changes::listeners::ListKind;
 
 impl Server {
     /// Adds a tool and notifies the clients that listen.
@@ -29,17 +29,17 @@ impl Server {
     /// Fails if the tool has mistakes, or if a tool with this name exists. Nothing is changed then.
     pub fn add_tool(&self, mut tool: ToolEntry) -> Result<()> {
         if self.inner.strict {
-            tool.strict();
+            tool.make_strict();
         }
         let added = tool.clone();
-        self.add(List::Tools, tool, |elements| &mut elements.tools)?;
+        self.add(ListKind::Tools, tool, |elements| &mut elements.tools)?;
         ToolEntry::warn_of_undescribed([&added]);
         Ok(())
     }
 
     /// Removes a tool and notifies the clients that listen. Returns whether it existed.
     pub fn remove_tool(&self, name: &str) -> bool {
-        self.remove(List::Tools, name, |elements| &mut elements.tools)
+        self.remove(ListKind::Tools, name, |elements| &mut elements.tools)
     }
 
     /// Adds a prompt and notifies the clients that listen.
@@ -64,12 +64,12 @@ impl Server {
     /// # Ok::<(), toolway::Error>(())
     /// ```
     pub fn add_prompt(&self, prompt: PromptEntry) -> Result<()> {
-        self.add(List::Prompts, prompt, |elements| &mut elements.prompts)
+        self.add(ListKind::Prompts, prompt, |elements| &mut elements.prompts)
     }
 
     /// Removes a prompt and notifies the clients that listen. Returns whether it existed.
     pub fn remove_prompt(&self, name: &str) -> bool {
-        self.remove(List::Prompts, name, |elements| &mut elements.prompts)
+        self.remove(ListKind::Prompts, name, |elements| &mut elements.prompts)
     }
 
     /// Adds a resource or a resource template and notifies the clients that listen.
@@ -94,13 +94,13 @@ impl Server {
     /// # Ok::<(), toolway::Error>(())
     /// ```
     pub fn add_resource(&self, resource: ResourceEntry) -> Result<()> {
-        self.add(List::Resources, resource, |elements| &mut elements.resources)
+        self.add(ListKind::Resources, resource, |elements| &mut elements.resources)
     }
 
     /// Removes the resource with this URI, or the resource template with this text, and notifies the clients that
     /// listen. Returns whether it existed.
     pub fn remove_resource(&self, uri: &str) -> bool {
-        self.remove(List::Resources, uri, |elements| &mut elements.resources)
+        self.remove(ListKind::Resources, uri, |elements| &mut elements.resources)
     }
 
     /// Notifies the clients that subscribed to a resource that its contents changed.
@@ -116,42 +116,47 @@ impl Server {
     /// }
     /// ```
     pub fn resource_updated(&self, uri: &str) {
-        self.inner.changes.resource(uri);
+        self.inner.changes.announce_resource(uri);
     }
 
     /// Notifies the clients that listen that the resource list changed. Adding and removing resources on the server
     /// does this automatically; call it for resources that a handler lists.
     pub fn resources_changed(&self) {
-        self.inner.changes.list(List::Resources);
+        self.inner.changes.announce_list(ListKind::Resources);
     }
 
     /// Notifies the clients that listen that the tool list changed.
     pub fn tools_changed(&self) {
-        self.inner.changes.list(List::Tools);
+        self.inner.changes.announce_list(ListKind::Tools);
     }
 
     /// Notifies the clients that listen that the prompt list changed.
     pub fn prompts_changed(&self) {
-        self.inner.changes.list(List::Prompts);
+        self.inner.changes.announce_list(ListKind::Prompts);
     }
 
-    fn add<E: Entry>(&self, list: List, entry: E, entries: fn(&mut Elements) -> &mut Vec<E>) -> Result<()> {
+    fn add<E: Entry>(
+        &self,
+        list: ListKind,
+        entry: E,
+        entries: fn(&mut Elements) -> &mut Vec<E>,
+    ) -> Result<()> {
         let what = format!("the {} `{}` cannot be added", E::KIND, entry.key());
         let changed =
             self.inner.registry.change(&self.inner.states, |elements| entries(elements).push(entry));
-        changed.map_err(|mistakes| mistaken(&what, &mistakes))?;
-        self.inner.changes.list(list);
+        changed.map_err(|mistakes| misuse_error(&what, &mistakes))?;
+        self.inner.changes.announce_list(list);
         Ok(())
     }
 
-    fn remove<E: Entry>(&self, list: List, key: &str, entries: fn(&mut Elements) -> &mut Vec<E>) -> bool {
+    fn remove<E: Entry>(&self, list: ListKind, key: &str, entries: fn(&mut Elements) -> &mut Vec<E>) -> bool {
         let removed = self.inner.registry.change(&self.inner.states, |elements| {
             entries(elements).extract_if(.., |entry| entry.key() == key).count() > 0
         });
         // This cannot fail: the remaining entries were valid before.
         let is_removed = removed.unwrap_or_default();
         if is_removed {
-            self.inner.changes.list(list);
+            self.inner.changes.announce_list(list);
         }
         is_removed
     }

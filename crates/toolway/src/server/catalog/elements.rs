@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::server::call::layer::stages::Stages;
-use crate::server::call::state::{Absent, States};
+use crate::server::call::layer::stack::LayerStack;
+use crate::server::call::state::{States, UnavailableValues};
 use crate::server::catalog::entry::{Entry, Origin, check};
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::resource::ResourceEntry;
@@ -76,21 +76,21 @@ impl Elements {
     /// Adds the elements of `others` whose name, URI or template does not exist yet. Duplicates within `others` are
     /// kept, so that they are reported to their author.
     pub(crate) fn extend_missing(&mut self, others: Self) {
-        self.tools.extend(missing(&self.tools, others.tools));
-        self.resources.extend(missing(&self.resources, others.resources));
-        self.prompts.extend(missing(&self.prompts, others.prompts));
+        self.tools.extend(without_known(&self.tools, others.tools));
+        self.resources.extend(without_known(&self.resources, others.resources));
+        self.prompts.extend(without_known(&self.prompts, others.prompts));
     }
 
     /// Binds all elements to the state values of the server that they were added to.
-    pub(crate) fn bind(&mut self, states: &Arc<States>) {
+    pub(crate) fn bind_states(&mut self, states: &Arc<States>) {
         for origin in self.origins_mut() {
             origin.states.get_or_insert_with(|| states.clone());
         }
     }
 
     /// Puts layers around all elements.
-    pub(crate) fn put_inside(&mut self, layers: &Stages) {
-        self.origins_mut().for_each(|origin| origin.layers.put_inside(layers));
+    pub(crate) fn wrap_with(&mut self, layers: &LayerStack) {
+        self.origins_mut().for_each(|origin| origin.layers.wrap_with(layers));
     }
 
     /// Returns whether any element has layers.
@@ -106,7 +106,11 @@ impl Elements {
     }
 
     /// Returns the mistakes in the elements, for calls that lack the values in `absent`.
-    pub(crate) fn check(&self, states: &States, absent: impl Fn(&Stages) -> Absent) -> Vec<String> {
+    pub(crate) fn check(
+        &self,
+        states: &States,
+        absent: impl Fn(&LayerStack) -> UnavailableValues,
+    ) -> Vec<String> {
         let mut mistakes = Vec::new();
         check(&self.tools, states, &absent, &mut mistakes);
         check(&self.resources, states, &absent, &mut mistakes);
@@ -115,14 +119,14 @@ impl Elements {
     }
 
     /// Adds a prefix to the names of tools and prompts. URIs stay unchanged, because they are addresses.
-    pub(crate) fn prefix(&mut self, prefix: &str) {
+    pub(crate) fn add_prefix(&mut self, prefix: &str) {
         for tool in &mut self.tools {
             let name = format!("{prefix}_{}", tool.definition().name);
-            *tool = tool.clone().named(name);
+            *tool = tool.clone().with_name(name);
         }
         for prompt in &mut self.prompts {
             let name = format!("{prefix}_{}", prompt.definition().name);
-            *prompt = prompt.clone().named(name);
+            *prompt = prompt.clone().with_name(name);
         }
     }
 }
@@ -131,7 +135,7 @@ fn have_layers(entries: &[impl Entry]) -> bool {
     entries.iter().any(|entry| !entry.origin().layers.is_empty())
 }
 
-fn missing<E: Entry>(known: &[E], mut others: Vec<E>) -> Vec<E> {
+fn without_known<E: Entry>(known: &[E], mut others: Vec<E>) -> Vec<E> {
     others.retain(|other| known.iter().all(|known| known.key() != other.key()));
     others
 }

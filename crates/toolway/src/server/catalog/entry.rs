@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::server::call::layer::stages::Stages;
-use crate::server::call::state::{Absent, States};
+use crate::server::call::layer::stack::LayerStack;
+use crate::server::call::state::{States, UnavailableValues};
 
 /// A tool, a resource or a prompt of a server.
 pub(crate) trait Entry {
@@ -23,27 +23,27 @@ pub(crate) trait Entry {
 /// The origin of an entry, and the state and layers that its handler gets from there.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Origin {
-    pub(crate) owner: Owner,
+    pub(crate) owner: EntryOwner,
     /// The state values of the server that the entry was added to, if that server was merged into another.
     pub(crate) states: Option<Arc<States>>,
-    pub(crate) layers: Stages,
+    pub(crate) layers: LayerStack,
 }
 
 /// The owner of an element.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Owner {
+pub(crate) enum EntryOwner {
     /// The author of this server.
     #[default]
     Author,
-    /// Another server. Its elements are not checked here. `is_offered` is `true` if a source offers the element and may
+    /// Another server. Its elements are not checked here. `is_from_source` is `true` if a source offers the element and may
     /// remove it again, and `false` if the author of this server added it permanently.
-    Other { is_offered: bool },
+    Other { is_from_source: bool },
 }
 
 impl Origin {
     /// Returns the origin of an element of another server that the author of this server has added.
     pub(crate) fn foreign() -> Self {
-        Self { owner: Owner::Other { is_offered: false }, ..Self::default() }
+        Self { owner: EntryOwner::Other { is_from_source: false }, ..Self::default() }
     }
 }
 
@@ -51,12 +51,12 @@ impl Origin {
 pub(crate) fn check<E: Entry>(
     entries: &[E],
     states: &States,
-    absent: impl Fn(&Stages) -> Absent,
+    absent: impl Fn(&LayerStack) -> UnavailableValues,
     mistakes: &mut Vec<String>,
 ) {
-    for entry in entries.iter().filter(|entry| entry.origin().owner == Owner::Author) {
+    for entry in entries.iter().filter(|entry| entry.origin().owner == EntryOwner::Author) {
         let Origin { states: own, layers, .. } = entry.origin();
-        let found = entry.mistakes(&own.as_deref().unwrap_or(states).without(absent(layers)));
+        let found = entry.mistakes(&own.as_deref().unwrap_or(states).with_unavailable(absent(layers)));
         let (kind, key) = (E::KIND, entry.key());
         mistakes.extend(found.into_iter().map(|mistake| format!("{kind} `{key}`: {mistake}")));
     }

@@ -11,7 +11,7 @@ use crate::server::catalog::resource::{ResourceDefinition, ResourceEntry, Resour
 
 impl Completers {
     /// Makes one completer handle every argument, including unknown ones.
-    pub(crate) fn of_anything(completer: Completer) -> Self {
+    pub(crate) fn for_any_argument(completer: Completer) -> Self {
         Self(Vec::new(), Some(completer))
     }
 }
@@ -30,9 +30,9 @@ impl ResourceEntry {
     pub(crate) fn foreign(handler: impl ResourceHandler) -> Self {
         let definition = handler.definition();
         let template = match &definition {
-            ResourceDefinition::One(_) => None,
+            ResourceDefinition::Resource(_) => None,
             // A template that cannot be matched against URIs is still listed.
-            ResourceDefinition::Family(template) => UriTemplate::parse(&template.uri_template)
+            ResourceDefinition::Template(template) => UriTemplate::parse(&template.uri_template)
                 .ok()
                 .filter(|template| template.check_matchable().is_ok())
                 .map(Arc::new),

@@ -7,9 +7,9 @@ use toolway_protocol::RpcError;
 use toolway_protocol::types::PromptArgument;
 use toolway_protocol::uri_template::{UriTemplate, Values};
 
-use crate::schema::{input_schema_of, listed};
+use crate::schema::{input_schema_of, text_choices};
 use crate::server::catalog::completion::{Completer, Completers};
-use crate::server::handler::arguments::{Lacking, Refusal};
+use crate::server::handler::arguments::{MissingParameters, StartError};
 use crate::server::handler::parameter::Parameter;
 
 /// Returns a parameter of a prompt as it is listed; `None` if callers do not send it.
@@ -55,7 +55,7 @@ pub fn completers_of<T: DeserializeOwned + JsonSchema>() -> Completers {
     let (names, schema) = fields_of::<T>();
     let definitions = schema["$defs"].as_object().cloned().unwrap_or_default();
     names.into_iter().fold(Completers::default(), |completers, name| {
-        match listed(&schema["properties"][&name], &definitions) {
+        match text_choices(&schema["properties"][&name], &definitions) {
             Some(values) => completers.with(name, Completer::list(values)),
             None => completers,
         }
@@ -63,16 +63,16 @@ pub fn completers_of<T: DeserializeOwned + JsonSchema>() -> Completers {
 }
 
 /// Returns the message for a default that cannot be read as the type of its parameter.
-pub fn misfit(name: &str) -> String {
+pub fn wrong_default_message(name: &str) -> String {
     format!("the default of `{name}` does not fit its type")
 }
 
 /// Converts a refusal. Wrong arguments become an error of the protocol; values that the server lacks become a hidden
 /// error.
-pub fn bad_arguments<E: From<RpcError> + From<Lacking>>(refusal: Refusal) -> E {
+pub fn bad_arguments<E: From<RpcError> + From<MissingParameters>>(refusal: StartError) -> E {
     match refusal {
-        Refusal::Sent(text) => RpcError::invalid_params(text).into(),
-        Refusal::Lacking(lacking) => lacking.into(),
+        StartError::BadArguments(text) => RpcError::invalid_params(text).into(),
+        StartError::MissingParameters(lacking) => lacking.into(),
     }
 }
 

@@ -3,7 +3,7 @@
 use tower_layer::Layer;
 
 use crate::server::call::layer::service::{Next, Service};
-use crate::server::call::layer::stages::Kind;
+use crate::server::call::layer::stack::CallKind;
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::resource::ResourceEntry;
 use crate::server::catalog::tool::ToolEntry;
@@ -16,7 +16,7 @@ macro_rules! elements {
             where
                 L::Service: Service,
             {
-                self.origin.layers.push(Some(Kind::$kind), layer.layer(Next::new()));
+                self.origin.layers.push(Some(CallKind::$kind), layer.layer(Next::new()));
                 self
             }
         }

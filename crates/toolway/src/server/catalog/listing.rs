@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use toolway_protocol::request::Page;
+use toolway_protocol::request::ListParams;
 use toolway_protocol::types::{Listing, Resource};
 use toolway_protocol::{Reply, RpcError};
 
@@ -11,7 +11,7 @@ use crate::ground::mistakes::BoxError;
 use crate::server::Server;
 use crate::server::call::scope::Scope;
 use crate::server::failure::errors::Failure;
-use crate::server::handler::function::{Erased, Handler};
+use crate::server::handler::function::{ErasedHandler, Handler};
 use crate::server::handler::parameter::{Missing, Parameter};
 
 /// The position in a list of resources, as a parameter of the handler that lists them. It is `None` for the first page,
@@ -26,8 +26,8 @@ use crate::server::handler::parameter::{Missing, Parameter};
 pub struct Cursor(pub Option<String>);
 
 impl Parameter for Cursor {
-    fn absent(scope: &Scope) -> Result<Self, Missing> {
-        scope.subject::<Self>().cloned().ok_or(Missing)
+    fn from_scope(scope: &Scope) -> Result<Self, Missing> {
+        scope.input::<Self>().cloned().ok_or(Missing)
     }
 }
 
@@ -101,88 +101,92 @@ impl<T: IntoResourcePage, E: Into<BoxError>> IntoResourcePage for Result<T, E> {
 }
 
 /// A handler that lists resources.
-pub(crate) type Lister = Erased<Cursor, ResourcePage>;
+pub(crate) type ListHandler = ErasedHandler<Cursor, ResourcePage>;
 
-pub(crate) fn lister<P: 'static, H: Handler<P>>(handler: H) -> Lister
+pub(crate) fn list_handler<P: 'static, H: Handler<P>>(handler: H) -> ListHandler
 where
     H::Output: IntoResourcePage,
 {
-    Erased::about(handler, |output| output?.into_page())
+    ErasedHandler::with_scope_input(handler, |output| output?.into_page())
 }
 
-const LIST: &str = "resources";
+const RESOURCE_LIST: &str = "resources";
 
 impl Server {
     /// Lists resources: the registered ones first, then those of each handler. The last registered page also contains
     /// the first page of the first handler.
-    pub(crate) async fn list_resources(&self, page: &Page, scope: &Scope) -> Result<Reply, Failure> {
+    pub(crate) async fn list_resources(&self, page: &ListParams, scope: &Scope) -> Result<Reply, Failure> {
         let snapshot = self.inner.registry.load_full();
         let place = match &page.cursor {
-            None => Place::Registered(0),
+            None => ListPosition::Registered(0),
             Some(cursor) => {
-                let text = self.inner.cursors.verify(LIST, cursor)?;
-                Place::read(&text)
+                let text = self.inner.cursor_key.verify(RESOURCE_LIST, cursor)?;
+                ListPosition::parse(&text)
                     .ok_or_else(|| RpcError::invalid_params("`params.cursor` was issued by another server"))?
             }
         };
-        let allowed = scope.allowed();
-        if let (Place::Registered(at), Some(allowed)) = (&place, allowed) {
-            let (seen, has_more) = snapshot.resource_pages.seen(*at, |resource| allowed.resource(resource));
-            let next = has_more.then(|| self.inner.cursors.sign(LIST, &(at + 1).to_string()));
-            if next.is_some() || self.inner.listers.is_empty() {
+        let allowed = scope.visibility();
+        if let (ListPosition::Registered(at), Some(allowed)) = (&place, allowed) {
+            let (seen, has_more) =
+                snapshot.resource_pages.visible_page(*at, |resource| allowed.allows_resource(resource));
+            let next = has_more.then(|| self.inner.cursor_key.sign(RESOURCE_LIST, &(at + 1).to_string()));
+            if next.is_some() || self.inner.list_handlers.is_empty() {
                 return Ok(Reply::Resources(Arc::new(Listing::new(seen, next))));
             }
-            return self.list_with(0, Cursor(None), seen, scope).await;
+            return self.list_from_handler(0, Cursor(None), seen, scope).await;
         }
         match place {
-            Place::Registered(at)
-                if self.inner.listers.is_empty() || !snapshot.resource_pages.is_last(at) =>
+            ListPosition::Registered(at)
+                if self.inner.list_handlers.is_empty() || !snapshot.resource_pages.is_last(at) =>
             {
                 let page = snapshot.resource_pages.at(at).cloned();
                 Ok(Reply::Resources(page.unwrap_or_else(|| Arc::new(Listing::new(Vec::new(), None)))))
             }
-            Place::Registered(at) => {
+            ListPosition::Registered(at) => {
                 let registered = snapshot.resource_pages.at(at).map(|page| page.items().to_vec());
-                self.list_with(0, Cursor(None), registered.unwrap_or_default(), scope).await
+                self.list_from_handler(0, Cursor(None), registered.unwrap_or_default(), scope).await
             }
-            Place::Handler(which, cursor) => self.list_with(which, cursor, Vec::new(), scope).await,
+            ListPosition::Handler(which, cursor) => {
+                self.list_from_handler(which, cursor, Vec::new(), scope).await
+            }
         }
     }
 
-    async fn list_with(
+    async fn list_from_handler(
         &self,
         which: usize,
         cursor: Cursor,
         mut resources: Vec<Resource>,
         scope: &Scope,
     ) -> Result<Reply, Failure> {
-        let Some(lister) = self.inner.listers.get(which) else {
+        let Some(lister) = self.inner.list_handlers.get(which) else {
             return Ok(Reply::Resources(Arc::new(Listing::new(resources, None))));
         };
-        let allowed = scope.allowed();
-        let page = lister.attempt(cursor, scope).await?;
+        let allowed = scope.visibility();
+        let page = lister.call_catching_panics(cursor, scope).await?;
         let snapshot = self.inner.registry.load();
-        let is_seen =
-            |resource: &Resource| allowed.is_none_or(|allowed| allowed.listed(&snapshot, &resource.uri));
+        let is_seen = |resource: &Resource| {
+            allowed.is_none_or(|allowed| allowed.allows_listed(&snapshot, &resource.uri))
+        };
         resources.extend(page.resources.into_iter().filter(is_seen));
         let next = match page.next {
             Some(next) => Some(format!("{which}:{next}")),
-            None => (which + 1 < self.inner.listers.len()).then(|| format!("{}", which + 1)),
+            None => (which + 1 < self.inner.list_handlers.len()).then(|| format!("{}", which + 1)),
         };
-        let next = next.map(|next| self.inner.cursors.sign(LIST, &format!("h{next}")));
+        let next = next.map(|next| self.inner.cursor_key.sign(RESOURCE_LIST, &format!("h{next}")));
         Ok(Reply::Resources(Arc::new(Listing::new(resources, next))))
     }
 }
 
 /// A position in the list of resources, as a cursor holds it: `3` is a page of the registered ones, `h0` the start of
 /// the first handler's list, `h0:x` the position `x` of that handler.
-enum Place {
+enum ListPosition {
     Registered(usize),
     Handler(usize, Cursor),
 }
 
-impl Place {
-    fn read(text: &str) -> Option<Self> {
+impl ListPosition {
+    fn parse(text: &str) -> Option<Self> {
         let Some(text) = text.strip_prefix('h') else { return text.parse().ok().map(Self::Registered) };
         let (which, cursor) = match text.split_once(':') {
             Some((which, cursor)) => (which, Some(cursor.to_owned())),

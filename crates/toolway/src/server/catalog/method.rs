@@ -9,7 +9,7 @@ use toolway_protocol::{Method, RawJson, RpcError};
 use crate::ground::mistakes::BoxError;
 use crate::server::failure::errors::{Failure, ToolError};
 use crate::server::handler::arguments::{Arguments, Rules};
-use crate::server::handler::function::{Erased, Handler, outcome};
+use crate::server::handler::function::{ErasedHandler, Handler, run_and_convert};
 use crate::server::respond::tool::Json;
 
 /// A type that a custom method may return. Its JSON becomes the result.
@@ -68,15 +68,15 @@ impl IntoReply for () {
 }
 
 /// The handler of a custom method.
-pub(crate) type CustomMethod = Erased<Arguments, RawJson>;
+pub(crate) type CustomMethod = ErasedHandler<Arguments, RawJson>;
 
-pub(crate) fn custom<P: 'static, H: Handler<P>>(handler: H, rules: Option<Arc<Rules>>) -> CustomMethod
+pub(crate) fn custom_method<P: 'static, H: Handler<P>>(handler: H, rules: Option<Arc<Rules>>) -> CustomMethod
 where
     H::Output: IntoReply,
 {
-    Erased::new(handler, move |handler, arguments: Arguments, scope| {
-        let arguments = arguments.ruled_by(rules.clone());
-        outcome(handler, &arguments, scope, |output| output.map_err(bad_params)?.into_reply())
+    ErasedHandler::new(handler, move |handler, arguments: Arguments, scope| {
+        let arguments = arguments.with_rules(rules.clone());
+        run_and_convert(handler, &arguments, scope, |output| output.map_err(bad_params)?.into_reply())
     })
 }
 
@@ -90,7 +90,7 @@ fn bad_params(error: ToolError) -> ToolError {
 }
 
 /// Returns why a name cannot be that of a custom method.
-pub(crate) fn wrong_name(name: &str) -> Option<String> {
+pub(crate) fn method_name_mistake(name: &str) -> Option<String> {
     if Method::from_name(name).facts().is_some() {
         return Some(format!("`{name}` is a method of the protocol and cannot be defined again"));
     }

@@ -7,9 +7,10 @@
 //! | `entry.rs`, `elements.rs`, `registry.rs` | Which entries does the server have at one moment? |
 //! | `visible.rs`, `listing.rs`, `cursor.rs`, `cache.rs` | How are entries listed, page by page, and how long may a list be cached? |
 //! | `edit.rs`, `source.rs` (`without_sources.rs`) | What may change while the server runs? |
-//! | `layered.rs`, `pace.rs` | Which layers wrap an entry, and does a tool block its thread? |
+//! | `layered.rs`, `blocking_monitor.rs` | Which layers wrap an entry, and does a tool block its thread? |
 
 pub(crate) mod agent;
+pub(crate) mod blocking_monitor;
 pub(crate) mod cache;
 pub(crate) mod completion;
 pub(crate) mod cursor;
@@ -24,7 +25,6 @@ pub(crate) mod layered;
 pub(crate) mod listing;
 pub(crate) mod method;
 pub(crate) mod named;
-pub(crate) mod pace;
 pub(crate) mod prompt;
 pub(crate) mod registry;
 pub(crate) mod resource;

@@ -6,7 +6,7 @@
 
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::resource::ResourceEntry;
-use crate::server::catalog::tool::{Offer, ToolEntry};
+use crate::server::catalog::tool::{MakeEntry, ToolEntry};
 
 macro_rules! kinds {
     ($($named:ident, $entry:ident, $message:literal, $label:literal;)*) => {$(
@@ -18,7 +18,7 @@ macro_rules! kinds {
         }
 
         #[diagnostic::do_not_recommend]
-        impl<T: Offer<Entry = $entry>, Name> $named<Name> for T {
+        impl<T: MakeEntry<Entry = $entry>, Name> $named<Name> for T {
             fn entry() -> $entry {
                 T::entry()
             }

@@ -9,16 +9,16 @@ use toolway_protocol::uri_template::Values;
 
 use crate::closest::closest;
 use crate::ground::future::BoxFuture;
-use crate::ground::panic::catch;
-use crate::schema::{MOST_PROBLEMS, cut};
+use crate::ground::panic::catch_panic_async;
+use crate::schema::{MAX_PROBLEMS, truncate};
 use crate::server::call::scope::Scope;
 use crate::server::call::state::States;
 use crate::server::catalog::completion::{Completer, Completers};
-use crate::server::catalog::entry::{Entry, Origin, Owner};
-use crate::server::catalog::tool::{Offer, wrong_name};
+use crate::server::catalog::entry::{Entry, EntryOwner, Origin};
+use crate::server::catalog::tool::{MakeEntry, name_mistake};
 use crate::server::failure::errors::{Failure, PromptError};
 use crate::server::handler::arguments::Arguments;
-use crate::server::handler::function::{Defined, Handler, outcome};
+use crate::server::handler::function::{DefinedHandler, Handler, run_and_convert};
 use crate::server::handler::parameter::{Missing, Parameter};
 use crate::server::respond::prompt::{IntoPrompt, check_roles};
 use toolway_protocol::RpcError;
@@ -56,28 +56,28 @@ pub trait PromptHandler: Send + Sync + 'static {
 ///
 /// ```
 /// use toolway::prelude::*;
-/// use toolway::server::{Filled, PromptEntry};
+/// use toolway::server::{PromptValues, PromptEntry};
 /// use toolway::types::PromptArgument;
 ///
 /// let definition = toolway::types::Prompt::new("greet")
 ///     .with_arguments(vec![PromptArgument::new("name").with_required(true)]);
-/// let greet = PromptEntry::define(definition, |filled: Filled| async move {
+/// let greet = PromptEntry::define(definition, |filled: PromptValues| async move {
 ///     format!("Greet {}.", filled.text("name").unwrap_or("the team"))
 /// });
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filled(Values);
+pub struct PromptValues(Values);
 
-impl Filled {
+impl PromptValues {
     /// Returns the argument with this name.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.text(name)
     }
 }
 
-impl Parameter for Filled {
-    fn absent(scope: &Scope) -> Result<Self, Missing> {
-        scope.subject::<Values>().cloned().map(Self).ok_or(Missing)
+impl Parameter for PromptValues {
+    fn from_scope(scope: &Scope) -> Result<Self, Missing> {
+        scope.input::<Values>().cloned().map(Self).ok_or(Missing)
     }
 }
 
@@ -93,7 +93,7 @@ impl Parameter for Filled {
 ///     format!("Review this: {code}")
 /// }
 ///
-/// let prompt = PromptEntry::of::<review>().named("critique").titled("Critique");
+/// let prompt = PromptEntry::of::<review>().with_name("critique").with_title("Critique");
 /// assert_eq!(prompt.definition().description.as_deref(), Some("Review code."));
 /// let server = Server::new("editor", "1.0.0").prompt(prompt).build()?;
 /// # Ok::<(), toolway::Error>(())
@@ -119,16 +119,16 @@ impl PromptEntry {
 
     /// Returns the prompt for a function that is marked `#[prompt]`: `PromptEntry::of::<review>()`, or shorter
     /// `review::entry()`.
-    pub fn of<T: Offer<Entry = Self>>() -> Self {
+    pub fn of<T: MakeEntry<Entry = Self>>() -> Self {
         T::entry()
     }
 
-    /// Makes a prompt from a function or a closure, which takes [`Filled`] and any other parameter of a handler.
+    /// Makes a prompt from a function or a closure, which takes [`PromptValues`] and any other parameter of a handler.
     pub fn define<P: 'static, H: Handler<P>>(definition: Prompt, handler: H) -> Self
     where
         H::Output: IntoPrompt,
     {
-        Self::new(Defined::new(definition, handler))
+        Self::new(DefinedHandler::new(definition, handler))
     }
 
     /// Returns the definition that is listed.
@@ -137,17 +137,17 @@ impl PromptEntry {
     }
 
     /// Sets the name.
-    pub fn named(self, name: impl Into<String>) -> Self {
+    pub fn with_name(self, name: impl Into<String>) -> Self {
         self.edit(|prompt| prompt.name = name.into())
     }
 
     /// Sets the title, which users see.
-    pub fn titled(self, title: impl Into<String>) -> Self {
+    pub fn with_title(self, title: impl Into<String>) -> Self {
         self.edit(|prompt| prompt.title = Some(title.into()))
     }
 
     /// Sets the description.
-    pub fn described(self, description: impl Into<String>) -> Self {
+    pub fn with_description(self, description: impl Into<String>) -> Self {
         self.edit(|prompt| prompt.description = Some(description.into()))
     }
 
@@ -163,7 +163,7 @@ impl PromptEntry {
     }
 
     /// Sets the completer of an argument.
-    pub fn completer(mut self, argument: impl Into<String>, completer: Completer) -> Self {
+    pub fn with_completer(mut self, argument: impl Into<String>, completer: Completer) -> Self {
         self.completers.set(argument.into(), completer);
         self
     }
@@ -180,13 +180,14 @@ impl PromptEntry {
         scope: &Scope,
     ) -> Result<GetPromptResult, Failure> {
         // Check the names first: a caller may send very many arguments.
-        if self.origin.owner == Owner::Author {
+        if self.origin.owner == EntryOwner::Author {
             self.check_names(&arguments)?;
         }
         let arguments: Values = arguments.into_iter().collect();
-        let scope = scope.with_states(self.origin.states.as_ref()).about(arguments.clone());
-        let result = catch(|| self.handler.get(arguments, scope)).await?.map_err(|error| error.0)?;
-        if self.origin.owner == Owner::Author {
+        let scope = scope.with_states(self.origin.states.as_ref()).with_input(arguments.clone());
+        let result =
+            catch_panic_async(|| self.handler.get(arguments, scope)).await?.map_err(|error| error.0)?;
+        if self.origin.owner == EntryOwner::Author {
             check_roles(&result).map_err(|error| error.0)?;
         }
         Ok(result)
@@ -199,13 +200,13 @@ impl PromptEntry {
             .filter(|argument| argument.required == Some(true) && !arguments.contains_key(&argument.name))
             .map(|argument| format!("argument `{}` is missing", argument.name));
         let unknown = arguments.keys().filter(|name| known().all(|known| known.name != **name)).map(|name| {
-            let shown = cut(name);
+            let shown = truncate(name);
             match closest(name, self.arguments()) {
                 Some(meant) => format!("unknown argument `{shown}`, did you mean `{meant}`?"),
                 None => format!("unknown argument `{shown}`"),
             }
         });
-        let problems: Vec<_> = missing.chain(unknown).take(MOST_PROBLEMS).collect();
+        let problems: Vec<_> = missing.chain(unknown).take(MAX_PROBLEMS).collect();
         if problems.is_empty() { Ok(()) } else { Err(RpcError::invalid_params(problems.join("; "))) }
     }
 }
@@ -222,7 +223,7 @@ impl Entry for PromptEntry {
     }
 
     fn mistakes(&self, states: &States) -> Vec<String> {
-        let mut found: Vec<String> = wrong_name(self.key()).into_iter().collect();
+        let mut found: Vec<String> = name_mistake(self.key()).into_iter().collect();
         found.extend(self.handler.check(states));
         found.extend(self.completers.check(states));
         for completed in self.completers.names() {
@@ -240,7 +241,7 @@ impl fmt::Debug for PromptEntry {
     }
 }
 
-impl<P: 'static, H: Handler<P>> PromptHandler for Defined<Prompt, P, H>
+impl<P: 'static, H: Handler<P>> PromptHandler for DefinedHandler<Prompt, P, H>
 where
     H::Output: IntoPrompt,
 {
@@ -249,7 +250,7 @@ where
     }
 
     fn get(&self, _: Values, scope: Scope) -> PromptFuture {
-        outcome(&self.handler, &Arguments::new(None, None), scope, |output| {
+        run_and_convert(&self.handler, &Arguments::new(None, None), scope, |output| {
             output.map_err(|error| PromptError(error.0))?.into_prompt()
         })
     }

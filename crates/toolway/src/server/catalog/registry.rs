@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::{ArcSwap, Guard};
 use toolway_protocol::RpcError;
-use toolway_protocol::capability::{ServerCapabilities, Settings};
+use toolway_protocol::capability::{JsonObject, ServerCapabilities};
 use toolway_protocol::json::Encode;
 use toolway_protocol::types::{Listing, Prompt, Resource, ResourceTemplate, Tool};
 use toolway_protocol::uri_template::{UriTemplate, Values};
 
 use crate::ground::mutex::Mutex;
-use crate::server::call::state::{Absent, States};
-use crate::server::call::visibility::Allowed;
+use crate::server::call::state::{States, UnavailableValues};
+use crate::server::call::visibility::Visibility;
 use crate::server::catalog::cursor::CursorKey;
 use crate::server::catalog::elements::Elements;
 use crate::server::catalog::entry::Entry;
@@ -28,38 +28,47 @@ use crate::server::catalog::tool::ToolEntry;
 pub(crate) struct Registry {
     current: ArcSwap<Snapshot>,
     /// Held while the next snapshot is created, so that concurrent changes are not lost.
-    changing: Mutex<()>,
+    change_lock: Mutex<()>,
     /// `true` if any element has a layer. Read with every call, and `false` for most servers.
     has_layers: AtomicBool,
-    layout: Layout,
+    settings: SnapshotSettings,
 }
 
 /// The settings that all snapshots of a server share.
 #[derive(Debug, Clone)]
-pub(crate) struct Layout {
+pub(crate) struct SnapshotSettings {
     pub(crate) page_size: Option<usize>,
-    pub(crate) cursors: CursorKey,
+    pub(crate) cursor_key: CursorKey,
     /// Capabilities that are declared whatever elements exist.
     pub(crate) declared: ServerCapabilities,
     /// `true` if the author added a handler with `list_resources` or `read_resource`.
     pub(crate) has_resource_handlers: bool,
     pub(crate) has_read_handler: bool,
     /// Capabilities that the author leaves out whatever elements exist.
-    pub(crate) without: Without,
+    pub(crate) omitted: OmittedCapabilities,
 }
 
 /// Capabilities that an author leaves out.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Without {
+pub(crate) struct OmittedCapabilities {
     pub(crate) logging: bool,
     pub(crate) subscriptions: bool,
 }
 
 impl Registry {
-    pub(crate) fn new(elements: Elements, layout: Layout, states: &States) -> Result<Self, Vec<String>> {
+    pub(crate) fn new(
+        elements: Elements,
+        layout: SnapshotSettings,
+        states: &States,
+    ) -> Result<Self, Vec<String>> {
         let first = Snapshot::new(elements, &layout, states)?;
         let has_layers = AtomicBool::new(first.elements.have_layers());
-        Ok(Self { current: ArcSwap::from_pointee(first), changing: Mutex::new(()), has_layers, layout })
+        Ok(Self {
+            current: ArcSwap::from_pointee(first),
+            change_lock: Mutex::new(()),
+            has_layers,
+            settings: layout,
+        })
     }
 
     pub(crate) fn has_layers(&self) -> bool {
@@ -81,12 +90,12 @@ impl Registry {
         states: &States,
         edit: impl FnOnce(&mut Elements) -> T,
     ) -> Result<T, Vec<String>> {
-        let _changing = self.changing.lock();
+        let _changing = self.change_lock.lock();
         let current = self.current.load_full();
         let mut elements = current.elements.clone();
         let outcome = edit(&mut elements);
         // Keep the capabilities of the last snapshot, even if a list is now empty: clients already know them.
-        let layout = Layout { declared: current.capabilities.clone(), ..self.layout.clone() };
+        let layout = SnapshotSettings { declared: current.capabilities.clone(), ..self.settings.clone() };
         let next = Snapshot::new(elements, &layout, states)?;
         // Set this before the new snapshot is stored, so that a call cannot find a new tool and skip its layers.
         self.has_layers.fetch_or(next.elements.have_layers(), Ordering::Release);
@@ -113,11 +122,11 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    fn new(elements: Elements, layout: &Layout, states: &States) -> Result<Self, Vec<String>> {
-        let mut mistakes = elements.check(states, |_| Absent::default());
-        let tools = by_name(&elements.tools, &mut mistakes);
-        let prompts = by_name(&elements.prompts, &mut mistakes);
-        let (resources, templates) = routes(&elements.resources, &mut mistakes);
+    fn new(elements: Elements, layout: &SnapshotSettings, states: &States) -> Result<Self, Vec<String>> {
+        let mut mistakes = elements.check(states, |_| UnavailableValues::default());
+        let tools = index_by_name(&elements.tools, &mut mistakes);
+        let prompts = index_by_name(&elements.prompts, &mut mistakes);
+        let (resources, templates) = index_resources(&elements.resources, &mut mistakes);
         if !layout.has_read_handler {
             let unread = elements.resources.iter().filter(|resource| resource.handler.is_none());
             mistakes.extend(unread.map(|resource| {
@@ -132,8 +141,8 @@ impl Snapshot {
         let (mut plain, mut families) = (Vec::new(), Vec::new());
         for resource in &elements.resources {
             match resource.definition() {
-                ResourceDefinition::One(definition) => plain.push(definition.clone()),
-                ResourceDefinition::Family(definition) => families.push(definition.clone()),
+                ResourceDefinition::Resource(definition) => plain.push(definition.clone()),
+                ResourceDefinition::Template(definition) => families.push(definition.clone()),
             }
         }
         Ok(Self {
@@ -171,7 +180,7 @@ impl Snapshot {
     }
 
     /// Returns the entry that answers for a URI.
-    pub(crate) fn owner(&self, uri: &str) -> Option<&ResourceEntry> {
+    pub(crate) fn entry_for(&self, uri: &str) -> Option<&ResourceEntry> {
         self.find(uri).map(|(entry, _)| entry)
     }
 
@@ -182,7 +191,7 @@ impl Snapshot {
         }
         self.templates.iter().find_map(|place| {
             let entry = &self.elements.resources[*place];
-            Some((entry, entry.template()?.matches(uri)?))
+            Some((entry, entry.template()?.match_uri(uri)?))
         })
     }
 
@@ -197,7 +206,7 @@ impl Snapshot {
     }
 }
 
-fn by_name<E: Entry>(entries: &[E], mistakes: &mut Vec<String>) -> HashMap<String, usize> {
+fn index_by_name<E: Entry>(entries: &[E], mistakes: &mut Vec<String>) -> HashMap<String, usize> {
     let kind = E::KIND;
     let mut places = HashMap::new();
     for (place, name) in entries.iter().map(E::key).enumerate() {
@@ -217,20 +226,23 @@ fn definitions<E, D: Clone>(entries: &[E], definition: fn(&E) -> &D) -> Vec<D> {
 
 /// Sorts resources into those with a URI and those with a template. If two templates match the same URI, the more
 /// literal one is tried first, then the one with fewer `{+…}`, then the one that was registered first.
-fn routes(resources: &[ResourceEntry], mistakes: &mut Vec<String>) -> (HashMap<String, usize>, Vec<usize>) {
+fn index_resources(
+    resources: &[ResourceEntry],
+    mistakes: &mut Vec<String>,
+) -> (HashMap<String, usize>, Vec<usize>) {
     let mut plain = HashMap::new();
     let mut families: Vec<(usize, &UriTemplate)> = Vec::new();
     for (place, resource) in resources.iter().enumerate() {
         let uri = resource.key();
         match resource.template() {
             Some(template) => {
-                if let Some((_, twin)) = families.iter().find(|(_, known)| known.same_shape(template)) {
+                if let Some((_, twin)) = families.iter().find(|(_, known)| known.has_same_shape(template)) {
                     mistakes.push(format!("the templates `{twin}` and `{uri}` match the same URIs"));
                 }
                 families.push((place, template));
             }
             // A template that cannot be matched, which only sources can have, is listed but never found by a URI.
-            None if matches!(resource.definition(), ResourceDefinition::Family(_)) => {}
+            None if matches!(resource.definition(), ResourceDefinition::Template(_)) => {}
             None => {
                 if plain.insert(uri.to_owned(), place).is_some() {
                     mistakes.push(format!("two resources have the URI `{uri}`"));
@@ -243,8 +255,8 @@ fn routes(resources: &[ResourceEntry], mistakes: &mut Vec<String>) -> (HashMap<S
 }
 
 /// Derives the capabilities from the elements of the server.
-fn capabilities(elements: &Elements, layout: &Layout) -> ServerCapabilities {
-    let changing = || Settings::from_iter([("listChanged".to_owned(), true.into())]);
+fn capabilities(elements: &Elements, layout: &SnapshotSettings) -> ServerCapabilities {
+    let changing = || JsonObject::from_iter([("listChanged".to_owned(), true.into())]);
     let mut capabilities = layout.declared.clone();
     if !elements.tools.is_empty() {
         capabilities.tools.get_or_insert_with(changing);
@@ -265,10 +277,10 @@ fn capabilities(elements: &Elements, layout: &Layout) -> ServerCapabilities {
         capabilities.completions.get_or_insert_default();
     }
     capabilities.logging.get_or_insert_default();
-    if layout.without.logging {
+    if layout.omitted.logging {
         capabilities.logging = None;
     }
-    if let Some(settings) = capabilities.resources.as_mut().filter(|_| layout.without.subscriptions) {
+    if let Some(settings) = capabilities.resources.as_mut().filter(|_| layout.omitted.subscriptions) {
         settings.remove("subscribe");
     }
     capabilities
@@ -282,12 +294,12 @@ pub(crate) struct Pages<T> {
 }
 
 impl<T: Encode> Pages<T> {
-    fn new(list: &'static str, items: Vec<T>, layout: &Layout) -> Self {
+    fn new(list: &'static str, items: Vec<T>, layout: &SnapshotSettings) -> Self {
         let size = layout.page_size.unwrap_or(usize::MAX).max(1);
         let count = items.len().div_ceil(size).max(1);
         let mut items = items.into_iter();
         let pages = (0..count).map(|place| {
-            let next = (place + 1 < count).then(|| layout.cursors.sign(list, &(place + 1).to_string()));
+            let next = (place + 1 < count).then(|| layout.cursor_key.sign(list, &(place + 1).to_string()));
             Arc::new(Listing::new(items.by_ref().take(size).collect(), next))
         });
         Self { list, pages: pages.collect() }
@@ -303,7 +315,7 @@ impl<T: Encode> Pages<T> {
     }
 
     /// Returns the position of a cursor. A position that is not a number counts as the end of the list.
-    pub(crate) fn place(&self, cursor: Option<&str>, cursors: &CursorKey) -> Result<usize, RpcError> {
+    pub(crate) fn position(&self, cursor: Option<&str>, cursors: &CursorKey) -> Result<usize, RpcError> {
         let Some(cursor) = cursor else { return Ok(0) };
         Ok(cursors.verify(self.list, cursor)?.parse().unwrap_or(usize::MAX))
     }
@@ -313,7 +325,7 @@ impl<T: Encode + Clone> Pages<T> {
     /// Returns a page of the list for a caller that may not see everything, and whether more items follow. Positions
     /// count in the filtered list, so a cursor reveals nothing about hidden items, and the cursor of another caller
     /// does not give access to them.
-    pub(crate) fn seen(&self, place: usize, is_seen: impl Fn(&T) -> bool) -> (Vec<T>, bool) {
+    pub(crate) fn visible_page(&self, place: usize, is_seen: impl Fn(&T) -> bool) -> (Vec<T>, bool) {
         // A list of one page stays one page.
         let size = if self.pages.len() > 1 { self.pages[0].items().len() } else { usize::MAX };
         let all = self.pages.iter().flat_map(|page| page.items());
@@ -327,16 +339,16 @@ impl<T: Encode + Clone> Pages<T> {
         &self,
         cursor: Option<&str>,
         cursors: &CursorKey,
-        allowed: Option<&Allowed>,
-        is_seen: impl Fn(&Allowed, &T) -> bool,
+        allowed: Option<&Visibility>,
+        is_seen: impl Fn(&Visibility, &T) -> bool,
     ) -> Result<Arc<Listing<T>>, RpcError> {
-        let place = self.place(cursor, cursors)?;
+        let place = self.position(cursor, cursors)?;
         let Some(allowed) = allowed else {
             // If the list has become shorter, nothing follows after the pages that the client has.
             let page = self.pages.get(place).cloned();
             return Ok(page.unwrap_or_else(|| Arc::new(Listing::new(Vec::new(), None))));
         };
-        let (items, has_more) = self.seen(place, |item| is_seen(allowed, item));
+        let (items, has_more) = self.visible_page(place, |item| is_seen(allowed, item));
         let next = has_more.then(|| cursors.sign(self.list, &(place + 1).to_string()));
         Ok(Arc::new(Listing::new(items, next)))
     }

@@ -10,18 +10,18 @@ use toolway_protocol::types::{Icon, ReadResourceResult, Resource, ResourceTempla
 use toolway_protocol::uri_template::{UriTemplate, Values};
 
 use crate::ground::future::BoxFuture;
-use crate::ground::panic::catch;
+use crate::ground::panic::catch_panic_async;
 use crate::server::Server;
 use crate::server::call::scope::Scope;
 use crate::server::call::state::States;
 use crate::server::catalog::completion::{Completer, Completers};
 use crate::server::catalog::entry::{Entry, Origin};
-use crate::server::catalog::tool::Offer;
+use crate::server::catalog::tool::MakeEntry;
 use crate::server::failure::errors::{Failure, ResourceError};
 use crate::server::handler::arguments::Arguments;
-use crate::server::handler::function::{Defined, Erased, Handler};
+use crate::server::handler::function::{DefinedHandler, ErasedHandler, Handler};
 use crate::server::handler::parameter::{Missing, Parameter};
-use crate::server::respond::resource::{About, IntoResource};
+use crate::server::respond::resource::{IntoResource, ResourceInfo};
 
 /// The future of a resource that is being read.
 pub type ReadFuture = BoxFuture<'static, Result<ReadResourceResult, ResourceError>>;
@@ -30,19 +30,19 @@ pub type ReadFuture = BoxFuture<'static, Result<ReadResourceResult, ResourceErro
 ///
 /// ```
 /// use toolway::prelude::*;
-/// use toolway::server::{Reading, ResourceEntry};
+/// use toolway::server::{ReadRequest, ResourceEntry};
 /// use toolway::types::ResourceTemplate;
 ///
 /// let anything = ResourceEntry::define(
 ///     ResourceTemplate::new("echo://{+text}", "echo"),
-///     |reading: Reading| async move { format!("{} is {:?}", reading.uri, reading.variables.text("text")) },
+///     |reading: ReadRequest| async move { format!("{} is {:?}", reading.uri, reading.variables.text("text")) },
 /// );
 /// let server = Server::new("echo", "1.0.0").resource(anything).build()?;
 /// # Ok::<(), toolway::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Reading {
+pub struct ReadRequest {
     /// The URI.
     pub uri: String,
     /// The values of the template variables.
@@ -53,20 +53,20 @@ pub struct Reading {
     max_message: usize,
 }
 
-impl Reading {
+impl ReadRequest {
     pub(crate) fn new(uri: String, max_message: usize) -> Self {
         Self { uri, variables: Values::new(), mime_type: None, max_message }
     }
 
     /// Returns the URI and media type for contents that do not set their own.
-    pub fn about(&self) -> About {
-        About::new(&self.uri, self.mime_type.clone(), self.max_message)
+    pub fn resource_info(&self) -> ResourceInfo {
+        ResourceInfo::new(&self.uri, self.mime_type.clone(), self.max_message)
     }
 }
 
-impl Parameter for Reading {
-    fn absent(scope: &Scope) -> Result<Self, Missing> {
-        scope.subject::<Self>().cloned().ok_or(Missing)
+impl Parameter for ReadRequest {
+    fn from_scope(scope: &Scope) -> Result<Self, Missing> {
+        scope.input::<Self>().cloned().ok_or(Missing)
     }
 }
 
@@ -74,45 +74,45 @@ impl Parameter for Reading {
 #[derive(Debug, Clone, PartialEq)]
 pub enum ResourceDefinition {
     /// One resource.
-    One(Resource),
+    Resource(Resource),
     /// A template for many resources.
-    Family(ResourceTemplate),
+    Template(ResourceTemplate),
 }
 
 impl ResourceDefinition {
     /// Returns the name.
     pub fn name(&self) -> &str {
         match self {
-            Self::One(resource) => &resource.name,
-            Self::Family(template) => &template.name,
+            Self::Resource(resource) => &resource.name,
+            Self::Template(template) => &template.name,
         }
     }
 
     /// Returns the URI or the template.
     pub fn uri(&self) -> &str {
         match self {
-            Self::One(resource) => &resource.uri,
-            Self::Family(template) => &template.uri_template,
+            Self::Resource(resource) => &resource.uri,
+            Self::Template(template) => &template.uri_template,
         }
     }
 
     pub(crate) fn mime_type(&self) -> Option<&String> {
         match self {
-            Self::One(resource) => resource.mime_type.as_ref(),
-            Self::Family(template) => template.mime_type.as_ref(),
+            Self::Resource(resource) => resource.mime_type.as_ref(),
+            Self::Template(template) => template.mime_type.as_ref(),
         }
     }
 }
 
 impl From<Resource> for ResourceDefinition {
     fn from(resource: Resource) -> Self {
-        Self::One(resource)
+        Self::Resource(resource)
     }
 }
 
 impl From<ResourceTemplate> for ResourceDefinition {
     fn from(template: ResourceTemplate) -> Self {
-        Self::Family(template)
+        Self::Template(template)
     }
 }
 
@@ -125,7 +125,7 @@ impl From<ResourceTemplate> for ResourceDefinition {
 /// use toolway::server::convert::IntoResource;
 /// use toolway::server::element::{ResourceDefinition, ResourceHandler};
 /// use toolway::server::parameter::Scope;
-/// use toolway::server::{Reading, ResourceEntry, ResourceError};
+/// use toolway::server::{ReadRequest, ResourceEntry, ResourceError};
 /// use toolway::types::{ReadResourceResult, Resource};
 ///
 /// struct Page {
@@ -138,8 +138,8 @@ impl From<ResourceTemplate> for ResourceDefinition {
 ///         Resource::new(format!("pages://{}", self.name), self.name).with_mime_type("text/markdown").into()
 ///     }
 ///
-///     fn read(&self, reading: Reading, _: Scope) -> BoxFuture<'static, Result<ReadResourceResult, ResourceError>> {
-///         Box::pin(self.text.into_resource(reading.about()))
+///     fn read(&self, reading: ReadRequest, _: Scope) -> BoxFuture<'static, Result<ReadResourceResult, ResourceError>> {
+///         Box::pin(self.text.into_resource(reading.resource_info()))
 ///     }
 /// }
 ///
@@ -154,7 +154,7 @@ pub trait ResourceHandler: Send + Sync + 'static {
     /// Reads the resource.
     fn read(
         &self,
-        reading: Reading,
+        reading: ReadRequest,
         scope: Scope,
     ) -> BoxFuture<'static, Result<ReadResourceResult, ResourceError>>;
 
@@ -182,7 +182,7 @@ pub trait ResourceHandler: Send + Sync + 'static {
 ///     "be kind"
 /// }
 ///
-/// let resource = ResourceEntry::of::<motd>().named("today").described("What to think of today.");
+/// let resource = ResourceEntry::of::<motd>().with_name("today").with_description("What to think of today.");
 /// assert_eq!(resource.definition().uri(), "motd://today");
 /// let server = Server::new("motd", "1.0.0").resource(resource).build()?;
 /// # Ok::<(), toolway::Error>(())
@@ -201,7 +201,7 @@ pub struct ResourceEntry {
 impl ResourceEntry {
     /// Makes an entry from a handler.
     pub fn new(handler: impl ResourceHandler) -> Self {
-        let mut entry = Self::described_only(handler.definition());
+        let mut entry = Self::without_handler(handler.definition());
         entry.completers = handler.completers();
         entry.handler = Some(Arc::new(handler));
         entry
@@ -209,27 +209,27 @@ impl ResourceEntry {
 
     /// Returns the resource for a function that is marked `#[resource]`: `ResourceEntry::of::<index>()`, or shorter
     /// `index::entry()`.
-    pub fn of<T: Offer<Entry = Self>>() -> Self {
+    pub fn of<T: MakeEntry<Entry = Self>>() -> Self {
         T::entry()
     }
 
     /// Makes an entry without a handler: the resource is listed, and a handler of
     /// [`read_resource`](crate::server::ServerBuilder::read_resource) reads it.
-    pub fn described_only(definition: impl Into<ResourceDefinition>) -> Self {
+    pub fn without_handler(definition: impl Into<ResourceDefinition>) -> Self {
         let mut definition = definition.into();
         let mut mistakes = Vec::new();
         let template = match &mut definition {
-            ResourceDefinition::One(resource) => {
-                mistakes.extend(wrong_uri(&resource.uri));
+            ResourceDefinition::Resource(resource) => {
+                mistakes.extend(uri_mistake(&resource.uri));
                 None
             }
-            ResourceDefinition::Family(template) => match UriTemplate::parse(&template.uri_template) {
+            ResourceDefinition::Template(template) => match UriTemplate::parse(&template.uri_template) {
                 Ok(parsed) => {
                     mistakes.extend(parsed.check_matchable().err().map(|error| error.to_string()));
                     if parsed.variables().next().is_none() {
                         mistakes.push("the template has no variables: make it a resource".to_owned());
                     }
-                    mistakes.extend(wrong_scheme(&template.uri_template));
+                    mistakes.extend(scheme_mistake(&template.uri_template));
                     // Clients know only the syntax of RFC 6570, so `:name` is listed as `{name}`.
                     parsed.as_str().clone_into(&mut template.uri_template);
                     Some(Arc::new(parsed))
@@ -250,15 +250,15 @@ impl ResourceEntry {
         }
     }
 
-    /// Makes a resource from a function or a closure, which takes [`Reading`] and any other parameter of a handler.
+    /// Makes a resource from a function or a closure, which takes [`ReadRequest`] and any other parameter of a handler.
     ///
     /// ```
     /// use toolway::prelude::*;
-    /// use toolway::server::{Reading, ResourceEntry};
+    /// use toolway::server::{ReadRequest, ResourceEntry};
     /// use toolway::types::{Resource, ResourceTemplate};
     ///
     /// let motd = ResourceEntry::define(Resource::new("motd://today", "motd"), || async { "be kind" });
-    /// let user = ResourceEntry::define(ResourceTemplate::new("users://{id}", "user"), |reading: Reading| async move {
+    /// let user = ResourceEntry::define(ResourceTemplate::new("users://{id}", "user"), |reading: ReadRequest| async move {
     ///     format!("user {}", reading.variables.text("id").unwrap_or_default())
     /// });
     /// ```
@@ -266,9 +266,9 @@ impl ResourceEntry {
     where
         H::Output: IntoResource,
     {
-        let mut entry = Self::described_only(definition);
+        let mut entry = Self::without_handler(definition);
         let definition = ResourceDefinition::clone(&entry.definition);
-        entry.handler = Some(Arc::new(Defined::new(definition, handler)));
+        entry.handler = Some(Arc::new(DefinedHandler::new(definition, handler)));
         entry
     }
 
@@ -278,28 +278,28 @@ impl ResourceEntry {
     }
 
     /// Sets the name.
-    pub fn named(self, name: impl Into<String>) -> Self {
+    pub fn with_name(self, name: impl Into<String>) -> Self {
         let name = name.into();
         self.edit(|definition| match definition {
-            ResourceDefinition::One(resource) => resource.name = name,
-            ResourceDefinition::Family(template) => template.name = name,
+            ResourceDefinition::Resource(resource) => resource.name = name,
+            ResourceDefinition::Template(template) => template.name = name,
         })
     }
 
     /// Sets the description.
-    pub fn described(self, description: impl Into<String>) -> Self {
+    pub fn with_description(self, description: impl Into<String>) -> Self {
         let description = Some(description.into());
         self.edit(|definition| match definition {
-            ResourceDefinition::One(resource) => resource.description = description,
-            ResourceDefinition::Family(template) => template.description = description,
+            ResourceDefinition::Resource(resource) => resource.description = description,
+            ResourceDefinition::Template(template) => template.description = description,
         })
     }
 
     /// Adds an icon.
     pub fn with_icon(self, icon: Icon) -> Self {
         self.edit(|definition| match definition {
-            ResourceDefinition::One(resource) => resource.icons.get_or_insert_default().push(icon),
-            ResourceDefinition::Family(template) => template.icons.get_or_insert_default().push(icon),
+            ResourceDefinition::Resource(resource) => resource.icons.get_or_insert_default().push(icon),
+            ResourceDefinition::Template(template) => template.icons.get_or_insert_default().push(icon),
         })
     }
 
@@ -315,7 +315,7 @@ impl ResourceEntry {
     }
 
     /// Sets the completer of a template variable.
-    pub fn completer(mut self, variable: impl Into<String>, completer: Completer) -> Self {
+    pub fn with_completer(mut self, variable: impl Into<String>, completer: Completer) -> Self {
         self.completers.set(variable.into(), completer);
         self
     }
@@ -325,10 +325,14 @@ impl ResourceEntry {
     }
 
     /// Reads the resource, if it has a handler.
-    pub(crate) async fn read(&self, reading: Reading, scope: &Scope) -> Result<ReadResourceResult, Failure> {
+    pub(crate) async fn read(
+        &self,
+        reading: ReadRequest,
+        scope: &Scope,
+    ) -> Result<ReadResourceResult, Failure> {
         let Some(handler) = &self.handler else { return Err(Failure::NotFound) };
-        let scope = scope.with_states(self.origin.states.as_ref()).about(reading.clone());
-        catch(|| handler.read(reading, scope)).await?.map_err(|error| error.0)
+        let scope = scope.with_states(self.origin.states.as_ref()).with_input(reading.clone());
+        catch_panic_async(|| handler.read(reading, scope)).await?.map_err(|error| error.0)
     }
 }
 
@@ -366,7 +370,7 @@ impl fmt::Debug for ResourceEntry {
 }
 
 /// Returns why a text is not a URI (RFC 3986), in words for the author.
-pub(crate) fn wrong_uri(uri: &str) -> Option<String> {
+pub(crate) fn uri_mistake(uri: &str) -> Option<String> {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte);
     if let Some(wrong) = uri.chars().find(|character| !character.is_ascii() || !legal(*character as u8)) {
         let hint = if wrong == '{' || wrong == '}' {
@@ -391,7 +395,7 @@ pub(crate) fn wrong_uri(uri: &str) -> Option<String> {
             "{uri:?} is not a URI: `[` and `]` are allowed only around the IP address of a host; encode them with `%`"
         ));
     }
-    wrong_scheme(uri)
+    scheme_mistake(uri)
 }
 
 /// Returns whether square brackets occur outside the IP address of a host, which RFC 3986, section 3.2.2, does not
@@ -408,7 +412,7 @@ fn has_stray_bracket(uri: &str) -> bool {
 }
 
 /// Returns why a URI does not start with a scheme; any scheme is accepted.
-fn wrong_scheme(uri: &str) -> Option<String> {
+fn scheme_mistake(uri: &str) -> Option<String> {
     let is_scheme = |scheme: &str| {
         scheme.starts_with(|first: char| first.is_ascii_alphabetic())
             && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
@@ -419,7 +423,7 @@ fn wrong_scheme(uri: &str) -> Option<String> {
     }
 }
 
-impl<P: 'static, H: Handler<P>> ResourceHandler for Defined<ResourceDefinition, P, H>
+impl<P: 'static, H: Handler<P>> ResourceHandler for DefinedHandler<ResourceDefinition, P, H>
 where
     H::Output: IntoResource,
 {
@@ -427,7 +431,7 @@ where
         self.definition.clone()
     }
 
-    fn read(&self, reading: Reading, scope: Scope) -> ReadFuture {
+    fn read(&self, reading: ReadRequest, scope: Scope) -> ReadFuture {
         read_with(&self.handler, reading, scope)
     }
 
@@ -437,25 +441,25 @@ where
 }
 
 /// A handler of `read_resource`. It reads resources that do not have their own handler.
-pub(crate) type Reader = Erased<Reading, ReadResourceResult>;
+pub(crate) type ReadHandler = ErasedHandler<ReadRequest, ReadResourceResult>;
 
-pub(crate) fn reader<P: 'static, H: Handler<P>>(handler: H) -> Reader
+pub(crate) fn read_handler<P: 'static, H: Handler<P>>(handler: H) -> ReadHandler
 where
     H::Output: IntoResource,
 {
-    Erased::new(handler, |handler, reading, scope| {
+    ErasedHandler::new(handler, |handler, reading, scope| {
         let reading = read_with(handler, reading, scope);
         Box::pin(async move { reading.await.map_err(Into::into) })
     })
 }
 
 /// Reads a resource with any handler.
-fn read_with<P, H: Handler<P>>(handler: &H, reading: Reading, scope: Scope) -> ReadFuture
+fn read_with<P, H: Handler<P>>(handler: &H, reading: ReadRequest, scope: Scope) -> ReadFuture
 where
     H::Output: IntoResource,
 {
-    let about = reading.about();
-    match handler.run(&Arguments::new(None, None), scope.about(reading)) {
+    let about = reading.resource_info();
+    match handler.run(&Arguments::new(None, None), scope.with_input(reading)) {
         Ok(running) => Box::pin(async move { running.await.into_resource(about).await }),
         Err(error) => Box::pin(std::future::ready(Err(ResourceError(error.0)))),
     }
@@ -491,8 +495,8 @@ impl Server {
     pub(crate) fn describe_resource(&self, uri: String) -> Resource {
         let snapshot = self.inner.registry.load();
         match snapshot.find(&uri).map(|(entry, _)| entry.definition()) {
-            Some(ResourceDefinition::One(resource)) => resource.clone(),
-            Some(ResourceDefinition::Family(template)) => {
+            Some(ResourceDefinition::Resource(resource)) => resource.clone(),
+            Some(ResourceDefinition::Template(template)) => {
                 let mut resource = Resource::new(uri, &template.name);
                 resource.title.clone_from(&template.title);
                 resource.description.clone_from(&template.description);

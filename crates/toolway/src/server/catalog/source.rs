@@ -21,27 +21,27 @@ use toolway_protocol::types::ReadResourceResult;
 
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
-use crate::ground::panic::catch;
-use crate::server::call::layer::stages::Stages;
-use crate::server::call::passing::RequestMeta;
+use crate::ground::panic::catch_panic_async;
+use crate::server::call::forwarded_call::RequestMeta;
+use crate::server::call::layer::stack::LayerStack;
 use crate::server::call::scope::{Arrival, Scope};
-use crate::server::call::visibility::Allowed;
+use crate::server::call::visibility::Visibility;
 use crate::server::catalog::elements::Elements;
-use crate::server::catalog::entry::{Entry, Owner};
+use crate::server::catalog::entry::{Entry, EntryOwner};
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::registry::Snapshot;
-use crate::server::catalog::resource::{ReadFuture, Reading, ResourceEntry};
+use crate::server::catalog::resource::{ReadFuture, ReadRequest, ResourceEntry};
 use crate::server::catalog::tool::ToolEntry;
 use crate::server::changes::interest::Interest;
-use crate::server::changes::listeners::List;
+use crate::server::changes::listeners::ListKind;
 use crate::server::failure::errors::Failure;
 use crate::server::{Inner, Server};
 
 /// The maximum time that the first requests wait for the elements of the sources.
-const MAX_SETTLING: Duration = Duration::from_secs(10);
+const SOURCES_READY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The maximum time that a subscription waits until the sources have subscribed to the resource too.
-const MAX_FOLLOWING: Duration = Duration::from_secs(10);
+const SUBSCRIBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A source of elements for a server.
 pub(crate) trait Source: Send + Sync + 'static {
@@ -49,36 +49,36 @@ pub(crate) trait Source: Send + Sync + 'static {
     fn capabilities(&self) -> ServerCapabilities;
 
     /// Works for a server until the future is dropped. Called once.
-    fn run(self: Arc<Self>, offering: Offering) -> BoxFuture<'static, ()>;
+    fn run(self: Arc<Self>, offering: SourceHandle) -> BoxFuture<'static, ()>;
 
     /// Returns the canonical name of a resource that this source could read, whether it is offered or not. Several URIs
     /// may lead to the same resource. `None` if the resource does not belong to this source.
-    fn name_of(&self, uri: &str) -> Option<String>;
+    fn canonical_uri(&self, uri: &str) -> Option<String>;
 
     /// Reads a resource that is not offered; `None` if it does not belong to this source.
-    fn read(&self, reading: Reading, scope: Scope) -> Option<ReadFuture>;
+    fn read(&self, reading: ReadRequest, scope: Scope) -> Option<ReadFuture>;
 }
 
 /// A source that was added to a builder.
-pub(crate) struct Added {
+pub(crate) struct SourceConfig {
     source: Arc<dyn Source>,
     /// The prefixes of names, the innermost first.
     prefixes: Vec<String>,
-    layers: Stages,
+    layers: LayerStack,
 }
 
-impl Added {
+impl SourceConfig {
     pub(crate) fn new(source: Arc<dyn Source>) -> Self {
-        Self { source, prefixes: Vec::new(), layers: Stages::default() }
+        Self { source, prefixes: Vec::new(), layers: LayerStack::default() }
     }
 
     /// Adds a prefix to the names of tools and prompts, as with other elements.
-    pub(crate) fn prefix(&mut self, prefix: &str) {
+    pub(crate) fn add_prefix(&mut self, prefix: &str) {
         self.prefixes.push(prefix.to_owned());
     }
 
-    pub(crate) fn put_inside(&mut self, layers: &Stages) {
-        self.layers.put_inside(layers);
+    pub(crate) fn wrap_with(&mut self, layers: &LayerStack) {
+        self.layers.wrap_with(layers);
     }
 
     pub(crate) fn capabilities(&self) -> ServerCapabilities {
@@ -86,7 +86,7 @@ impl Added {
     }
 }
 
-impl fmt::Debug for Added {
+impl fmt::Debug for SourceConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a source")
     }
@@ -95,38 +95,39 @@ impl fmt::Debug for Added {
 /// The sources of a server.
 #[derive(Default)]
 pub(crate) struct Sources {
-    all: Vec<Attached>,
+    all: Vec<RunningSource>,
     /// `true` if the elements of all sources are known. Read with every request, and almost always `true`.
-    is_settled: AtomicBool,
+    is_ready: AtomicBool,
 }
 
-struct Attached {
-    added: Added,
-    settled: watch::Sender<bool>,
-    /// The last version of the [`Interest`] of listeners for which this source has subscribed to the wanted resources.
-    followed: watch::Sender<u64>,
+struct RunningSource {
+    config: SourceConfig,
+    ready: watch::Sender<bool>,
+    /// The last version of the [`WatchedResources`] of listeners for which this source has subscribed to the wanted resources.
+    subscribed_version: watch::Sender<u64>,
     task: OnceLock<AbortHandle>,
     /// The elements that the source offered last.
-    offered: Mutex<Elements>,
+    offered_elements: Mutex<Elements>,
 }
 
 impl Sources {
-    pub(crate) fn new(added: Vec<Added>) -> Self {
+    pub(crate) fn new(added: Vec<SourceConfig>) -> Self {
         let is_settled = AtomicBool::new(added.is_empty());
-        let attach = |added| Attached {
-            added,
-            settled: watch::Sender::new(false),
-            followed: watch::Sender::new(0),
+        let attach = |added| RunningSource {
+            config: added,
+            ready: watch::Sender::new(false),
+            subscribed_version: watch::Sender::new(0),
             task: OnceLock::new(),
-            offered: Mutex::default(),
+            offered_elements: Mutex::default(),
         };
-        Self { all: added.into_iter().map(attach).collect(), is_settled }
+        Self { all: added.into_iter().map(attach).collect(), is_ready: is_settled }
     }
 
     /// Returns the source that could read a resource that is not offered, and the canonical name of the resource.
     /// `None` if no source claims the resource, or more than one.
-    fn claim<'s>(&'s self, uri: &str) -> Option<(&'s Attached, String)> {
-        let claim = |attached: &'s Attached| Some((attached, attached.added.source.name_of(uri)?));
+    fn claim<'s>(&'s self, uri: &str) -> Option<(&'s RunningSource, String)> {
+        let claim =
+            |attached: &'s RunningSource| Some((attached, attached.config.source.canonical_uri(uri)?));
         let mut claims = self.all.iter().filter_map(claim);
         claims.next().filter(|_| claims.next().is_none())
     }
@@ -134,42 +135,43 @@ impl Sources {
     /// Reads a resource that is not offered, if exactly one source claims it and the caller may see it.
     pub(crate) async fn read(
         &self,
-        reading: &Reading,
+        reading: &ReadRequest,
         scope: &Scope,
-        allowed: Option<&Allowed>,
+        allowed: Option<&Visibility>,
     ) -> Result<ReadResourceResult, Failure> {
         let claim = self.claim(&reading.uri);
-        let claim = claim.filter(|(_, name)| allowed.is_none_or(|allowed| allowed.unlisted(name)));
+        let claim = claim.filter(|(_, name)| allowed.is_none_or(|allowed| allowed.allows_unlisted(name)));
         let claimed = claim
-            .and_then(|(attached, _)| attached.added.source.read(reading.clone(), scope.with_states(None)));
+            .and_then(|(attached, _)| attached.config.source.read(reading.clone(), scope.with_states(None)));
         match claimed {
-            Some(mut reading) => catch(|| reading.as_mut()).await?.map_err(|error| error.0),
+            Some(mut reading) => catch_panic_async(|| reading.as_mut()).await?.map_err(|error| error.0),
             None => Err(Failure::NotFound),
         }
     }
 
     /// Returns whether any source has layers.
     pub(crate) fn have_layers(&self) -> bool {
-        self.all.iter().any(|attached| !attached.added.layers.is_empty())
+        self.all.iter().any(|attached| !attached.config.layers.is_empty())
     }
 
     /// Returns the layers of the source that could read a resource that is not offered.
-    pub(crate) fn layers_around(
+    pub(crate) fn layers_for(
         &self,
         snapshot: &Snapshot,
         request: &Request,
-        allowed: Option<&Allowed>,
-    ) -> Option<&Stages> {
+        allowed: Option<&Visibility>,
+    ) -> Option<&LayerStack> {
         let Request::ReadResource(read) = request else { return None };
-        if snapshot.owner(&read.uri).is_some() || allowed.is_some_and(|allowed| !allowed.unlisted(&read.uri))
+        if snapshot.entry_for(&read.uri).is_some()
+            || allowed.is_some_and(|allowed| !allowed.allows_unlisted(&read.uri))
         {
             return None;
         }
-        self.claim(&read.uri).map(|(attached, _)| &attached.added.layers)
+        self.claim(&read.uri).map(|(attached, _)| &attached.config.layers)
     }
 }
 
-impl Drop for Attached {
+impl Drop for RunningSource {
     fn drop(&mut self) {
         if let Some(task) = self.task.get() {
             task.abort();
@@ -179,36 +181,36 @@ impl Drop for Attached {
 
 impl Server {
     /// Starts the sources, if a runtime is available.
-    pub(crate) fn begin_sources(&self) {
+    pub(crate) fn start_sources(&self) {
         let Ok(runtime) = Handle::try_current() else { return };
         for (place, attached) in self.inner.sources.all.iter().enumerate() {
             attached.task.get_or_init(|| {
-                let offering = Offering { server: Arc::downgrade(&self.inner), place };
-                runtime.spawn(attached.added.source.clone().run(offering)).abort_handle()
+                let offering = SourceHandle { server: Arc::downgrade(&self.inner), index: place };
+                runtime.spawn(attached.config.source.clone().run(offering)).abort_handle()
             });
         }
     }
 
     /// Returns a future that a request must await until the elements of all sources are known. Almost always `None`.
-    pub(crate) fn settling(&self) -> Option<BoxFuture<'static, ()>> {
+    pub(crate) fn wait_for_sources(&self) -> Option<BoxFuture<'static, ()>> {
         let sources = &self.inner.sources;
-        if sources.is_settled.load(Ordering::SeqCst) || Handle::try_current().is_err() {
+        if sources.is_ready.load(Ordering::SeqCst) || Handle::try_current().is_err() {
             return None;
         }
-        self.begin_sources();
+        self.start_sources();
         let server = self.clone();
         Some(Box::pin(async move {
-            let until = Instant::now() + MAX_SETTLING;
+            let until = Instant::now() + SOURCES_READY_TIMEOUT;
             let sources = &server.inner.sources;
             for attached in &sources.all {
-                let mut settled = attached.settled.subscribe();
+                let mut settled = attached.ready.subscribe();
                 if timeout_at(until, settled.wait_for(|settled| *settled)).await.is_err() {
                     tracing::warn!(
                         "a source has not listed its elements yet: the server continues without them"
                     );
                 }
             }
-            sources.is_settled.store(true, Ordering::SeqCst);
+            sources.is_ready.store(true, Ordering::SeqCst);
         }))
     }
 
@@ -218,10 +220,10 @@ impl Server {
 
     /// Replaces the URI in a request for a resource by the canonical name of the resource. Layers and visibility checks
     /// decide by name, so they must not see another name.
-    pub(crate) fn by_own_name(&self, mut request: Request) -> Request {
+    pub(crate) fn canonical_request(&self, mut request: Request) -> Request {
         if self.has_sources()
             && let Request::ReadResource(read) = &mut request
-            && let Some(name) = self.own_name(&self.inner.registry.load(), &read.uri)
+            && let Some(name) = self.canonical_uri(&self.inner.registry.load(), &read.uri)
         {
             read.uri = name;
         }
@@ -229,22 +231,22 @@ impl Server {
     }
 
     /// Returns the canonical name of a resource that is not offered but that a source could read.
-    fn own_name(&self, snapshot: &Snapshot, uri: &str) -> Option<String> {
-        match snapshot.owner(uri) {
+    fn canonical_uri(&self, snapshot: &Snapshot, uri: &str) -> Option<String> {
+        match snapshot.entry_for(uri) {
             Some(_) => None,
             None => self.inner.sources.claim(uri).map(|(_, name)| name),
         }
     }
 
     /// Returns whether a listener with this visibility may be notified of a resource.
-    pub(crate) fn tells_of(&self, uri: &str, allowed: &Allowed) -> bool {
+    pub(crate) fn may_notify(&self, uri: &str, allowed: &Visibility) -> bool {
         let snapshot = self.inner.registry.load();
-        match self.own_name(&snapshot, uri) {
-            None => allowed.uri(&snapshot, uri),
-            Some(name) if snapshot.owner(&name).is_some() => allowed.uri(&snapshot, &name),
+        match self.canonical_uri(&snapshot, uri) {
+            None => allowed.allows_uri(&snapshot, uri),
+            Some(name) if snapshot.entry_for(&name).is_some() => allowed.allows_uri(&snapshot, &name),
             // The server's own `read_resource` handlers take precedence over the sources.
-            Some(name) if !self.inner.readers.is_empty() => allowed.uri(&snapshot, &name),
-            Some(name) => allowed.unlisted(&name),
+            Some(name) if !self.inner.read_handlers.is_empty() => allowed.allows_uri(&snapshot, &name),
+            Some(name) => allowed.allows_unlisted(&name),
         }
     }
 
@@ -256,12 +258,12 @@ impl Server {
     }
 
     /// Waits until the sources have subscribed to all resources that listeners want, or until the time limit.
-    pub(crate) async fn followed(&self) {
+    pub(crate) async fn wait_for_subscriptions(&self) {
         let Some(interest) = self.inner.changes.interest.as_ref() else { return };
         let version = interest.version();
-        let until = Instant::now() + MAX_FOLLOWING;
+        let until = Instant::now() + SUBSCRIBE_TIMEOUT;
         for attached in &self.inner.sources.all {
-            let mut followed = attached.followed.subscribe();
+            let mut followed = attached.subscribed_version.subscribe();
             if timeout_at(until, followed.wait_for(|seen| *seen >= version)).await.is_err() {
                 tracing::warn!("a source has not applied a subscription yet");
             }
@@ -271,12 +273,12 @@ impl Server {
 
 /// The interface of a source to its server.
 #[derive(Clone)]
-pub(crate) struct Offering {
+pub(crate) struct SourceHandle {
     server: Weak<Inner>,
-    place: usize,
+    index: usize,
 }
 
-impl Offering {
+impl SourceHandle {
     fn server(&self) -> Option<Server> {
         self.server.upgrade().map(|inner| Server { inner })
     }
@@ -286,22 +288,22 @@ impl Offering {
     pub(crate) fn offer(&self, mut elements: Elements) -> Vec<String> {
         let Some(server) = self.server() else { return Vec::new() };
         let inner = &server.inner;
-        let attached = &inner.sources.all[self.place];
-        for prefix in &attached.added.prefixes {
-            elements.prefix(prefix);
+        let attached = &inner.sources.all[self.index];
+        for prefix in &attached.config.prefixes {
+            elements.add_prefix(prefix);
         }
-        elements.put_inside(&attached.added.layers);
-        elements.of_source();
-        *attached.offered.lock() = elements;
+        elements.wrap_with(&attached.config.layers);
+        elements.mark_offered();
+        *attached.offered_elements.lock() = elements;
         let before = inner.registry.load_full();
         let changed = inner.registry.change(&inner.states, |all| {
-            all.keep_own();
+            all.remove_offered();
             let mut left_out = Vec::new();
             // Add the elements of all sources: an element that this source no longer offers may exist in another
             // source.
             for (place, attached) in inner.sources.all.iter().enumerate() {
-                let others = all.add_free(attached.offered.lock().clone());
-                if place == self.place {
+                let others = all.add_unique(attached.offered_elements.lock().clone());
+                if place == self.index {
                     left_out = others;
                 }
             }
@@ -315,18 +317,18 @@ impl Offering {
             }
         };
         // Until all sources are settled, clients have not seen a list that could have changed.
-        if inner.sources.is_settled.load(Ordering::SeqCst) {
+        if inner.sources.is_ready.load(Ordering::SeqCst) {
             for list in differences(&before, &inner.registry.load()) {
-                inner.changes.list(list);
+                inner.changes.announce_list(list);
             }
         }
         left_out
     }
 
     /// Reports that the elements of this source are known.
-    pub(crate) fn settled(&self) {
+    pub(crate) fn mark_ready(&self) {
         if let Some(server) = self.server() {
-            server.inner.sources.all[self.place].settled.send_replace(true);
+            server.inner.sources.all[self.index].ready.send_replace(true);
         }
     }
 
@@ -338,30 +340,30 @@ impl Offering {
     }
 
     /// Returns the resources that listeners want to be notified of.
-    pub(crate) fn wanted(&self) -> Wanted {
+    pub(crate) fn watched_resources(&self) -> WatchedResources {
         let interest = self.server().and_then(|server| server.inner.changes.interest.clone());
-        Wanted {
+        WatchedResources {
             changes: interest
                 .map_or_else(|| watch::Sender::new(0).subscribe(), |interest| interest.version.subscribe()),
-            offering: self.clone(),
+            source: self.clone(),
         }
     }
 }
 
 /// The resources that listeners want to be notified of.
 #[derive(Clone)]
-pub(crate) struct Wanted {
+pub(crate) struct WatchedResources {
     changes: watch::Receiver<u64>,
-    offering: Offering,
+    source: SourceHandle,
 }
 
-impl Wanted {
+impl WatchedResources {
     /// Returns the current resources and their version.
-    pub(crate) fn now(&mut self) -> (BTreeSet<String>, u64) {
+    pub(crate) fn current(&mut self) -> (BTreeSet<String>, u64) {
         self.changes.mark_unchanged();
-        let server = self.offering.server();
+        let server = self.source.server();
         let interest = server.as_ref().and_then(|server| server.inner.changes.interest.as_ref());
-        interest.map(|interest| interest.now()).unwrap_or_default()
+        interest.map(|interest| interest.current()).unwrap_or_default()
     }
 
     /// Waits until the wanted resources change.
@@ -372,9 +374,9 @@ impl Wanted {
     }
 
     /// Reports that the source has subscribed to the resources of this version.
-    pub(crate) fn followed(&self, version: u64) {
-        if let Some(server) = self.offering.server() {
-            let followed = &server.inner.sources.all[self.offering.place].followed;
+    pub(crate) fn mark_subscribed(&self, version: u64) {
+        if let Some(server) = self.source.server() {
+            let followed = &server.inner.sources.all[self.source.index].subscribed_version;
             followed.send_if_modified(|seen| std::mem::replace(seen, version.max(*seen)) < version);
         }
     }
@@ -382,9 +384,9 @@ impl Wanted {
 
 impl Elements {
     /// Keeps the elements that the author has added, including those of other servers.
-    fn keep_own(&mut self) {
+    fn remove_offered(&mut self) {
         fn keep(entries: &mut Vec<impl Entry>) {
-            entries.retain(|entry| entry.origin().owner != Owner::Other { is_offered: true });
+            entries.retain(|entry| entry.origin().owner != EntryOwner::Other { is_from_source: true });
         }
         keep(&mut self.tools);
         keep(&mut self.prompts);
@@ -392,25 +394,25 @@ impl Elements {
     }
 
     /// Marks all elements as offered by a source.
-    fn of_source(&mut self) {
-        self.origins_mut().for_each(|origin| origin.owner = Owner::Other { is_offered: true });
+    fn mark_offered(&mut self) {
+        self.origins_mut().for_each(|origin| origin.owner = EntryOwner::Other { is_from_source: true });
     }
 
     /// Adds the elements whose name, URI or template is still free, and returns the others as text.
-    fn add_free(&mut self, others: Self) -> Vec<String> {
+    fn add_unique(&mut self, others: Self) -> Vec<String> {
         let mut left_out = Vec::new();
-        add_free(&mut self.tools, others.tools, &mut left_out, |_, tool| !tool.key().is_empty());
-        add_free(&mut self.prompts, others.prompts, &mut left_out, |_, prompt| !prompt.key().is_empty());
-        add_free(&mut self.resources, others.resources, &mut left_out, |known, resource| {
+        add_unique(&mut self.tools, others.tools, &mut left_out, |_, tool| !tool.key().is_empty());
+        add_unique(&mut self.prompts, others.prompts, &mut left_out, |_, prompt| !prompt.key().is_empty());
+        add_unique(&mut self.resources, others.resources, &mut left_out, |known, resource| {
             let mut templates = known.iter().filter_map(ResourceEntry::template);
-            resource.template().is_none_or(|one| !templates.any(|other| other.same_shape(one)))
+            resource.template().is_none_or(|one| !templates.any(|other| other.has_same_shape(one)))
         });
         left_out
     }
 }
 
 /// Adds the entries whose key is free and that `is_free` accepts. The others are added to `left_out`.
-fn add_free<E: Entry>(
+fn add_unique<E: Entry>(
     known: &mut Vec<E>,
     others: Vec<E>,
     left_out: &mut Vec<String>,
@@ -427,7 +429,7 @@ fn add_free<E: Entry>(
 }
 
 /// Returns the lists in which two snapshots differ.
-fn differences(before: &Snapshot, after: &Snapshot) -> impl Iterator<Item = List> + use<> {
+fn differences(before: &Snapshot, after: &Snapshot) -> impl Iterator<Item = ListKind> + use<> {
     fn differ<E, D: PartialEq>(before: &[E], after: &[E], definition: fn(&E) -> &D) -> bool {
         before.iter().map(definition).ne(after.iter().map(definition))
     }
@@ -435,7 +437,7 @@ fn differences(before: &Snapshot, after: &Snapshot) -> impl Iterator<Item = List
     let tools = differ(&before.tools, &after.tools, ToolEntry::definition);
     let prompts = differ(&before.prompts, &after.prompts, PromptEntry::definition);
     let resources = differ(&before.resources, &after.resources, ResourceEntry::definition);
-    [(tools, List::Tools), (prompts, List::Prompts), (resources, List::Resources)]
+    [(tools, ListKind::Tools), (prompts, ListKind::Prompts), (resources, ListKind::Resources)]
         .into_iter()
         .filter(|(differ, _)| *differ)
         .map(|(_, list)| list)
@@ -443,7 +445,7 @@ fn differences(before: &Snapshot, after: &Snapshot) -> impl Iterator<Item = List
 
 impl Interest {
     /// Returns the wanted resources, and how often this set has changed so far.
-    fn now(&self) -> (BTreeSet<String>, u64) {
+    fn current(&self) -> (BTreeSet<String>, u64) {
         let counts = self.counts.lock();
         (counts.keys().cloned().collect(), *self.version.borrow())
     }
@@ -454,12 +456,12 @@ impl Interest {
     }
 }
 
-impl Allowed {
+impl Visibility {
     /// Returns whether the caller may read a resource that is not offered, but that a server behind this one may have.
     /// The resource may match a hidden template of that server. Therefore, if templates are limited, the resource must
     /// be allowed by name.
-    fn unlisted(&self, uri: &str) -> bool {
-        self.resources.lets(uri) && (self.templates.is_all() || !self.resources.is_all())
+    fn allows_unlisted(&self, uri: &str) -> bool {
+        self.resources.allows(uri) && (self.templates.is_all() || !self.resources.is_all())
     }
 }
 
@@ -473,11 +475,11 @@ mod tests {
         interest.add("a://b");
         interest.add("a://b");
         interest.add("c://d");
-        assert_eq!(interest.now(), (BTreeSet::from(["a://b".to_owned(), "c://d".to_owned()]), 2));
+        assert_eq!(interest.current(), (BTreeSet::from(["a://b".to_owned(), "c://d".to_owned()]), 2));
         interest.remove("a://b");
         interest.remove("nobody://ever");
         assert_eq!(interest.version(), 2);
         interest.remove("a://b");
-        assert_eq!(interest.now(), (BTreeSet::from(["c://d".to_owned()]), 3));
+        assert_eq!(interest.current(), (BTreeSet::from(["c://d".to_owned()]), 3));
     }
 }

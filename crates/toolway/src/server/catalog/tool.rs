@@ -13,17 +13,17 @@ use toolway_protocol::http::param::ParamHeaders;
 use toolway_protocol::types::{CallToolResult, Icon, Tool};
 
 use crate::ground::future::BoxFuture;
-use crate::ground::panic::catch;
-use crate::schema::{Checker, Examined, examine, object_by_default, output_text};
+use crate::ground::panic::catch_panic_async;
+use crate::schema::{Checker, Examination, describe_output_problems, examine, with_object_type};
 use crate::server::call::context::Ctx;
 use crate::server::call::scope::Scope;
 use crate::server::call::state::States;
-use crate::server::catalog::entry::{Entry, Origin, Owner};
-use crate::server::catalog::generated::misfit;
-use crate::server::catalog::pace::Pace;
+use crate::server::catalog::blocking_monitor::BlockingMonitor;
+use crate::server::catalog::entry::{Entry, EntryOwner, Origin};
+use crate::server::catalog::generated::wrong_default_message;
 use crate::server::failure::errors::{Failure, ToolError};
 use crate::server::handler::arguments::{Arguments, Rules};
-use crate::server::handler::function::{Defined, Handler, outcome};
+use crate::server::handler::function::{DefinedHandler, Handler, run_and_convert};
 use crate::server::respond::tool::IntoToolResult;
 
 /// The future of a tool call.
@@ -157,9 +157,9 @@ pub trait Run: Sized + Send {
 /// }
 ///
 /// let server = Server::new("app", "1.0.0")
-///     .tool(add::entry().named("sum"))
+///     .tool(add::entry().with_name("sum"))
 ///     .resource(motd::entry())
-///     .prompt(review::entry().titled("Code review"))
+///     .prompt(review::entry().with_title("Code review"))
 ///     .build()?;
 /// assert!(server.tool("sum").is_some());
 /// # Ok::<(), toolway::Error>(())
@@ -168,7 +168,7 @@ pub trait Run: Sized + Send {
     message = "`{Self}` is not marked `#[tool]`, `#[resource]` or `#[prompt]`",
     label = "not marked"
 )]
-pub trait Offer {
+pub trait MakeEntry {
     /// A [`ToolEntry`], a [`ResourceEntry`](crate::server::ResourceEntry) or a
     /// [`PromptEntry`](crate::server::PromptEntry).
     type Entry;
@@ -188,7 +188,7 @@ pub trait Offer {
 ///     a + b
 /// }
 ///
-/// let tool = add::entry().named("sum").titled("Sum");
+/// let tool = add::entry().with_name("sum").with_title("Sum");
 /// assert_eq!(tool.definition().description(), "Add two numbers.");
 /// let server = Server::new("calculator", "1.0.0").tool(tool).build()?;
 /// # Ok::<(), toolway::Error>(())
@@ -202,7 +202,7 @@ pub struct ToolEntry {
     is_typed: bool,
     /// `true` if values may be coerced to fit the input schema.
     coerces: bool,
-    output: Option<Arc<Checker>>,
+    output_checker: Option<Arc<Checker>>,
     /// The arguments that are also sent in headers.
     param_headers: ParamHeaders,
     /// `true` if a client may call again with the same state only once.
@@ -210,32 +210,32 @@ pub struct ToolEntry {
     /// The time limit of a call, if it differs from the server's.
     deadline: Option<Duration>,
     pub(crate) origin: Origin,
-    pace: Pace,
-    described: Described,
+    blocking_monitor: BlockingMonitor,
+    description_kind: DescriptionKind,
     /// Mistakes that were found when the input schema was generated.
     mistakes: Vec<String>,
     /// Mistakes in the input and output schemas, in sentences for their author.
-    wrong_schemas: Vec<String>,
-    /// The arguments whose wrong defaults are reported in `wrong_schemas`.
+    schema_mistakes: Vec<String>,
+    /// The arguments whose wrong defaults are reported in `schema_mistakes`.
     wrong_defaults: Vec<String>,
 }
 
 /// The kind of description that a model gets for a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Described {
-    InWords,
+enum DescriptionKind {
+    Written,
     /// The description is the same as the name, or missing.
-    NotAtAll,
+    Missing,
 }
 
 impl ToolEntry {
     /// Makes an entry from a handler.
     pub fn new(handler: impl ToolHandler) -> Self {
-        Self::bare(handler).compiled()
+        Self::uncompiled(handler).compiled()
     }
 
     /// Returns the tool for a function that is marked `#[tool]`: `ToolEntry::of::<add>()`, or shorter `add::entry()`.
-    pub fn of<T: Offer<Entry = Self>>() -> Self {
+    pub fn of<T: MakeEntry<Entry = Self>>() -> Self {
         T::entry()
     }
 
@@ -253,7 +253,7 @@ impl ToolEntry {
     /// }
     ///
     /// let area = ToolEntry::from_fn("area", |r: Rectangle| async move { r.width * r.height })
-    ///     .described("The area of a rectangle.");
+    ///     .with_description("The area of a rectangle.");
     /// ```
     pub fn from_fn<P: 'static, H: Handler<P>>(name: impl Into<String>, handler: H) -> Self
     where
@@ -263,7 +263,7 @@ impl ToolEntry {
         let name = name.into();
         let mut tool = Tool::new(&name, input.schema).with_description(name);
         tool.output_schema = H::Output::output_schema();
-        let mut entry = Self::bare(Defined::new(tool, handler));
+        let mut entry = Self::uncompiled(DefinedHandler::new(tool, handler));
         entry.is_typed = input.is_typed;
         entry.mistakes = input.mistakes;
         entry.compiled()
@@ -288,7 +288,7 @@ impl ToolEntry {
         H::Output: IntoToolResult,
     {
         // The definition may differ from the types, so the entry does not count as typed.
-        Self::bare(Defined::new(definition, handler)).compiled()
+        Self::uncompiled(DefinedHandler::new(definition, handler)).compiled()
     }
 
     fn compiled(mut self) -> Self {
@@ -299,14 +299,14 @@ impl ToolEntry {
     /// Makes an entry that forwards calls to the server that owns the tool: its definition is listed unchanged, and
     /// neither arguments nor results are checked against it.
     pub(crate) fn foreign(handler: impl ToolHandler) -> Self {
-        Self { origin: Origin::foreign(), ..Self::bare(handler) }.compiled()
+        Self { origin: Origin::foreign(), ..Self::uncompiled(handler) }.compiled()
     }
 
-    fn bare(handler: impl ToolHandler) -> Self {
+    fn uncompiled(handler: impl ToolHandler) -> Self {
         let definition = handler.definition();
         let description = definition.description();
         let is_described = !description.is_empty() && description != definition.name;
-        let described = if is_described { Described::InWords } else { Described::NotAtAll };
+        let described = if is_described { DescriptionKind::Written } else { DescriptionKind::Missing };
         Self {
             definition: Arc::new(definition),
             is_typed: handler.is_typed(),
@@ -315,45 +315,45 @@ impl ToolEntry {
             deadline: handler.deadline(),
             handler: Arc::new(handler),
             rules: None,
-            output: None,
+            output_checker: None,
             param_headers: ParamHeaders::default(),
             origin: Origin::default(),
-            pace: Pace::default(),
-            described,
+            blocking_monitor: BlockingMonitor::default(),
+            description_kind: described,
             mistakes: Vec::new(),
-            wrong_schemas: Vec::new(),
+            schema_mistakes: Vec::new(),
             wrong_defaults: Vec::new(),
         }
     }
 
     /// Compiles the checkers of the definition.
     fn compile(&mut self) {
-        if self.origin.owner != Owner::Author {
+        if self.origin.owner != EntryOwner::Author {
             // Invalid header marks are ignored here: a client that lists the tool over HTTP leaves the tool out.
-            self.param_headers = ParamHeaders::of_schema(&self.definition.input_schema).unwrap_or_default();
+            self.param_headers = ParamHeaders::from_schema(&self.definition.input_schema).unwrap_or_default();
             return;
         }
-        if let Some(schema) = self.definition.output_schema.as_ref().and_then(object_by_default) {
+        if let Some(schema) = self.definition.output_schema.as_ref().and_then(with_object_type) {
             Arc::make_mut(&mut self.definition).output_schema = Some(schema);
         }
         let Tool { input_schema, output_schema, .. } = &*self.definition;
-        let Examined { checker, mistakes, wrong_defaults } =
+        let Examination { checker, mistakes, wrong_defaults } =
             examine(&input_schema.decode().unwrap_or_default());
-        (self.wrong_schemas, self.wrong_defaults) = (mistakes, wrong_defaults);
+        (self.schema_mistakes, self.wrong_defaults) = (mistakes, wrong_defaults);
         let (is_typed, coerces) = (self.is_typed, self.coerces);
         self.rules = checker.map(|checker| Arc::new(Rules { checker, is_typed, coerces }));
         let output = output_schema.as_ref().map(|schema| schema.decode().unwrap_or_default());
-        self.output = match output.map(|schema: Value| Checker::compile(&schema)).transpose() {
+        self.output_checker = match output.map(|schema: Value| Checker::compile(&schema)).transpose() {
             Ok(checker) => checker.map(Arc::new),
             Err(found) => {
                 let mistakes = found.into_iter().map(|text| format!("the output schema: {text}"));
-                self.wrong_schemas.extend(mistakes);
+                self.schema_mistakes.extend(mistakes);
                 None
             }
         };
-        match ParamHeaders::of_schema(&self.definition.input_schema) {
+        match ParamHeaders::from_schema(&self.definition.input_schema) {
             Ok(headers) => self.param_headers = headers,
-            Err(mark) => self.wrong_schemas.push(mark.to_string()),
+            Err(mark) => self.schema_mistakes.push(mark.to_string()),
         }
     }
 
@@ -363,17 +363,17 @@ impl ToolEntry {
     }
 
     /// Sets the name.
-    pub fn named(self, name: impl Into<String>) -> Self {
+    pub fn with_name(self, name: impl Into<String>) -> Self {
         self.edit(|tool| tool.name = name.into())
     }
 
     /// Sets the title, which users see.
-    pub fn titled(self, title: impl Into<String>) -> Self {
+    pub fn with_title(self, title: impl Into<String>) -> Self {
         self.edit(|tool| tool.title = Some(title.into()))
     }
 
     /// Sets the description.
-    pub fn described(self, description: impl Into<String>) -> Self {
+    pub fn with_description(self, description: impl Into<String>) -> Self {
         self.edit(|tool| tool.description = Some(description.into()))
     }
 
@@ -396,7 +396,7 @@ impl ToolEntry {
 
     /// Sets the time limit of a call of this tool. It overrides [the server's](crate::server::ServerBuilder::deadline).
     /// `#[tool(deadline = Duration::from_secs(30))]` does the same.
-    pub fn deadline(mut self, time: Duration) -> Self {
+    pub fn with_deadline(mut self, time: Duration) -> Self {
         self.deadline = Some(time);
         self
     }
@@ -408,7 +408,7 @@ impl ToolEntry {
         let description = tool.description.clone();
         change(tool);
         if tool.description != description {
-            self.described = Described::InWords;
+            self.description_kind = DescriptionKind::Written;
         }
         // The types of the parameters do not enforce a new schema.
         self.is_typed &= tool.input_schema == input;
@@ -424,8 +424,8 @@ impl ToolEntry {
     ///
     /// One text with all problems.
     pub fn check_output(&self, value: &Value) -> Result<(), String> {
-        let problems = self.output.as_ref().map(|checker| checker.check(value)).unwrap_or_default();
-        if problems.is_empty() { Ok(()) } else { Err(output_text(&problems)) }
+        let problems = self.output_checker.as_ref().map(|checker| checker.check(value)).unwrap_or_default();
+        if problems.is_empty() { Ok(()) } else { Err(describe_output_problems(&problems)) }
     }
 
     /// Returns the arguments that are also sent in HTTP headers, as set by `#[arg(header = "…")]`.
@@ -435,9 +435,9 @@ impl ToolEntry {
 
     /// Logs a warning about tools without a description.
     pub(crate) fn warn_of_undescribed<'t>(tools: impl IntoIterator<Item = &'t Self>) {
-        let undescribed = tools
-            .into_iter()
-            .filter(|tool| tool.origin.owner == Owner::Author && tool.described == Described::NotAtAll);
+        let undescribed = tools.into_iter().filter(|tool| {
+            tool.origin.owner == EntryOwner::Author && tool.description_kind == DescriptionKind::Missing
+        });
         let names: Vec<_> = undescribed.map(|tool| format!("`{}`", tool.definition.name)).collect();
         if !names.is_empty() {
             tracing::warn!(
@@ -448,7 +448,7 @@ impl ToolEntry {
         }
     }
 
-    pub(crate) fn strict(&mut self) {
+    pub(crate) fn make_strict(&mut self) {
         self.coerces = false;
         self.compile();
     }
@@ -462,12 +462,14 @@ impl ToolEntry {
         if let Some(limit) = self.deadline {
             scope.set_deadline(limit);
         }
-        let scope = scope.with_states(self.origin.states.as_ref()).with_output(self.output.as_ref());
+        let scope =
+            scope.with_states(self.origin.states.as_ref()).with_output_checker(self.output_checker.as_ref());
         let arguments = Arguments::new(arguments, self.rules.clone());
-        let mut calling = pin!(catch(|| self.handler.call(arguments, scope)));
-        let called = poll_fn(|cx| self.pace.poll(&self.definition.name, calling.as_mut(), cx)).await?;
+        let mut calling = pin!(catch_panic_async(|| self.handler.call(arguments, scope)));
+        let called =
+            poll_fn(|cx| self.blocking_monitor.poll(&self.definition.name, calling.as_mut(), cx)).await?;
         let result = called.map_err(|error| error.0)?;
-        match self.wrong_output(&result) {
+        match self.output_mistake(&result) {
             None => Ok(result),
             Some(text) => Err(Failure::Hidden(text.into())),
         }
@@ -475,8 +477,8 @@ impl ToolEntry {
 
     /// Returns the problems of a result that does not match the tool's output schema. Such a result is a mistake of the
     /// tool, and clients refuse it.
-    fn wrong_output(&self, result: &CallToolResult) -> Option<String> {
-        if self.output.is_none() || result.is_error() {
+    fn output_mistake(&self, result: &CallToolResult) -> Option<String> {
+        if self.output_checker.is_none() || result.is_error() {
             return None;
         }
         let Some(structured) = &result.structured_content else {
@@ -489,7 +491,7 @@ impl ToolEntry {
 /// Returns what is wrong with the name of a tool or a prompt. 2025-11-25 §Tools: 1 to 128 ASCII letters, digits and
 /// `_`, `-`, `.`; a slash is accepted too, because the proposal behind that rule allows it and servers use it to group
 /// tools.
-pub(crate) fn wrong_name(name: &str) -> Option<String> {
+pub(crate) fn name_mistake(name: &str) -> Option<String> {
     let is_allowed =
         |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | '/');
     if let Some(stranger) = name.chars().find(|character| !is_allowed(*character)) {
@@ -499,12 +501,14 @@ pub(crate) fn wrong_name(name: &str) -> Option<String> {
     }
     match name.len() {
         0 => Some("its name is empty".to_owned()),
-        1..=LONGEST_NAME => None,
-        length => Some(format!("its name is {length} characters long: at most {LONGEST_NAME} are allowed")),
+        1..=MAX_NAME_LENGTH => None,
+        length => {
+            Some(format!("its name is {length} characters long: at most {MAX_NAME_LENGTH} are allowed"))
+        }
     }
 }
 
-const LONGEST_NAME: usize = 128;
+const MAX_NAME_LENGTH: usize = 128;
 
 impl Entry for ToolEntry {
     const KIND: &'static str = "tool";
@@ -519,10 +523,10 @@ impl Entry for ToolEntry {
 
     fn mistakes(&self, states: &States) -> Vec<String> {
         // If the schema reports a wrong default too, leave out the handler's message, which explains less.
-        let told: Vec<String> = self.wrong_defaults.iter().map(|name| misfit(name)).collect();
+        let told: Vec<String> = self.wrong_defaults.iter().map(|name| wrong_default_message(name)).collect();
         let handler = self.handler.check(states).into_iter().filter(|mistake| !told.contains(mistake));
-        let found = self.mistakes.iter().chain(&self.wrong_schemas).cloned();
-        wrong_name(self.key()).into_iter().chain(found).chain(handler).collect()
+        let found = self.mistakes.iter().chain(&self.schema_mistakes).cloned();
+        name_mistake(self.key()).into_iter().chain(found).chain(handler).collect()
     }
 }
 
@@ -532,7 +536,7 @@ impl fmt::Debug for ToolEntry {
     }
 }
 
-impl<P: 'static, H: Handler<P>> ToolHandler for Defined<Tool, P, H>
+impl<P: 'static, H: Handler<P>> ToolHandler for DefinedHandler<Tool, P, H>
 where
     H::Output: IntoToolResult,
 {
@@ -547,7 +551,7 @@ where
         {
             return Box::pin(std::future::ready(Err(error)));
         }
-        outcome(&self.handler, &arguments, scope, |output| output?.into_tool_result())
+        run_and_convert(&self.handler, &arguments, scope, |output| output?.into_tool_result())
     }
 
     fn check(&self, states: &States) -> Vec<String> {

@@ -9,41 +9,43 @@ use toolway_protocol::types::{CacheHints, CacheScope, Reference};
 use toolway_protocol::{Notification, Reply, Request};
 
 use crate::server::Server;
-use crate::server::call::visibility::Allowed;
+use crate::server::call::visibility::Visibility;
 use crate::server::catalog::cache::Cacheable;
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::registry::Snapshot;
 use crate::server::catalog::resource::{ResourceDefinition, ResourceEntry};
 use crate::server::catalog::tool::ToolEntry;
 
-impl Allowed {
+impl Visibility {
     /// Returns whether a registered resource or template is visible.
-    pub(crate) fn entry(&self, entry: &ResourceEntry) -> bool {
+    pub(crate) fn allows_entry(&self, entry: &ResourceEntry) -> bool {
         let definition = entry.definition();
         let only = match definition {
-            ResourceDefinition::One(_) => &self.resources,
-            ResourceDefinition::Family(_) => &self.templates,
+            ResourceDefinition::Resource(_) => &self.resources,
+            ResourceDefinition::Template(_) => &self.templates,
         };
-        only.lets(definition.uri()) || only.lets(definition.name())
+        only.allows(definition.uri()) || only.allows(definition.name())
     }
 
     /// Returns whether a resource that a handler lists is visible. A resource that cannot be read is not listed.
-    pub(crate) fn listed(&self, snapshot: &Snapshot, uri: &str) -> bool {
-        self.resources.lets(uri) && self.uri(snapshot, uri)
+    pub(crate) fn allows_listed(&self, snapshot: &Snapshot, uri: &str) -> bool {
+        self.resources.allows(uri) && self.allows_uri(snapshot, uri)
     }
 
     /// Returns whether a URI may be read, and whether its updates may be sent. Only the entry that answers for the URI
     /// decides.
-    pub(crate) fn uri(&self, snapshot: &Snapshot, uri: &str) -> bool {
-        match snapshot.owner(uri) {
-            Some(entry) if entry.template().is_none() => self.entry(entry),
-            Some(family) => self.entry(family) || (!self.resources.is_all() && self.resources.lets(uri)),
-            None => self.resources.lets(uri),
+    pub(crate) fn allows_uri(&self, snapshot: &Snapshot, uri: &str) -> bool {
+        match snapshot.entry_for(uri) {
+            Some(entry) if entry.template().is_none() => self.allows_entry(entry),
+            Some(family) => {
+                self.allows_entry(family) || (!self.resources.is_all() && self.resources.allows(uri))
+            }
+            None => self.resources.allows(uri),
         }
     }
 
     /// Returns whether an answer could differ for another caller.
-    fn limits(&self, reply: &Reply) -> bool {
+    fn affects(&self, reply: &Reply) -> bool {
         match Cacheable::of(reply) {
             Some(Cacheable::Tools) => !self.tools.is_all(),
             Some(Cacheable::Prompts) => !self.prompts.is_all(),
@@ -57,7 +59,7 @@ impl Allowed {
 }
 
 /// The element that a request is about.
-pub(crate) enum Element<'s> {
+pub(crate) enum ElementRef<'s> {
     Tool(&'s ToolEntry),
     Prompt(&'s PromptEntry),
     Resource(&'s ResourceEntry),
@@ -65,26 +67,31 @@ pub(crate) enum Element<'s> {
 
 impl Snapshot {
     /// Returns the element that a request is about, if it exists and the caller may see it.
-    pub(crate) fn asked_for(&self, request: &Request, allowed: Option<&Allowed>) -> Option<Element<'_>> {
+    pub(crate) fn target_of(
+        &self,
+        request: &Request,
+        allowed: Option<&Visibility>,
+    ) -> Option<ElementRef<'_>> {
         let prompt = |name: &str| {
-            let is_seen = allowed.is_none_or(|allowed| allowed.prompt(name));
-            self.prompt(name).filter(|_| is_seen).map(Element::Prompt)
+            let is_seen = allowed.is_none_or(|allowed| allowed.allows_prompt(name));
+            self.prompt(name).filter(|_| is_seen).map(ElementRef::Prompt)
         };
         match request {
             Request::CallTool(call) => {
-                let is_seen = allowed.is_none_or(|allowed| allowed.tool(&call.name));
-                self.tool(&call.name).filter(|_| is_seen).map(Element::Tool)
+                let is_seen = allowed.is_none_or(|allowed| allowed.allows_tool(&call.name));
+                self.tool(&call.name).filter(|_| is_seen).map(ElementRef::Tool)
             }
             Request::GetPrompt(get) => prompt(&get.name),
             Request::ReadResource(read) => {
-                let is_seen = allowed.is_none_or(|allowed| allowed.uri(self, &read.uri));
-                self.owner(&read.uri).filter(|_| is_seen).map(Element::Resource)
+                let is_seen = allowed.is_none_or(|allowed| allowed.allows_uri(self, &read.uri));
+                self.entry_for(&read.uri).filter(|_| is_seen).map(ElementRef::Resource)
             }
             Request::Complete(asked) => match &asked.reference {
                 Reference::Prompt(reference) => prompt(&reference.name),
                 Reference::Resource(reference) => {
-                    let is_seen = |entry: &&ResourceEntry| allowed.is_none_or(|allowed| allowed.entry(entry));
-                    self.resource_at(&reference.uri).filter(is_seen).map(Element::Resource)
+                    let is_seen =
+                        |entry: &&ResourceEntry| allowed.is_none_or(|allowed| allowed.allows_entry(entry));
+                    self.resource_at(&reference.uri).filter(is_seen).map(ElementRef::Resource)
                 }
             },
             Request::ListTools(_)
@@ -102,29 +109,33 @@ impl Snapshot {
 
 /// Returns private cache hints for an answer to a caller that does not see everything: a shared cache must not keep
 /// such an answer.
-pub(crate) fn unshared(allowed: Option<&Allowed>, reply: &Reply, hints: &CacheHints) -> Option<CacheHints> {
-    let is_limited = allowed.is_some_and(|allowed| allowed.limits(reply));
+pub(crate) fn private_hints(
+    allowed: Option<&Visibility>,
+    reply: &Reply,
+    hints: &CacheHints,
+) -> Option<CacheHints> {
+    let is_limited = allowed.is_some_and(|allowed| allowed.affects(reply));
     is_limited.then(|| CacheHints::new(hints.ttl_ms, CacheScope::Private))
 }
 
 /// Decides which notifications a listener may receive.
 #[derive(Debug, Clone)]
-pub(crate) struct Sight {
+pub(crate) struct NotificationFilter {
     server: Server,
-    allowed: Option<Arc<Allowed>>,
+    visibility: Option<Arc<Visibility>>,
 }
 
-impl Sight {
-    pub(crate) fn new(server: &Server, allowed: Option<Arc<Allowed>>) -> Self {
-        Self { server: server.clone(), allowed }
+impl NotificationFilter {
+    pub(crate) fn new(server: &Server, allowed: Option<Arc<Visibility>>) -> Self {
+        Self { server: server.clone(), visibility: allowed }
     }
 
     /// Returns whether a notification may be sent. Notifications that a list changed are always sent, because the list
     /// itself contains only what the caller may see.
-    pub(crate) fn shows(&self, news: &Notification) -> bool {
-        let (Some(allowed), Notification::ResourceUpdated(updated)) = (&self.allowed, news) else {
+    pub(crate) fn allows(&self, news: &Notification) -> bool {
+        let (Some(allowed), Notification::ResourceUpdated(updated)) = (&self.visibility, news) else {
             return true;
         };
-        self.server.tells_of(&updated.uri, allowed)
+        self.server.may_notify(&updated.uri, allowed)
     }
 }

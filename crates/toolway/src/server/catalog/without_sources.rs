@@ -11,23 +11,23 @@ use toolway_protocol::types::ReadResourceResult;
 
 use crate::ground::future::BoxFuture;
 use crate::server::Server;
-use crate::server::call::layer::stages::Stages;
+use crate::server::call::layer::stack::LayerStack;
 use crate::server::call::scope::{Arrival, Scope};
-use crate::server::call::visibility::Allowed;
+use crate::server::call::visibility::Visibility;
 use crate::server::catalog::registry::Snapshot;
-use crate::server::catalog::resource::Reading;
+use crate::server::catalog::resource::ReadRequest;
 use crate::server::failure::errors::Failure;
 
 /// A source, which cannot exist here.
 #[derive(Debug)]
-pub(crate) enum Added {}
+pub(crate) enum SourceConfig {}
 
-impl Added {
-    pub(crate) fn prefix(&mut self, _: &str) {
+impl SourceConfig {
+    pub(crate) fn add_prefix(&mut self, _: &str) {
         match *self {}
     }
 
-    pub(crate) fn put_inside(&mut self, _: &Stages) {
+    pub(crate) fn wrap_with(&mut self, _: &LayerStack) {
         match *self {}
     }
 
@@ -40,15 +40,15 @@ impl Added {
 pub(crate) struct Sources(());
 
 impl Sources {
-    pub(crate) fn new(_: Vec<Added>) -> Self {
+    pub(crate) fn new(_: Vec<SourceConfig>) -> Self {
         Self(())
     }
 
     pub(crate) async fn read(
         &self,
-        _: &Reading,
+        _: &ReadRequest,
         _: &Scope,
-        _: Option<&Allowed>,
+        _: Option<&Visibility>,
     ) -> Result<ReadResourceResult, Failure> {
         Err(Failure::NotFound)
     }
@@ -57,15 +57,20 @@ impl Sources {
         false
     }
 
-    pub(crate) fn layers_around(&self, _: &Snapshot, _: &Request, _: Option<&Allowed>) -> Option<&Stages> {
+    pub(crate) fn layers_for(
+        &self,
+        _: &Snapshot,
+        _: &Request,
+        _: Option<&Visibility>,
+    ) -> Option<&LayerStack> {
         None
     }
 }
 
 impl Server {
-    pub(crate) fn begin_sources(&self) {}
+    pub(crate) fn start_sources(&self) {}
 
-    pub(crate) fn settling(&self) -> Option<BoxFuture<'static, ()>> {
+    pub(crate) fn wait_for_sources(&self) -> Option<BoxFuture<'static, ()>> {
         None
     }
 
@@ -73,15 +78,15 @@ impl Server {
         false
     }
 
-    pub(crate) fn by_own_name(&self, request: Request) -> Request {
+    pub(crate) fn canonical_request(&self, request: Request) -> Request {
         request
     }
 
-    pub(crate) fn tells_of(&self, uri: &str, allowed: &Allowed) -> bool {
-        allowed.uri(&self.inner.registry.load(), uri)
+    pub(crate) fn may_notify(&self, uri: &str, visibility: &Visibility) -> bool {
+        visibility.allows_uri(&self.inner.registry.load(), uri)
     }
 
     pub(crate) fn add_meta(&self, _: &mut Arrival, _: &Params) {}
 
-    pub(crate) async fn followed(&self) {}
+    pub(crate) async fn wait_for_subscriptions(&self) {}
 }

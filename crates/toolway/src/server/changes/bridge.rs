@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use toolway_protocol::Notification;
 
-use crate::server::changes::listeners::{Change, List, Listener, Listeners};
+use crate::server::changes::listeners::{Change, ListKind, Listener, Listeners};
 use crate::store::{Store, Subscription};
 
 /// The connection between a server and the other servers that share its store.
@@ -29,7 +29,7 @@ pub(crate) struct Bridge {
 }
 
 /// How long the task waits after the store has failed.
-const PAUSE: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 impl Bridge {
     pub(crate) fn new(store: Arc<dyn Store>, server: &str) -> Self {
@@ -37,20 +37,20 @@ impl Bridge {
             store,
             channel: format!("changes/{server}"),
             node: RandomState::new().build_hasher().finish(),
-            here: Arc::new(Listener::of_everything()),
+            here: Arc::new(Listener::for_everything()),
             task: OnceLock::new(),
         }
     }
 
-    pub(crate) fn here(&self) -> &Arc<Listener> {
+    pub(crate) fn local_changes(&self) -> &Arc<Listener> {
         &self.here
     }
 
     /// Starts the task, unless it runs already or the caller is outside of a tokio runtime.
-    pub(crate) fn begin(&self, listeners: &Arc<Listeners>) {
+    pub(crate) fn start(&self, listeners: &Arc<Listeners>) {
         let Ok(runtime) = Handle::try_current() else { return };
         self.task.get_or_init(|| {
-            let crossing = Crossing {
+            let crossing = BridgeTask {
                 store: self.store.clone(),
                 channel: self.channel.clone(),
                 node: self.node,
@@ -70,7 +70,7 @@ impl Drop for Bridge {
     }
 }
 
-struct Crossing {
+struct BridgeTask {
     store: Arc<dyn Store>,
     channel: String,
     node: u64,
@@ -80,59 +80,59 @@ struct Crossing {
 
 /// The message that announces a change on the channel.
 #[derive(Serialize, Deserialize)]
-struct Published {
+struct ChangeMessage {
     node: u64,
     change: Change,
 }
 
-impl Crossing {
+impl BridgeTask {
     async fn run(self) {
         let mut was_deaf = false;
         loop {
             match self.store.subscribe(&self.channel).await {
                 Ok(mut heard) => {
                     if std::mem::replace(&mut was_deaf, true) {
-                        self.tell(None);
+                        self.deliver(None);
                     }
-                    if let Err(error) = self.cross(&mut *heard).await {
+                    if let Err(error) = self.relay(&mut *heard).await {
                         tracing::error!(%error, "changes cannot be published to other servers");
                     }
                 }
                 Err(error) => tracing::error!(%error, "cannot subscribe to the changes of other servers"),
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(RETRY_DELAY).await;
         }
     }
 
-    async fn cross(&self, heard: &mut dyn Subscription) -> crate::ground::error::Result<()> {
+    async fn relay(&self, heard: &mut dyn Subscription) -> crate::ground::error::Result<()> {
         loop {
             tokio::select! {
                 () = self.here.changed() => {
-                    let mut untold = self.here.untold_for(|_| true);
+                    let mut untold = self.here.unsent_for(|_| true);
                     while let Some(news) = untold.first() {
                         self.publish(news).await?;
-                        untold.told();
+                        untold.mark_sent();
                     }
                 }
-                message = heard.next() => self.tell(message),
+                message = heard.next() => self.deliver(message),
             }
         }
     }
 
     async fn publish(&self, news: &Notification) -> crate::ground::error::Result<()> {
-        let Some(change) = change(news) else { return Ok(()) };
-        let text = serde_json::to_vec(&Published { node: self.node, change });
+        let Some(change) = change_of(news) else { return Ok(()) };
+        let text = serde_json::to_vec(&ChangeMessage { node: self.node, change });
         self.store.publish(&self.channel, text.unwrap_or_default().into()).await
     }
 
-    fn tell(&self, message: Option<Bytes>) {
+    fn deliver(&self, message: Option<Bytes>) {
         let Some(message) = message else {
             // Messages were missed, so anything may have changed.
-            return self.listeners.tell_everything(&self.here);
+            return self.listeners.notify_everything(&self.here);
         };
-        match serde_json::from_slice::<Published>(&message) {
+        match serde_json::from_slice::<ChangeMessage>(&message) {
             Ok(published) if published.node != self.node => {
-                self.listeners.tell(&published.change, Some(&self.here));
+                self.listeners.notify(&published.change, Some(&self.here));
             }
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "a message from another server cannot be read"),
@@ -140,11 +140,11 @@ impl Crossing {
     }
 }
 
-fn change(news: &Notification) -> Option<Change> {
+fn change_of(news: &Notification) -> Option<Change> {
     Some(match news {
-        Notification::ToolsChanged(_) => Change::List(List::Tools),
-        Notification::PromptsChanged(_) => Change::List(List::Prompts),
-        Notification::ResourcesChanged(_) => Change::List(List::Resources),
+        Notification::ToolsChanged(_) => Change::List(ListKind::Tools),
+        Notification::PromptsChanged(_) => Change::List(ListKind::Prompts),
+        Notification::ResourcesChanged(_) => Change::List(ListKind::Resources),
         Notification::ResourceUpdated(updated) => Change::Resource(updated.uri.clone()),
         Notification::Initialized(_)
         | Notification::Cancelled(_)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::server::changes::bridge::Bridge;
 use crate::server::changes::interest::Interest;
-use crate::server::changes::listeners::{Change, List, Listener, Listeners};
+use crate::server::changes::listeners::{Change, ListKind, Listener, Listeners};
 use crate::store::Store;
 
 /// All listeners of this server, and the bridge to servers that share its store.
@@ -21,12 +21,12 @@ impl Changes {
     pub(crate) fn shared(store: Arc<dyn Store>, server: &str) -> Self {
         let bridge = Bridge::new(store, server);
         let listeners = Arc::<Listeners>::default();
-        listeners.add(bridge.here());
+        listeners.add(bridge.local_changes());
         Self { listeners, bridge: Some(bridge), interest: None }
     }
 
     /// Starts to count which resources listeners subscribe to.
-    pub(crate) fn note_interest(&mut self) {
+    pub(crate) fn track_interest(&mut self) {
         self.interest = Some(Arc::default());
     }
 
@@ -40,28 +40,28 @@ impl Changes {
     pub(crate) fn listen_to(&self, lists: [bool; 3]) -> Arc<Listener> {
         let listener = Arc::new(Listener::new(lists, self.interest.clone()));
         self.listeners.add(&listener);
-        self.begin();
+        self.start_bridge();
         listener
     }
 
     /// Announces that a list changed.
-    pub(crate) fn list(&self, list: List) {
-        self.tell(&Change::List(list));
+    pub(crate) fn announce_list(&self, list: ListKind) {
+        self.announce(&Change::List(list));
     }
 
     /// Announces that the content of a resource changed.
-    pub(crate) fn resource(&self, uri: &str) {
-        self.tell(&Change::Resource(uri.to_owned()));
+    pub(crate) fn announce_resource(&self, uri: &str) {
+        self.announce(&Change::Resource(uri.to_owned()));
     }
 
-    fn tell(&self, change: &Change) {
-        self.listeners.tell(change, None);
-        self.begin();
+    fn announce(&self, change: &Change) {
+        self.listeners.notify(change, None);
+        self.start_bridge();
     }
 
-    fn begin(&self) {
+    fn start_bridge(&self) {
         if let Some(bridge) = &self.bridge {
-            bridge.begin(&self.listeners);
+            bridge.start(&self.listeners);
         }
     }
 }

@@ -8,8 +8,8 @@ use std::sync::{Arc, Weak};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
-use toolway_protocol::capability::{ServerCapabilities, Settings};
-use toolway_protocol::types::{ResourceUpdated, Told};
+use toolway_protocol::capability::{JsonObject, ServerCapabilities};
+use toolway_protocol::types::{EmptyParams, ResourceUpdated};
 use toolway_protocol::{Notification, RpcError};
 
 use crate::ground::mutex::Mutex;
@@ -17,7 +17,7 @@ use crate::server::changes::interest::Interest;
 
 /// A list that has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum List {
+pub(crate) enum ListKind {
     Tools,
     Prompts,
     Resources,
@@ -26,7 +26,7 @@ pub(crate) enum List {
 /// Something that has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Change {
-    List(List),
+    List(ListKind),
     /// The content of a resource.
     Resource(String),
 }
@@ -46,16 +46,16 @@ impl Listeners {
     }
 
     /// Notifies all listeners except `but`.
-    pub(crate) fn tell(&self, change: &Change, but: Option<&Arc<Listener>>) {
-        self.all_but(but, |listener| listener.note(change));
+    pub(crate) fn notify(&self, change: &Change, but: Option<&Arc<Listener>>) {
+        self.for_each_except(but, |listener| listener.add_change(change));
     }
 
     /// Notifies all listeners except `but` that anything may have changed.
-    pub(crate) fn tell_everything(&self, but: &Arc<Listener>) {
-        self.all_but(Some(but), Listener::note_everything);
+    pub(crate) fn notify_everything(&self, but: &Arc<Listener>) {
+        self.for_each_except(Some(but), Listener::add_everything);
     }
 
-    fn all_but(&self, but: Option<&Arc<Listener>>, tell: impl Fn(&Listener)) {
+    fn for_each_except(&self, but: Option<&Arc<Listener>>, tell: impl Fn(&Listener)) {
         let listeners: Vec<_> = self.0.lock().iter().filter_map(Weak::upgrade).collect();
         for listener in listeners {
             if but.is_none_or(|but| !Arc::ptr_eq(but, &listener)) {
@@ -66,7 +66,7 @@ impl Listeners {
 }
 
 /// Removes the promise of change notifications from the capabilities, for a peer that cannot be sent notifications.
-pub(crate) fn untold(mut capabilities: ServerCapabilities) -> ServerCapabilities {
+pub(crate) fn without_change_notifications(mut capabilities: ServerCapabilities) -> ServerCapabilities {
     let ServerCapabilities { tools, prompts, resources, .. } = &mut capabilities;
     for settings in [tools, prompts, resources].into_iter().flatten() {
         settings
@@ -78,24 +78,24 @@ pub(crate) fn untold(mut capabilities: ServerCapabilities) -> ServerCapabilities
 /// The pending changes and subscriptions of one session or stream.
 #[derive(Debug, Default)]
 pub(crate) struct Listener {
-    pub(crate) state: Mutex<State>,
+    pub(crate) state: Mutex<ListenerState>,
     wake: Notify,
     interest: Option<Arc<Interest>>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct ListenerState {
     /// `true` for each list (tools, prompts, resources) whose changes the peer wants and was promised.
     pub(crate) lists: [bool; 3],
     pub(crate) can_subscribe: bool,
     pub(crate) subscribed: HashSet<String>,
     /// `true` if the listener takes updates of every resource. At most [`MAX_SUBSCRIBED`] of them may be pending.
-    pub(crate) hears_all: bool,
-    pub(crate) pending: Pending,
+    pub(crate) wants_all_resources: bool,
+    pub(crate) pending: PendingChanges,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Pending {
+pub(crate) struct PendingChanges {
     pub(crate) lists: [bool; 3],
     pub(crate) updated: Vec<String>,
 }
@@ -103,20 +103,20 @@ pub(crate) struct Pending {
 impl Listener {
     /// Creates a listener for some lists (tools, prompts, resources), and for resources once it subscribes.
     pub(crate) fn new(lists: [bool; 3], interest: Option<Arc<Interest>>) -> Self {
-        let state = State { lists, can_subscribe: true, ..State::default() };
+        let state = ListenerState { lists, can_subscribe: true, ..ListenerState::default() };
         Self { state: Mutex::new(state), wake: Notify::new(), interest }
     }
 
     /// Creates a listener for every change.
-    pub(crate) fn of_everything() -> Self {
-        let state = State { lists: [true; 3], hears_all: true, ..State::default() };
+    pub(crate) fn for_everything() -> Self {
+        let state = ListenerState { lists: [true; 3], wants_all_resources: true, ..ListenerState::default() };
         Self { state: Mutex::new(state), wake: Notify::new(), interest: None }
     }
 
     /// Keeps a change, if the listener wants it.
-    fn note(&self, change: &Change) {
+    fn add_change(&self, change: &Change) {
         let mut state = self.state.lock();
-        let State { lists, subscribed, hears_all, pending, .. } = &mut *state;
+        let ListenerState { lists, subscribed, wants_all_resources: hears_all, pending, .. } = &mut *state;
         let is_wanted = match change {
             Change::List(list) => {
                 pending.lists[*list as usize] |= lists[*list as usize];
@@ -138,9 +138,9 @@ impl Listener {
     }
 
     /// Marks everything that the listener wants as changed.
-    fn note_everything(&self) {
+    fn add_everything(&self) {
         let mut state = self.state.lock();
-        let State { lists, subscribed, pending, .. } = &mut *state;
+        let ListenerState { lists, subscribed, pending, .. } = &mut *state;
         pending.lists = *lists;
         pending.updated = subscribed.iter().cloned().collect();
         drop(state);
@@ -153,17 +153,20 @@ impl Listener {
     }
 
     /// Wakes the listener, because it may be able to send changes now.
-    pub(crate) fn rouse(&self) {
+    pub(crate) fn wake(&self) {
         self.wake.notify_one();
     }
 
     /// Takes the pending changes.
     fn take(&self) -> impl Iterator<Item = Notification> {
-        let Pending { lists, updated } = std::mem::take(&mut self.state.lock().pending);
+        let PendingChanges { lists, updated } = std::mem::take(&mut self.state.lock().pending);
         let makers =
             [Notification::ToolsChanged, Notification::PromptsChanged, Notification::ResourcesChanged];
-        let lists =
-            lists.into_iter().zip(makers).filter(|(changed, _)| *changed).map(|(_, make)| make(Told::new()));
+        let lists = lists
+            .into_iter()
+            .zip(makers)
+            .filter(|(changed, _)| *changed)
+            .map(|(_, make)| make(EmptyParams::new()));
         let updated = updated.into_iter().map(|uri| Notification::ResourceUpdated(ResourceUpdated::new(uri)));
         lists.chain(updated)
     }
@@ -177,8 +180,8 @@ impl Listener {
     }
 
     /// Takes the pending changes that the peer may see. Changes that are not sent are put back.
-    pub(crate) fn untold_for(&self, is_seen: impl Fn(&Notification) -> bool) -> Untold<'_> {
-        Untold { listener: self, news: self.take_for(is_seen).collect() }
+    pub(crate) fn unsent_for(&self, is_seen: impl Fn(&Notification) -> bool) -> UnsentChanges<'_> {
+        UnsentChanges { listener: self, changes: self.take_for(is_seen).collect() }
     }
 
     /// Puts changes back that could not be sent.
@@ -186,9 +189,9 @@ impl Listener {
         let pending = &mut self.state.lock().pending;
         for news in news {
             match news {
-                Notification::ToolsChanged(_) => pending.lists[List::Tools as usize] = true,
-                Notification::PromptsChanged(_) => pending.lists[List::Prompts as usize] = true,
-                Notification::ResourcesChanged(_) => pending.lists[List::Resources as usize] = true,
+                Notification::ToolsChanged(_) => pending.lists[ListKind::Tools as usize] = true,
+                Notification::PromptsChanged(_) => pending.lists[ListKind::Prompts as usize] = true,
+                Notification::ResourcesChanged(_) => pending.lists[ListKind::Resources as usize] = true,
                 Notification::ResourceUpdated(updated) => {
                     if !pending.updated.contains(&updated.uri) {
                         pending.updated.push(updated.uri);
@@ -207,10 +210,10 @@ impl Listener {
     }
 
     /// Limits the listener to the changes that the capabilities promise.
-    pub(crate) fn promise(&self, capabilities: &ServerCapabilities) {
+    pub(crate) fn limit_to_capabilities(&self, capabilities: &ServerCapabilities) {
         let mut state = self.state.lock();
-        state.lists = promised(capabilities);
-        state.can_subscribe = has(capabilities.resources.as_ref(), "subscribe");
+        state.lists = promised_lists(capabilities);
+        state.can_subscribe = has_setting(capabilities.resources.as_ref(), "subscribe");
     }
 
     /// Returns whether the client may subscribe to resources.
@@ -235,7 +238,7 @@ impl Listener {
             return Err(RpcError::invalid_request(text));
         }
         if !state.subscribed.contains(&uri) {
-            self.wants([&uri]);
+            self.add_interest([&uri]);
             state.subscribed.insert(uri);
         }
         Ok(())
@@ -245,18 +248,18 @@ impl Listener {
     pub(crate) fn unsubscribe(&self, uri: &str) {
         let mut state = self.state.lock();
         if let Some(uri) = state.subscribed.take(uri) {
-            self.wants_no_more([&uri]);
+            self.remove_interest([&uri]);
         }
         state.pending.updated.retain(|known| known != uri);
     }
 
-    pub(crate) fn wants<'u>(&self, uris: impl IntoIterator<Item = &'u String>) {
+    pub(crate) fn add_interest<'u>(&self, uris: impl IntoIterator<Item = &'u String>) {
         if let Some(interest) = &self.interest {
             uris.into_iter().for_each(|uri| interest.add(uri));
         }
     }
 
-    pub(crate) fn wants_no_more<'u>(&self, uris: impl IntoIterator<Item = &'u String>) {
+    pub(crate) fn remove_interest<'u>(&self, uris: impl IntoIterator<Item = &'u String>) {
         if let Some(interest) = &self.interest {
             uris.into_iter().for_each(|uri| interest.remove(uri));
         }
@@ -265,43 +268,43 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.wants_no_more(&self.state.lock().subscribed);
+        self.remove_interest(&self.state.lock().subscribed);
     }
 }
 
 /// Changes that are being sent. Changes that remain when this value is dropped are put back.
-pub(crate) struct Untold<'l> {
+pub(crate) struct UnsentChanges<'l> {
     listener: &'l Listener,
-    news: VecDeque<Notification>,
+    changes: VecDeque<Notification>,
 }
 
-impl Untold<'_> {
+impl UnsentChanges<'_> {
     pub(crate) fn first(&self) -> Option<&Notification> {
-        self.news.front()
+        self.changes.front()
     }
 
     /// Removes the first change, which was sent.
-    pub(crate) fn told(&mut self) {
-        self.news.pop_front();
+    pub(crate) fn mark_sent(&mut self) {
+        self.changes.pop_front();
     }
 }
 
-impl Drop for Untold<'_> {
+impl Drop for UnsentChanges<'_> {
     fn drop(&mut self) {
-        if !self.news.is_empty() {
-            self.listener.put_back(std::mem::take(&mut self.news));
+        if !self.changes.is_empty() {
+            self.listener.put_back(std::mem::take(&mut self.changes));
         }
     }
 }
 
 /// Returns, for tools, prompts and resources, whether the capabilities promise to notify of changes of the list.
-pub(crate) fn promised(capabilities: &ServerCapabilities) -> [bool; 3] {
+pub(crate) fn promised_lists(capabilities: &ServerCapabilities) -> [bool; 3] {
     let ServerCapabilities { tools, prompts, resources, .. } = capabilities;
-    [tools, prompts, resources].map(|settings| has(settings.as_ref(), "listChanged"))
+    [tools, prompts, resources].map(|settings| has_setting(settings.as_ref(), "listChanged"))
 }
 
 /// Returns whether a setting of a capability is `true`.
-pub(crate) fn has(settings: Option<&Settings>, name: &str) -> bool {
+pub(crate) fn has_setting(settings: Option<&JsonObject>, name: &str) -> bool {
     settings.and_then(|settings| settings.get(name)) == Some(&serde_json::Value::Bool(true))
 }
 

@@ -10,18 +10,18 @@ use toolway_protocol::uri_template::UriTemplate;
 use toolway_protocol::{Method, ProtocolVersion, RawJson, RpcError};
 
 use crate::closest::closest;
-use crate::ground::panic::catch;
+use crate::ground::panic::catch_panic_async;
 use crate::server::Server;
-use crate::server::call::layer::answer::Answer;
+use crate::server::call::layer::reply::CallReply;
 use crate::server::call::scope::{Arrival, Scope};
-use crate::server::call::visibility::Allowed;
+use crate::server::call::visibility::Visibility;
 use crate::server::catalog::cache::Cacheable;
-use crate::server::catalog::completion::Completing;
+use crate::server::catalog::completion::CompletionRequest;
 use crate::server::catalog::method::arguments_of;
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::registry::Snapshot;
-use crate::server::catalog::resource::{Reading, ResourceEntry};
-use crate::server::catalog::visible::unshared;
+use crate::server::catalog::resource::{ReadRequest, ResourceEntry};
+use crate::server::catalog::visible::private_hints;
 use crate::server::failure::errors::{Failure, ResourceError, Subject};
 
 impl Server {
@@ -30,11 +30,13 @@ impl Server {
         if let Method::Other(name) = method {
             return self.inner.methods.contains_key(&**name);
         }
-        method.offered_by().is_some_and(|offer| offer.is_declared(&self.inner.registry.load().capabilities))
+        method
+            .required_capability()
+            .is_some_and(|offer| offer.is_declared(&self.inner.registry.load().capabilities))
     }
 
     /// Reads a request if this server offers its method.
-    pub(crate) fn read(
+    pub(crate) fn decode_request(
         &self,
         version: ProtocolVersion,
         method: &Method,
@@ -46,27 +48,27 @@ impl Server {
     }
 
     /// Passes a request to the part of the server that answers it.
-    pub(crate) async fn route(&self, request: Request, scope: &Scope) -> Result<Answer, Failure> {
+    pub(crate) async fn route(&self, request: Request, scope: &Scope) -> Result<CallReply, Failure> {
         let mut cache = None;
-        let (cursors, allowed) = (&self.inner.cursors, scope.allowed());
+        let (cursors, allowed) = (&self.inner.cursor_key, scope.visibility());
         let reply = match request {
             Request::CallTool(CallTool { name, arguments, .. }) => {
                 Reply::ToolCalled(self.call_tool(&name, arguments, scope).await?)
             }
             Request::ListTools(page) => {
                 let pages = &self.inner.registry.load().tool_pages;
-                let is_seen = |allowed: &Allowed, tool: &Tool| allowed.tool(&tool.name);
+                let is_seen = |allowed: &Visibility, tool: &Tool| allowed.allows_tool(&tool.name);
                 Reply::Tools(pages.page(page.cursor.as_deref(), cursors, allowed, is_seen)?)
             }
             Request::ListPrompts(page) => {
                 let pages = &self.inner.registry.load().prompt_pages;
-                let is_seen = |allowed: &Allowed, prompt: &Prompt| allowed.prompt(&prompt.name);
+                let is_seen = |allowed: &Visibility, prompt: &Prompt| allowed.allows_prompt(&prompt.name);
                 Reply::Prompts(pages.page(page.cursor.as_deref(), cursors, allowed, is_seen)?)
             }
             Request::ListResourceTemplates(page) => {
                 let pages = &self.inner.registry.load().template_pages;
-                let is_seen = |allowed: &Allowed, template: &ResourceTemplate| {
-                    allowed.template(&template.uri_template, &template.name)
+                let is_seen = |allowed: &Visibility, template: &ResourceTemplate| {
+                    allowed.allows_template(&template.uri_template, &template.name)
                 };
                 Reply::ResourceTemplates(pages.page(page.cursor.as_deref(), cursors, allowed, is_seen)?)
             }
@@ -75,7 +77,11 @@ impl Server {
                     Ok(reply) => reply,
                     Err(failure) => {
                         return Err(self
-                            .failed(scope, Subject::new(&Method::ListResources, "list", "resources"), failure)
+                            .request_failure(
+                                scope,
+                                Subject::new(&Method::ListResources, "list", "resources"),
+                                failure,
+                            )
                             .await);
                     }
                 };
@@ -103,9 +109,9 @@ impl Server {
                 return Err(RpcError::method_not_found(request.method().name()).into());
             }
         };
-        let hints = cache.as_ref().unwrap_or_else(|| self.inner.cache.of(&reply));
-        let cache = unshared(allowed, &reply, hints).or(cache);
-        Ok(Answer { outcome: Outcome::Complete(reply), cache, past: None })
+        let hints = cache.as_ref().unwrap_or_else(|| self.inner.cache.hints_for(&reply));
+        let cache = private_hints(allowed, &reply, hints).or(cache);
+        Ok(CallReply { outcome: Outcome::Complete(reply), cache, replay: None })
     }
 
     async fn call_tool(
@@ -116,15 +122,17 @@ impl Server {
     ) -> Result<CallToolResult, Failure> {
         // Cloning the entry would cost more than a reference count on its snapshot.
         let snapshot = self.inner.registry.load_full();
-        let is_seen = |name: &str| scope.allowed().is_none_or(|allowed| allowed.tool(name));
+        let is_seen = |name: &str| scope.visibility().is_none_or(|allowed| allowed.allows_tool(name));
         let Some(tool) = snapshot.tool(name).filter(|_| is_seen(name)) else {
-            return Err(unknown("tool", name, snapshot.tool_names().filter(|name| is_seen(name))).into());
+            return Err(
+                unknown_name_error("tool", name, snapshot.tool_names().filter(|name| is_seen(name))).into()
+            );
         };
-        let sent = self.kept(arguments.as_ref());
+        let sent = self.arguments_for_report(arguments.as_ref());
         match tool.call(arguments, scope).await {
             Ok(result) => Ok(result),
             Err(failure) => {
-                self.tool_failed(
+                self.tool_failure(
                     scope,
                     Subject::new(&Method::CallTool, "tool", &tool.definition().name),
                     sent,
@@ -137,11 +145,15 @@ impl Server {
 
     async fn get_prompt(&self, get: GetPrompt, scope: &Scope) -> Result<Reply, Failure> {
         let snapshot = self.inner.registry.load_full();
-        let prompt = seen_prompt(&snapshot, &get.name, scope.allowed())?;
+        let prompt = visible_prompt(&snapshot, &get.name, scope.visibility())?;
         match prompt.get(get.arguments.unwrap_or_default(), scope).await {
             Ok(result) => Ok(Reply::PromptFilled(result)),
             Err(failure) => Err(self
-                .failed(scope, Subject::new(&Method::GetPrompt, "prompt", &prompt.definition().name), failure)
+                .request_failure(
+                    scope,
+                    Subject::new(&Method::GetPrompt, "prompt", &prompt.definition().name),
+                    failure,
+                )
                 .await),
         }
     }
@@ -156,37 +168,42 @@ impl Server {
         let Some(handler) = self.inner.methods.get(method.name()) else {
             return Err(RpcError::method_not_found(method.name()).into());
         };
-        match handler.attempt(arguments_of(params), scope).await {
+        match handler.call_catching_panics(arguments_of(params), scope).await {
             Ok(result) => Ok(Reply::Custom(result)),
             Err(failure) => {
-                Err(self.failed(scope, Subject::new(method, "method", method.name()), failure).await)
+                Err(self.request_failure(scope, Subject::new(method, "method", method.name()), failure).await)
             }
         }
     }
 
     /// Passes a custom notification to its handler. Nothing is sent back, even if the handler fails.
-    pub(crate) async fn hear(&self, method: &Method, params: &Params, arrival: Box<Arrival>) {
+    pub(crate) async fn handle_notification(&self, method: &Method, params: &Params, arrival: Box<Arrival>) {
         let Some(handler) = self.inner.notifications.get(method.name()) else { return };
         let scope = Scope::begin(self.clone(), arrival);
-        if let Err(failure) = handler.attempt(arguments_of(params.text().as_ref()), &scope).await {
+        if let Err(failure) = handler.call_catching_panics(arguments_of(params.text().as_ref()), &scope).await
+        {
             // The failure goes only to the log and to the hook.
-            let _ = self.failed(&scope, Subject::new(method, "notification", method.name()), failure).await;
+            let _ = self
+                .request_failure(&scope, Subject::new(method, "notification", method.name()), failure)
+                .await;
         }
     }
 
     async fn read_resource(&self, uri: String, scope: &Scope) -> Result<ReadResourceResult, Failure> {
-        if let Some(allowed) = scope.allowed()
-            && !allowed.uri(&self.inner.registry.load(), &uri)
+        if let Some(allowed) = scope.visibility()
+            && !allowed.allows_uri(&self.inner.registry.load(), &uri)
         {
             return Err(Failure::NoSuchResource(uri));
         }
         let name = uri.clone();
-        match self.read_any(uri, scope, scope.allowed()).await {
+        match self.read_any(uri, scope, scope.visibility()).await {
             Ok(result) => Ok(result),
-            Err(Failure::NotFound) if !scope.asked().is_open() => Err(Failure::NoSuchResource(name)),
-            Err(failure) => {
-                Err(self.failed(scope, Subject::new(&Method::ReadResource, "resource", &name), failure).await)
+            Err(Failure::NotFound) if !scope.question_log().has_open_questions() => {
+                Err(Failure::NoSuchResource(name))
             }
+            Err(failure) => Err(self
+                .request_failure(scope, Subject::new(&Method::ReadResource, "resource", &name), failure)
+                .await),
         }
     }
 
@@ -205,10 +222,10 @@ impl Server {
         &self,
         uri: String,
         scope: &Scope,
-        allowed: Option<&Allowed>,
+        allowed: Option<&Visibility>,
     ) -> Result<ReadResourceResult, Failure> {
         let snapshot = self.inner.registry.load_full();
-        let mut reading = Reading::new(uri, self.max_message());
+        let mut reading = ReadRequest::new(uri, self.max_message());
         if let Some((entry, variables)) = snapshot.find(&reading.uri) {
             reading.mime_type = entry.definition().mime_type().cloned();
             reading.variables = variables;
@@ -216,8 +233,8 @@ impl Server {
                 return entry.read(reading, scope).await;
             }
         }
-        for reader in &self.inner.readers {
-            match reader.attempt(reading.clone(), scope).await {
+        for reader in &self.inner.read_handlers {
+            match reader.call_catching_panics(reading.clone(), scope).await {
                 Err(Failure::NotFound) => {}
                 outcome => return outcome,
             }
@@ -233,12 +250,13 @@ impl Server {
         let snapshot = self.inner.registry.load_full();
         let (completers, known, states): (_, Vec<&str>, _) = match &asked.reference {
             Reference::Prompt(reference) => {
-                let prompt = seen_prompt(&snapshot, &reference.name, scope.allowed())?;
+                let prompt = visible_prompt(&snapshot, &reference.name, scope.visibility())?;
                 (&prompt.completers, prompt.arguments().collect(), &prompt.origin.states)
             }
             Reference::Resource(reference) => {
-                let is_seen =
-                    |entry: &&ResourceEntry| scope.allowed().is_none_or(|allowed| allowed.entry(entry));
+                let is_seen = |entry: &&ResourceEntry| {
+                    scope.visibility().is_none_or(|allowed| allowed.allows_entry(entry))
+                };
                 let Some(resource) = snapshot.resource_at(&reference.uri).filter(is_seen) else {
                     let text = format!("no such resource or template: `{}`", reference.uri);
                     return Err(RpcError::invalid_params(text).into());
@@ -248,34 +266,38 @@ impl Server {
             }
         };
         let name = &asked.argument.name;
-        if !completers.know_better() && !known.contains(&name.as_str()) {
-            return Err(unknown("argument", name, known.into_iter()).into());
+        if !completers.accepts_any_argument() && !known.contains(&name.as_str()) {
+            return Err(unknown_name_error("argument", name, known.into_iter()).into());
         }
         let Some(completer) = completers.get(name) else { return Ok(Completion::new(Vec::new())) };
-        let mut typed = Completing::new(name, asked.argument.value);
+        let mut typed = CompletionRequest::new(name, asked.argument.value);
         typed.arguments = asked.context.and_then(|context| context.arguments).unwrap_or_default();
         let own = scope.with_states(states.as_ref());
-        let failure = match catch(|| Box::pin(completer.complete(typed, &own))).await {
+        let failure = match catch_panic_async(|| Box::pin(completer.complete(typed, &own))).await {
             Ok(Ok(completion)) => return Ok(completion),
             Ok(Err(error)) => Failure::unbox(error),
             Err(panic) => Failure::Hidden(Box::new(panic)),
         };
-        Err(self.failed(scope, Subject::new(&Method::Complete, "completion of", name), failure).await)
+        Err(self
+            .request_failure(scope, Subject::new(&Method::Complete, "completion of", name), failure)
+            .await)
     }
 }
 
 /// Returns the prompt with this name, if the caller may see it.
-fn seen_prompt<'s>(
+fn visible_prompt<'s>(
     snapshot: &'s Snapshot,
     name: &str,
-    allowed: Option<&Allowed>,
+    allowed: Option<&Visibility>,
 ) -> Result<&'s PromptEntry, RpcError> {
-    let is_seen = |name: &str| allowed.is_none_or(|allowed| allowed.prompt(name));
+    let is_seen = |name: &str| allowed.is_none_or(|allowed| allowed.allows_prompt(name));
     let found = snapshot.prompt(name).filter(|_| is_seen(name));
-    found.ok_or_else(|| unknown("prompt", name, snapshot.prompt_names().filter(|name| is_seen(name))))
+    found.ok_or_else(|| {
+        unknown_name_error("prompt", name, snapshot.prompt_names().filter(|name| is_seen(name)))
+    })
 }
 
-fn unknown<'n>(kind: &str, name: &str, known: impl Iterator<Item = &'n str>) -> RpcError {
+fn unknown_name_error<'n>(kind: &str, name: &str, known: impl Iterator<Item = &'n str>) -> RpcError {
     let hint = match closest(name, known) {
         Some(meant) => format!(", did you mean `{meant}`?"),
         None => String::new(),

@@ -13,22 +13,22 @@ use tokio::runtime::Handle;
 use tokio_util::either::Either;
 use toolway_protocol::RpcError;
 use toolway_protocol::request::{Outcome, Reply, Request};
-use toolway_protocol::types::{CallToolResult, InputRequired, Keyed};
+use toolway_protocol::types::{CallToolResult, InputRequired, OrderedMap};
 
 use crate::ground::future::BoxFuture;
-use crate::ground::panic::catch;
+use crate::ground::panic::catch_panic_async;
 use crate::ground::poll_once::poll_once;
 use crate::server::Server;
-use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
+use crate::server::call::layer::reply::{CallError, CallReply};
 use crate::server::call::layer::service::Next;
-use crate::server::call::layer::stages::{Kind, Path};
-use crate::server::call::question_log::{Asker, Way};
+use crate::server::call::layer::stack::{CallKind, LayerPath};
+use crate::server::call::question_log::{AskMode, Asker};
 use crate::server::call::scope::{Arrival, Scope};
-use crate::server::call::visibility::Allowed;
-use crate::server::catalog::visible::Element;
+use crate::server::call::visibility::Visibility;
+use crate::server::catalog::visible::ElementRef;
 use crate::server::failure::errors::{Failure, Subject, busy};
-use crate::server::observe::watch::Watching;
+use crate::server::observe::call_observer::CallObserver;
 
 impl Server {
     /// Answers a request. This is not an `async fn`, because its future would store each argument twice.
@@ -36,28 +36,30 @@ impl Server {
         &self,
         request: Request,
         mut arrival: Box<Arrival>,
-    ) -> impl Future<Output = Result<Answer, Failure>> + Send + use<'_> {
-        let Ok(place) = self.inner.places.try_acquire() else {
+    ) -> impl Future<Output = Result<CallReply, Failure>> + Send + use<'_> {
+        let Ok(place) = self.inner.permits.try_acquire() else {
             let full = busy("too many requests are running");
             return Either::Right(Box::pin(ready(Err(full.into()))) as BoxFuture<'_, _>);
         };
-        let request = self.by_own_name(request);
-        let watching = Watching::begin(self, || request.method(), Some(&request), &mut arrival);
-        let path = path_of(self, &request, arrival.allowed.as_deref());
+        let request = self.canonical_request(request);
+        let watching = CallObserver::begin(self, || request.method(), Some(&request), &mut arrival);
+        let path = layer_path_of(self, &request, arrival.visibility.as_deref());
         if watching.is_none() && path.is_none() {
             return Either::Left(async move {
                 let _place = place;
-                run(self, request, arrival).await
+                run_handler(self, request, arrival).await
             });
         }
         // Boxed: most calls are neither watched nor wrapped in layers.
         Either::Right(Box::pin(async move {
             let _place = place;
             match (watching, path) {
-                (None, None) => run(self, request, arrival).await,
-                (None, Some(path)) => through(self, request, arrival, path).await,
-                (Some(watching), None) => watching.over(run(self, request, arrival)).await,
-                (Some(watching), Some(path)) => watching.over(through(self, request, arrival, path)).await,
+                (None, None) => run_handler(self, request, arrival).await,
+                (None, Some(path)) => run_through_layers(self, request, arrival, path).await,
+                (Some(watching), None) => watching.observe(run_handler(self, request, arrival)).await,
+                (Some(watching), Some(path)) => {
+                    watching.observe(run_through_layers(self, request, arrival, path)).await
+                }
             }
         }))
     }
@@ -65,7 +67,7 @@ impl Server {
 
 /// Returns the layers that a request passes through, or `None` if there are none. The layers of an element that the
 /// caller may not see are left out: a layer might answer, or reveal that the element exists.
-fn path_of(server: &Server, request: &Request, allowed: Option<&Allowed>) -> Option<Path> {
+fn layer_path_of(server: &Server, request: &Request, allowed: Option<&Visibility>) -> Option<LayerPath> {
     let inner = &server.inner;
     let none_anywhere = inner.layers.is_empty()
         && !inner.registry.has_layers()
@@ -78,30 +80,30 @@ fn path_of(server: &Server, request: &Request, allowed: Option<&Allowed>) -> Opt
     let element = if let Request::Other(method, _) = request {
         inner.methods.get(method.name()).map(|method| &method.layers)
     } else {
-        match snapshot.asked_for(request, allowed) {
-            Some(Element::Tool(tool)) => Some(&tool.origin.layers),
-            Some(Element::Prompt(prompt)) => Some(&prompt.origin.layers),
-            Some(Element::Resource(resource)) => Some(&resource.origin.layers),
-            None => inner.sources.layers_around(&snapshot, request, allowed),
+        match snapshot.target_of(request, allowed) {
+            Some(ElementRef::Tool(tool)) => Some(&tool.origin.layers),
+            Some(ElementRef::Prompt(prompt)) => Some(&prompt.origin.layers),
+            Some(ElementRef::Resource(resource)) => Some(&resource.origin.layers),
+            None => inner.sources.layers_for(&snapshot, request, allowed),
         }
     };
     let element = element.cloned().unwrap_or_default();
-    let kind = Kind::of(request);
-    let is_bare = !inner.layers.concern(kind) && !element.concern(kind);
-    (!is_bare).then(|| Path::new(inner.layers.clone(), element, after_layers))
+    let kind = CallKind::of(request);
+    let is_bare = !inner.layers.has_layers_for(kind) && !element.has_layers_for(kind);
+    (!is_bare).then(|| LayerPath::new(inner.layers.clone(), element, after_layers))
 }
 
 /// Passes a call through its layers to its handler.
-async fn through(
+async fn run_through_layers(
     server: &Server,
     request: Request,
     arrival: Box<Arrival>,
-    path: Path,
-) -> Result<Answer, Failure> {
+    path: LayerPath,
+) -> Result<CallReply, Failure> {
     let (method, for_hooks) = (request.method(), arrival.for_hooks());
-    let call = Call { server: server.clone(), request, arrival, path };
-    let cause = match catch(|| Next::new().run(call)).await {
-        Ok(Ok(answer)) if Kind::is_answered_by(&method, &answer.outcome) => return Ok(answer),
+    let call = Call { server: server.clone(), request, arrival, layer_path: path };
+    let cause = match catch_panic_async(|| Next::new().run(call)).await {
+        Ok(Ok(answer)) if CallKind::is_valid_answer(&method, &answer.outcome) => return Ok(answer),
         Ok(Ok(_)) => format!("a layer answered {} with a result of another kind", method.name()).into(),
         Ok(Err(error)) => match error.into_failure() {
             Failure::Hidden(cause) => cause,
@@ -111,55 +113,59 @@ async fn through(
     };
     let scope = Scope::begin(server.clone(), for_hooks);
     let subject = Subject::new(&method, "layer around", method.name());
-    Err(server.failed(&scope, subject, Failure::Hidden(cause)).await)
+    Err(server.request_failure(&scope, subject, Failure::Hidden(cause)).await)
 }
 
 /// Runs the handler of a call that has passed through its layers.
-fn after_layers(call: Call) -> BoxFuture<'static, Result<Answer, CallError>> {
+fn after_layers(call: Call) -> BoxFuture<'static, Result<CallReply, CallError>> {
     Box::pin(async move {
         let Call { server, request, arrival, .. } = call;
-        run(&server, request, arrival).await.map_err(CallError::told)
+        run_handler(&server, request, arrival).await.map_err(CallError::from_failure)
     })
 }
 
 /// Runs the handler behind a request until the request is answered.
-async fn run(server: &Server, request: Request, mut arrival: Box<Arrival>) -> Result<Answer, Failure> {
+async fn run_handler(
+    server: &Server,
+    request: Request,
+    mut arrival: Box<Arrival>,
+) -> Result<CallReply, Failure> {
     if request.rounds().is_none() {
-        arrival.asking.way = Way::NotHere;
+        arrival.questions.mode = AskMode::NotAllowed;
     }
-    match &arrival.asking.way {
+    match &arrival.questions.mode {
         // If the client supports no questions, a second run is never needed.
-        Way::Live(asker) if arrival.peer.can_be_asked() => {
+        AskMode::Live(asker) if arrival.peer.can_be_asked() => {
             let asker = asker.clone();
             // Boxed, so that requests without questions do not have a larger future.
-            Box::pin(converse(server, request, arrival, &*asker)).await
+            Box::pin(run_with_questions(server, request, arrival, &*asker)).await
         }
-        _ => round(server, request, arrival).await,
+        _ => run_once(server, request, arrival).await,
     }
 }
 
 /// Runs the handler once. If there are unanswered questions, they are the outcome, whatever the handler returned.
-async fn round(server: &Server, request: Request, arrival: Box<Arrival>) -> Result<Answer, Failure> {
-    arrival.noted.round();
+async fn run_once(server: &Server, request: Request, arrival: Box<Arrival>) -> Result<CallReply, Failure> {
+    arrival.telemetry.count_round();
     let is_tool = matches!(request, Request::CallTool(_));
     let scope = Scope::begin(server.clone(), arrival);
     let run = pin!(server.route(request, &scope));
-    let answer = in_time(&scope, is_tool, run).await;
-    match scope.questions() {
+    let answer = within_deadline(&scope, is_tool, run).await;
+    match scope.take_questions() {
         None => answer,
         Some((open, past)) => {
-            let required = InputRequired::new().with_input_requests(Keyed::from(open));
-            Ok(Answer { outcome: Outcome::NeedInput(required), cache: None, past: Some(Box::new(past)) })
+            let required = InputRequired::new().with_input_requests(OrderedMap::from(open));
+            Ok(CallReply { outcome: Outcome::NeedInput(required), cache: None, replay: Some(Box::new(past)) })
         }
     }
 }
 
 /// Stops a run that exceeds its deadline. Most runs complete at the first poll and need no timer.
-async fn in_time(
+async fn within_deadline(
     scope: &Scope,
     is_tool: bool,
-    mut run: Pin<&mut impl Future<Output = Result<Answer, Failure>>>,
-) -> Result<Answer, Failure> {
+    mut run: Pin<&mut impl Future<Output = Result<CallReply, Failure>>>,
+) -> Result<CallReply, Failure> {
     if let Poll::Ready(answer) = poll_once(run.as_mut()).await {
         return answer;
     }
@@ -171,28 +177,29 @@ async fn in_time(
     tracing::warn!(?limit, "a handler exceeded its deadline and was stopped");
     let text = format!("the call took longer than {limit:?} and was stopped");
     if is_tool {
-        return Ok(Answer::complete(Reply::ToolCalled(CallToolResult::error(text))));
+        return Ok(CallReply::complete(Reply::ToolCalled(CallToolResult::error(text))));
     }
     Err(RpcError::internal(text).into())
 }
 
 /// Runs the handler until the request is answered, and asks the client between runs.
-async fn converse(
+async fn run_with_questions(
     server: &Server,
     request: Request,
     mut arrival: Box<Arrival>,
     asker: &dyn Asker,
-) -> Result<Answer, Failure> {
+) -> Result<CallReply, Failure> {
     loop {
-        let Answer { outcome, cache, past } = round(server, request.clone(), arrival.clone()).await?;
+        let CallReply { outcome, cache, replay: past } =
+            run_once(server, request.clone(), arrival.clone()).await?;
         let required = match outcome {
-            outcome @ Outcome::Complete(_) => return Ok(Answer { outcome, cache, past }),
+            outcome @ Outcome::Complete(_) => return Ok(CallReply { outcome, cache, replay: past }),
             Outcome::NeedInput(required) => required,
         };
-        let Keyed(questions) = required.input_requests.unwrap_or_default();
+        let OrderedMap(questions) = required.input_requests.unwrap_or_default();
         let within = server.inner.question_timeout;
         let fresh = asker.ask(arrival.peer.version, &arrival.outbound, questions, within).await;
-        arrival.asking.past = past.map(|past| Arc::new(*past));
-        arrival.asking.fresh = Some(Arc::new(fresh));
+        arrival.questions.replay = past.map(|past| Arc::new(*past));
+        arrival.questions.new_answers = Some(Arc::new(fresh));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use toolway_protocol::jsonrpc::{Rejected, Skimmed, Skimmer};
+use toolway_protocol::jsonrpc::{OversizedMessage, OversizedMessageReader, Rejection};
 use toolway_protocol::{Method, RpcError};
 
 use crate::server::Server;
@@ -10,22 +10,22 @@ use crate::server::failure::errors::ErrorPolicy;
 use crate::transport::frame::message_limit;
 
 /// A reply that exceeds the maximum size of a message.
-pub(crate) struct TooLarge {
+pub(crate) struct OversizedReply {
     pub(crate) text: String,
     /// `true` if the text is sent as the result of a tool, which a model reads, and not as an error of the protocol.
     pub(crate) is_result: bool,
     max: usize,
 }
 
-impl TooLarge {
-    pub(crate) fn error(self) -> RpcError {
+impl OversizedReply {
+    pub(crate) fn into_error(self) -> RpcError {
         RpcError::internal(self.text).with_max_message(self.max)
     }
 }
 
 impl Server {
     /// Returns what to send instead if a reply is too large. The replacement is sent even if it exceeds the limit too.
-    pub(crate) fn too_large(&self, method: &Method, frame: &[u8]) -> Option<TooLarge> {
+    pub(crate) fn check_reply_size(&self, method: &Method, frame: &[u8]) -> Option<OversizedReply> {
         let (size, max) = (frame.len(), self.max_message());
         if size <= max {
             return None;
@@ -41,7 +41,7 @@ impl Server {
             "the result is {size} bytes long, and the server sends at most {max}: ask for less, or raise `max_message` on the server"
         );
         let is_result = *method == Method::CallTool && self.inner.errors != ErrorPolicy::Rpc;
-        Some(TooLarge { text, is_result, max })
+        Some(OversizedReply { text, is_result, max })
     }
 
     /// Returns the maximum size of a message that is sent or accepted, in bytes.
@@ -66,16 +66,16 @@ impl Server {
     }
 
     /// Refuses a message that exceeds the maximum size, if no transport has done so.
-    pub(crate) fn refuse_long(&self, frame: &[u8]) -> Result<(), Rejected> {
+    pub(crate) fn check_message_size(&self, frame: &[u8]) -> Result<(), Rejection> {
         if frame.len() <= self.max_message() {
             return Ok(());
         }
-        let mut skimmer = Skimmer::default();
+        let mut skimmer = OversizedMessageReader::default();
         skimmer.push(frame);
         let id = match skimmer.finish() {
-            Skimmed::Request(id) => Some(id),
+            OversizedMessage::Request(id) => Some(id),
             _ => None,
         };
-        Err(Rejected { id, error: RpcError::too_large(self.max_message()) })
+        Err(Rejection { id, error: RpcError::too_large(self.max_message()) })
     }
 }

@@ -63,9 +63,9 @@ pub enum AskErrorKind {
     /// The client answered with an error.
     Refused,
     /// A question cannot be asked here: only tools, prompts and reads of resources can ask.
-    NotHere,
+    NotAllowed,
     /// Two different questions of one call have the same key, or a key is empty or too long.
-    SameKey,
+    InvalidKey,
     /// The function asked in too many runs. The limit is 10; questions that are asked together count as one.
     TooManyRounds,
     /// The question exceeds the maximum size of a message, or the answers and results that the call has to remember are

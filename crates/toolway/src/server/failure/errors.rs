@@ -14,7 +14,7 @@ use crate::ground::mistakes::BoxError;
 use crate::ground::panic::Panic;
 use crate::server::failure::ask::{AskError, AskErrorKind, OnceError};
 
-/// An error that a handler may return: every type that converts into a [`BoxError`]. `Own` is the error type of this
+/// An error that a handler may return: every type that converts into a [`BoxError`]. `Claimants` is the error type of this
 /// kind of handler, whose text the client reads.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an error that a handler can return",
@@ -87,7 +87,7 @@ pub(crate) enum Failure {
     /// The server has no resource with this URI. The error code depends on the protocol revision.
     NoSuchResource(String),
     /// The client does not support a question that the handler needs to ask.
-    Lacks(Box<ClientCapabilities>, String),
+    MissingCapabilities(Box<ClientCapabilities>, String),
     /// A question is waiting for its answer. This takes precedence over the handler's return value.
     Unanswered,
 }
@@ -118,12 +118,12 @@ impl Failure {
 impl From<AskError> for Failure {
     fn from(error: AskError) -> Self {
         match error.kind() {
-            AskErrorKind::NotHere | AskErrorKind::SameKey => Self::Hidden(Box::new(error)),
+            AskErrorKind::NotAllowed | AskErrorKind::InvalidKey => Self::Hidden(Box::new(error)),
             AskErrorKind::Invalid => Self::Rpc(RpcError::invalid_params(error.to_string())),
             AskErrorKind::Busy => Self::Rpc(busy("too many questions wait for answers")),
             AskErrorKind::Unsupported => {
                 let text = error.to_string();
-                Self::Lacks(Box::new(error.into_required()), text)
+                Self::MissingCapabilities(Box::new(error.into_required()), text)
             }
             AskErrorKind::Unanswered
             | AskErrorKind::Declined
@@ -153,7 +153,7 @@ impl From<Panic> for Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Visible(text) | Self::Lacks(_, text) => f.write_str(text),
+            Self::Visible(text) | Self::MissingCapabilities(_, text) => f.write_str(text),
             Self::Hidden(cause) => Chain(&**cause).fmt(f),
             Self::Rpc(error) => f.write_str(&error.message),
             Self::NotFound | Self::NoSuchResource(_) => f.write_str("no such resource"),
@@ -302,7 +302,7 @@ impl<'s> Subject<'s> {
     }
 
     /// Cuts the name to a bounded length: a URI may be as long as a message.
-    pub(crate) fn cut(self) -> Self {
+    pub(crate) fn truncated(self) -> Self {
         let end = self.name.char_indices().nth(MAX_NAME).map_or(self.name.len(), |(end, _)| end);
         Self { name: &self.name[..end], ..self }
     }
@@ -319,8 +319,8 @@ impl fmt::Display for Subject<'_> {
 
 impl ErrorPolicy {
     /// Returns the text that the client reads for an error that was not written for it.
-    pub(crate) fn say(self, subject: Subject<'_>, cause: &str, reference: &str) -> String {
-        let subject = subject.cut();
+    pub(crate) fn client_text(self, subject: Subject<'_>, cause: &str, reference: &str) -> String {
+        let subject = subject.truncated();
         match self {
             Self::Verbose => format!("{subject} failed: {cause}"),
             Self::Hidden | Self::Rpc => {

@@ -13,10 +13,10 @@ use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 use serde_path_to_error::{Path, Segment};
 use toolway_protocol::RawJson;
-use toolway_protocol::json::reason;
+use toolway_protocol::json::message_without_position;
 
 use crate::closest::closest;
-use crate::schema::{Checker, MOST_PROBLEMS, Problem, cut, expected_texts};
+use crate::schema::{Checker, MAX_PROBLEMS, Problem, expected_field_text, truncate};
 use crate::server::failure::errors::ToolError;
 
 /// One slot for each parameter of a function. `#[tool]` generates the implementation.
@@ -46,7 +46,7 @@ pub(crate) struct Rules {
 /// A [`ToolHandler`](crate::server::element::ToolHandler) gets the arguments and decodes them into its own type:
 ///
 /// ```
-/// use toolway::BoxFuture;
+/// use toolway::{BoxFuture, ToolError};
 /// use toolway::server::parameter::Arguments;
 /// use toolway::types::CallToolResult;
 ///
@@ -64,7 +64,7 @@ pub struct Arguments {
     /// Problems with the arguments, such as missing ones.
     pub(super) problems: Vec<String>,
     /// Parameters for which the server has no value. The caller cannot send such a value, so the caller is not told.
-    pub(super) lacks: Vec<String>,
+    pub(super) missing_values: Vec<String>,
 }
 
 impl Arguments {
@@ -72,7 +72,7 @@ impl Arguments {
         Self { text, rules, ..Self::default() }
     }
 
-    pub(crate) fn ruled_by(self, rules: Option<Arc<Rules>>) -> Self {
+    pub(crate) fn with_rules(self, rules: Option<Arc<Rules>>) -> Self {
         Self { rules, ..self }
     }
 
@@ -88,21 +88,21 @@ impl Arguments {
     ///
     /// One text with all problems, for the model.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, ToolError> {
-        self.accept().map(|Whole(value)| value)
+        self.read_by_rules().map(|Whole(value)| value)
     }
 
     /// Reads each argument into its slot. The code of `#[tool]` calls this.
     #[doc(hidden)]
     pub fn read<S: Slots>(&self) -> Result<S, ToolError> {
-        self.accept()
+        self.read_by_rules()
     }
 
     /// Reads the text strictly if it follows the rules, otherwise with coercions.
-    fn accept<T: Target>(&self) -> Result<T, ToolError> {
-        let Some(rules) = &self.rules else { return self.strictly().map_err(ToolError::new) };
+    fn read_by_rules<T: Target>(&self) -> Result<T, ToolError> {
+        let Some(rules) = &self.rules else { return self.read_strictly().map_err(ToolError::new) };
         let mut told = None;
-        if T::enforces(rules) && !self.may_ask_for_defaults(rules) {
-            match self.strictly() {
+        if T::enforces(rules) && !self.may_contain_null(rules) {
+            match self.read_strictly() {
                 Ok(target) => return Ok(target),
                 Err(text) => told = Some(text),
             }
@@ -110,44 +110,47 @@ impl Arguments {
             let mut value = self.value()?;
             if rules.checker.check(&value).is_empty() {
                 // The text is more exact than the value for numbers with many digits.
-                let target =
-                    if fill_in(&mut value, &rules.checker) { T::of_value(value) } else { self.strictly() };
+                let target = if insert_defaults(&mut value, &rules.checker) {
+                    T::from_value(value)
+                } else {
+                    self.read_strictly()
+                };
                 match target {
                     Ok(target) => return Ok(target),
                     Err(text) => told = Some(text),
                 }
             }
         }
-        self.leniently(rules, told)
+        self.read_leniently(rules, told)
     }
 
     /// Reads the text without coercions.
-    fn strictly<T: Target>(&self) -> Result<T, String> {
+    fn read_strictly<T: Target>(&self) -> Result<T, String> {
         match &self.text {
-            Some(text) => T::of_text(text.as_bytes()),
-            None => T::of_value(Value::Object(Map::new())),
+            Some(text) => T::from_text(text.as_bytes()),
+            None => T::from_value(Value::Object(Map::new())),
         }
     }
 
     /// Reads the arguments after coercing what can be coerced, or reports all problems.
-    fn leniently<T: Target>(&self, rules: &Rules, told: Option<String>) -> Result<T, ToolError> {
+    fn read_leniently<T: Target>(&self, rules: &Rules, told: Option<String>) -> Result<T, ToolError> {
         let mut value = self.value()?;
         let mut is_changed = rules.coerces && rules.checker.coerce(&mut value);
         let problems = rules.checker.check(&value);
         if !problems.is_empty() {
             return Err(ToolError::new(Problem::join(&problems)));
         }
-        is_changed |= fill_in(&mut value, &rules.checker);
+        is_changed |= insert_defaults(&mut value, &rules.checker);
         // The schema finds no problem, so the error of the type itself is all that can be reported.
         match told {
             Some(text) if !is_changed => Err(ToolError::new(text)),
-            _ => T::of_value(value).map_err(ToolError::new),
+            _ => T::from_value(value).map_err(ToolError::new),
         }
     }
 
     /// Returns whether the text may contain a null that stands for a default. Missing arguments do not matter here:
     /// slots get their defaults later.
-    fn may_ask_for_defaults(&self, rules: &Rules) -> bool {
+    fn may_contain_null(&self, rules: &Rules) -> bool {
         rules.checker.defaults().next().is_some()
             && self.text.as_ref().is_some_and(|text| text.as_str().contains("null"))
     }
@@ -156,15 +159,15 @@ impl Arguments {
     fn value(&self) -> Result<Value, ToolError> {
         let Some(text) = &self.text else { return Ok(Value::Object(Map::new())) };
         if text.is_object() {
-            members(text.as_bytes()).map(Value::Object).map_err(ToolError::new)
+            read_members(text.as_bytes()).map(Value::Object).map_err(ToolError::new)
         } else {
-            text.decode().map_err(|error| ToolError::new(reason(&error)))
+            text.decode().map_err(|error| ToolError::new(message_without_position(&error)))
         }
     }
 }
 
 /// Inserts the defaults of arguments that are missing or null. Returns whether a default was inserted.
-fn fill_in(value: &mut Value, checker: &Checker) -> bool {
+fn insert_defaults(value: &mut Value, checker: &Checker) -> bool {
     let Value::Object(members) = value else { return false };
     let mut is_changed = false;
     for (name, default) in checker.defaults() {
@@ -179,22 +182,22 @@ fn fill_in(value: &mut Value, checker: &Checker) -> bool {
 /// A type that arguments are read into. All problems are returned as one text.
 trait Target: Sized {
     /// Reads the text of an object.
-    fn of_text(text: &[u8]) -> Result<Self, String>;
+    fn from_text(text: &[u8]) -> Result<Self, String>;
 
     /// Reads an object that was parsed from the text.
-    fn of_value(object: Value) -> Result<Self, String>;
+    fn from_value(object: Value) -> Result<Self, String>;
 
     /// Returns whether reading enforces everything that the schema requires.
     fn enforces(rules: &Rules) -> bool;
 }
 
 impl<S: Slots> Target for S {
-    fn of_text(text: &[u8]) -> Result<Self, String> {
-        walk(&mut serde_json::Deserializer::from_slice(text))
+    fn from_text(text: &[u8]) -> Result<Self, String> {
+        read_slots(&mut serde_json::Deserializer::from_slice(text))
     }
 
-    fn of_value(object: Value) -> Result<Self, String> {
-        walk(object)
+    fn from_value(object: Value) -> Result<Self, String> {
+        read_slots(object)
     }
 
     fn enforces(rules: &Rules) -> bool {
@@ -203,20 +206,21 @@ impl<S: Slots> Target for S {
 }
 
 /// Reads a complete object; an error names the argument.
-pub(crate) fn whole<'de, T: DeserializeOwned, D>(object: D) -> Result<T, String>
+pub(crate) fn read_whole<'de, T: DeserializeOwned, D>(object: D) -> Result<T, String>
 where
     D: Deserializer<'de, Error: fmt::Display>,
 {
-    serde_path_to_error::deserialize(object).map_err(|error| placed(argument(error.path()), error.inner()))
+    serde_path_to_error::deserialize(object)
+        .map_err(|error| with_argument_name(argument(error.path()), error.inner()))
 }
 
 /// Reads a complete object of texts; an error names the argument and its expected format.
-pub(crate) fn whole_of_texts<'de, T: DeserializeOwned + JsonSchema, D: Deserializer<'de>>(
+pub(crate) fn read_whole_texts<'de, T: DeserializeOwned + JsonSchema, D: Deserializer<'de>>(
     object: D,
 ) -> Result<T, String> {
     serde_path_to_error::deserialize(object).map_err(|error| {
         let argument = argument(error.path());
-        placed(argument, &with_format(error.inner(), || expected_texts::<T>(argument?)))
+        with_argument_name(argument, &with_format(error.inner(), || expected_field_text::<T>(argument?)))
     })
 }
 
@@ -232,14 +236,14 @@ fn argument(path: &Path) -> Option<&str> {
 struct Whole<T>(T);
 
 impl<T: DeserializeOwned> Target for Whole<T> {
-    fn of_text(text: &[u8]) -> Result<Self, String> {
+    fn from_text(text: &[u8]) -> Result<Self, String> {
         serde_json::from_slice(text)
-            .or_else(|_| whole(&mut serde_json::Deserializer::from_slice(text)))
+            .or_else(|_| read_whole(&mut serde_json::Deserializer::from_slice(text)))
             .map(Self)
     }
 
-    fn of_value(object: Value) -> Result<Self, String> {
-        T::deserialize(&object).or_else(|_| whole(&object)).map(Self)
+    fn from_value(object: Value) -> Result<Self, String> {
+        T::deserialize(&object).or_else(|_| read_whole(&object)).map(Self)
     }
 
     fn enforces(_: &Rules) -> bool {
@@ -248,10 +252,10 @@ impl<T: DeserializeOwned> Target for Whole<T> {
 }
 
 /// Reads the text of any object; a duplicate name is an error.
-fn members(text: &[u8]) -> Result<Map<String, Value>, String> {
-    struct Unique<'c>(&'c mut Option<String>);
+fn read_members(text: &[u8]) -> Result<Map<String, Value>, String> {
+    struct UniqueMembers<'c>(&'c mut Option<String>);
 
-    impl<'de> Visitor<'de> for Unique<'_> {
+    impl<'de> Visitor<'de> for UniqueMembers<'_> {
         type Value = Map<String, Value>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -263,7 +267,7 @@ fn members(text: &[u8]) -> Result<Map<String, Value>, String> {
             while let Some((name, value)) = map.next_entry::<String, Value>()? {
                 if members.contains_key(&name) {
                     *self.0 = Some(name);
-                    return Err(twice());
+                    return Err(duplicate_error());
                 }
                 members.insert(name, value);
             }
@@ -272,18 +276,18 @@ fn members(text: &[u8]) -> Result<Map<String, Value>, String> {
     }
 
     let mut current = None;
-    let read = serde_json::Deserializer::from_slice(text).deserialize_map(Unique(&mut current));
-    read.map_err(|error| placed(current.as_deref(), &error))
+    let read = serde_json::Deserializer::from_slice(text).deserialize_map(UniqueMembers(&mut current));
+    read.map_err(|error| with_argument_name(current.as_deref(), &error))
 }
 
-pub(super) fn twice<E: serde::de::Error>() -> E {
+pub(super) fn duplicate_error<E: serde::de::Error>() -> E {
     E::custom("it occurs twice")
 }
 
 /// Adds the format that a type expects to an error, because the errors of types from other crates often lack it.
 pub(super) fn with_format<E: serde::de::Error>(error: &E, expected: impl FnOnce() -> Option<String>) -> E {
     let text = error.to_string();
-    let text = without_place(&text);
+    let text = without_position(&text);
     match expected() {
         Some(expected) if !text.contains(&*expected) => {
             E::custom(format_args!("{text}; expected {expected}"))
@@ -294,28 +298,28 @@ pub(super) fn with_format<E: serde::de::Error>(error: &E, expected: impl FnOnce(
 
 /// Removes the line and column from an error text. They count inside one member, so they are useless to the sender of
 /// the whole message.
-fn without_place(text: &str) -> &str {
+fn without_position(text: &str) -> &str {
     text.rfind(" at line ").map_or(text, |end| &text[..end])
 }
 
 /// Returns the text of a decoder's error, with the name of the argument in which it occurred.
-fn placed(argument: Option<&str>, error: &impl fmt::Display) -> String {
+fn with_argument_name(argument: Option<&str>, error: &impl fmt::Display) -> String {
     let text = error.to_string();
-    let text = without_place(&text);
+    let text = without_position(&text);
     match argument {
-        Some(name) => format!("argument `{}`: {text}", cut(name)),
+        Some(name) => format!("argument `{}`: {text}", truncate(name)),
         None => text.to_owned(),
     }
 }
 
 /// Reads an object into slots.
-pub(crate) fn walk<'de, S: Slots, D: Deserializer<'de>>(object: D) -> Result<S, String>
+pub(crate) fn read_slots<'de, S: Slots, D: Deserializer<'de>>(object: D) -> Result<S, String>
 where
     D::Error: fmt::Display,
 {
-    let mut walk = Walk { slots: S::default(), problems: Vec::new(), current: None };
+    let mut walk = SlotsVisitor { slots: S::default(), problems: Vec::new(), current: None };
     if let Err(error) = object.deserialize_map(&mut walk) {
-        walk.problems.push(placed(walk.current.as_deref(), &error));
+        walk.problems.push(with_argument_name(walk.current.as_deref(), &error));
     }
     if walk.problems.is_empty() { Ok(walk.slots) } else { Err(walk.problems.join("; ")) }
 }
@@ -324,65 +328,65 @@ where
 #[doc(hidden)]
 impl Arguments {
     /// Returns whether any problem was found.
-    pub fn is_wrong(&self) -> bool {
-        !self.problems.is_empty() || !self.lacks.is_empty()
+    pub fn has_problems(&self) -> bool {
+        !self.problems.is_empty() || !self.missing_values.is_empty()
     }
 
     /// Returns all problems as the error of a tool.
     pub fn error(&self) -> ToolError {
-        match self.refusal() {
-            Refusal::Sent(text) => ToolError::new(text),
-            Refusal::Lacking(lacking) => lacking.into(),
+        match self.start_error() {
+            StartError::BadArguments(text) => ToolError::new(text),
+            StartError::MissingParameters(lacking) => lacking.into(),
         }
     }
 
     /// Returns all problems, and whether the caller or the server caused them.
-    pub fn refusal(&self) -> Refusal {
-        if self.lacks.is_empty() {
-            Refusal::Sent(self.problems.join("; "))
+    pub fn start_error(&self) -> StartError {
+        if self.missing_values.is_empty() {
+            StartError::BadArguments(self.problems.join("; "))
         } else {
-            Refusal::Lacking(Lacking(self.lacks.join(", ")))
+            StartError::MissingParameters(MissingParameters(self.missing_values.join(", ")))
         }
     }
 }
 
 /// The reason why a handler cannot start.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum StartError {
     /// The arguments are wrong, and the caller may read why.
-    Sent(String),
+    BadArguments(String),
     /// The server lacks a value that the handler needs. The caller cannot fix this and is not told.
-    Lacking(Lacking),
+    MissingParameters(MissingParameters),
 }
 
 /// The parameters of a handler for which the call had no value.
 #[derive(Debug)]
-pub struct Lacking(String);
+pub struct MissingParameters(String);
 
-impl Lacking {
+impl MissingParameters {
     /// Creates the error from the names of the missing parameters.
     pub fn new(what: impl Into<String>) -> Self {
         Self(what.into())
     }
 }
 
-impl fmt::Display for Lacking {
+impl fmt::Display for MissingParameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the call lacks a value that its handler takes: {}", self.0)
     }
 }
 
 /// Stays hidden from clients, like every error that is not written for them.
-impl std::error::Error for Lacking {}
+impl std::error::Error for MissingParameters {}
 
-struct Walk<S> {
+struct SlotsVisitor<S> {
     slots: S,
     problems: Vec<String>,
     /// The argument that could not be read.
     current: Option<String>,
 }
 
-impl<'de, S: Slots> Visitor<'de> for &mut Walk<S> {
+impl<'de, S: Slots> Visitor<'de> for &mut SlotsVisitor<S> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -390,13 +394,13 @@ impl<'de, S: Slots> Visitor<'de> for &mut Walk<S> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(Name(name)) = map.next_key()? {
+        while let Some(BorrowedKey(name)) = map.next_key()? {
             match self.slots.read(&name, &mut map) {
                 Ok(true) => {}
                 Ok(false) => {
                     map.next_value::<IgnoredAny>()?;
-                    self.problems.push(unknown::<S>(&name));
-                    if self.problems.len() >= MOST_PROBLEMS {
+                    self.problems.push(unknown_argument::<S>(&name));
+                    if self.problems.len() >= MAX_PROBLEMS {
                         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
                         return Ok(());
                     }
@@ -411,10 +415,10 @@ impl<'de, S: Slots> Visitor<'de> for &mut Walk<S> {
     }
 }
 
-fn unknown<S: Slots>(name: &str) -> String {
+fn unknown_argument<S: Slots>(name: &str) -> String {
     let names = S::names();
     let meant = closest(name, names.iter().copied());
-    let name = cut(name);
+    let name = truncate(name);
     if let Some(meant) = meant {
         return format!("unknown argument `{name}`, did you mean `{meant}`?");
     }
@@ -427,4 +431,4 @@ fn unknown<S: Slots>(name: &str) -> String {
 /// A key that is borrowed unless it contains escapes.
 #[derive(Deserialize)]
 #[serde(transparent)]
-struct Name<'n>(#[serde(borrow)] Cow<'n, str>);
+struct BorrowedKey<'n>(#[serde(borrow)] Cow<'n, str>);

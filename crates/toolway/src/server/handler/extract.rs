@@ -49,7 +49,7 @@ impl fmt::Debug for Headers {
 }
 
 impl Parameter for Headers {
-    fn absent(scope: &Scope) -> Result<Self, Missing> {
+    fn from_scope(scope: &Scope) -> Result<Self, Missing> {
         Ok(Self(scope.headers().cloned()))
     }
 }
@@ -113,7 +113,7 @@ impl<T: Send + Sync + 'static> Parameter for Extension<T> {
     );
 
     fn check(states: &States) -> Option<String> {
-        states.absent().extensions.then(|| {
+        states.unavailable().extensions.then(|| {
             format!(
                 "it takes `Extension<{}>`, which no call has here: set it in `on_connect` (`Admit::with`) or in a \
                  layer (`Call::insert`)",
@@ -122,13 +122,13 @@ impl<T: Send + Sync + 'static> Parameter for Extension<T> {
         })
     }
 
-    fn absent(scope: &Scope) -> Result<Self, Missing> {
+    fn from_scope(scope: &Scope) -> Result<Self, Missing> {
         scope.extensions().get().map(Self).ok_or(Missing)
     }
 }
 
 impl Parameter for Principal {
-    const NEEDED: Option<&'static str> = Some("this is only for authenticated callers");
+    const MISSING_TEXT: Option<&'static str> = Some("this is only for authenticated callers");
 
     const GIVEN_BY: Option<&'static str> = Some(
         ": `on_connect` gives it (`Admit::as_principal`), or the program that mounts the service or calls `handle_json` \
@@ -136,29 +136,29 @@ impl Parameter for Principal {
     );
 
     fn check(states: &States) -> Option<String> {
-        states.absent().principal.then(|| {
+        states.unavailable().principal.then(|| {
             "it takes `Principal`, but callers have no principal here: set one in `on_connect` (`Admit::as_principal`)"
                 .to_owned()
         })
     }
 
-    fn absent(scope: &Scope) -> Result<Self, Missing> {
+    fn from_scope(scope: &Scope) -> Result<Self, Missing> {
         scope.principal().cloned().ok_or(Missing)
     }
 }
 
 impl<T: Send + Sync + 'static> Parameter for State<T> {
-    fn absent(scope: &Scope) -> Result<Self, Missing> {
+    fn from_scope(scope: &Scope) -> Result<Self, Missing> {
         scope.states().get().map(Self).ok_or(Missing)
     }
 
     fn check(states: &States) -> Option<String> {
-        states.lacks::<T>()
+        states.missing_message::<T>()
     }
 }
 
 impl Parameter for Ctx {
-    fn absent(scope: &Scope) -> Result<Self, Missing> {
+    fn from_scope(scope: &Scope) -> Result<Self, Missing> {
         Ok(Self::of(scope))
     }
 }

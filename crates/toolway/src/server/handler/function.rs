@@ -9,29 +9,29 @@ use std::sync::Arc;
 
 use crate::ground::future::BoxFuture;
 use crate::ground::mistakes::BoxError;
-use crate::ground::panic::catch;
-use crate::schema::{Checker, InputSchema};
-use crate::server::call::layer::stages::Stages;
+use crate::ground::panic::catch_panic_async;
+use crate::schema::{Checker, InputSchemaBuilder};
+use crate::server::call::layer::stack::LayerStack;
 use crate::server::call::scope::Scope;
-use crate::server::call::state::{Absent, States};
+use crate::server::call::state::{States, UnavailableValues};
 use crate::server::failure::errors::{Failure, ToolError};
 use crate::server::handler::arguments::{Arguments, Rules};
 use crate::server::handler::parameter::Parameter;
 
-type Run<In, Out> = dyn Fn(In, Scope) -> BoxFuture<'static, Result<Out, BoxError>> + Send + Sync;
-type Check = dyn Fn(&States) -> Vec<String> + Send + Sync;
+type RunFn<In, Out> = dyn Fn(In, Scope) -> BoxFuture<'static, Result<Out, BoxError>> + Send + Sync;
+type CheckFn = dyn Fn(&States) -> Vec<String> + Send + Sync;
 
 /// A handler with erased parameter types: it takes the input of a call and returns the result.
-pub(crate) struct Erased<In, Out> {
-    run: Arc<Run<In, Out>>,
-    check: Arc<Check>,
+pub(crate) struct ErasedHandler<In, Out> {
+    run: Arc<RunFn<In, Out>>,
+    check: Arc<CheckFn>,
     /// The state values of the server that the handler was added to, if that server was merged into another.
     states: Option<Arc<States>>,
     /// The layers of the server that the handler was added to, if that server was merged into another.
-    pub(crate) layers: Stages,
+    pub(crate) layers: LayerStack,
 }
 
-impl<In, Out> Erased<In, Out> {
+impl<In, Out> ErasedHandler<In, Out> {
     /// Erases a handler; `adapt` calls it with the input and converts its return value.
     pub(crate) fn new<P: 'static, H: Handler<P>>(
         handler: H,
@@ -43,12 +43,12 @@ impl<In, Out> Erased<In, Out> {
             run: Arc::new(move |sent, scope| adapt(&handler, sent, scope)),
             check: Arc::new(move |states| checked.check(states)),
             states: None,
-            layers: Stages::default(),
+            layers: LayerStack::default(),
         }
     }
 
     /// Erases a handler that takes its input from its scope.
-    pub(crate) fn about<P: 'static, H: Handler<P>>(
+    pub(crate) fn with_scope_input<P: 'static, H: Handler<P>>(
         handler: H,
         finish: impl Fn(Result<H::Output, ToolError>) -> Result<Out, BoxError> + Copy + Send + Sync + 'static,
     ) -> Self
@@ -57,7 +57,7 @@ impl<In, Out> Erased<In, Out> {
         Out: Send + 'static,
     {
         Self::new(handler, move |handler, sent, scope| {
-            outcome(handler, &Arguments::new(None, None), scope.about(sent), finish)
+            run_and_convert(handler, &Arguments::new(None, None), scope.with_input(sent), finish)
         })
     }
 
@@ -66,23 +66,29 @@ impl<In, Out> Erased<In, Out> {
     }
 
     /// Calls the handler and waits for it. A panic becomes a failure.
-    pub(crate) async fn attempt(&self, sent: In, scope: &Scope) -> Result<Out, Failure> {
-        catch(|| self.call(sent, scope)).await?.map_err(Failure::unbox)
+    pub(crate) async fn call_catching_panics(&self, sent: In, scope: &Scope) -> Result<Out, Failure> {
+        catch_panic_async(|| self.call(sent, scope)).await?.map_err(Failure::unbox)
     }
 
-    pub(crate) fn bind(&mut self, states: &Arc<States>) {
+    pub(crate) fn bind_states(&mut self, states: &Arc<States>) {
         self.states.get_or_insert_with(|| states.clone());
     }
 
     /// Adds a sentence to `mistakes` for each value that the handler needs and the server lacks. `what` is the start of
     /// the sentence, and `absent` holds the kinds of values that calls do not have.
-    pub(crate) fn check(&self, what: &str, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
-        let found = (self.check)(&self.states.as_deref().unwrap_or(states).without(absent));
+    pub(crate) fn check(
+        &self,
+        what: &str,
+        states: &States,
+        absent: UnavailableValues,
+        mistakes: &mut Vec<String>,
+    ) {
+        let found = (self.check)(&self.states.as_deref().unwrap_or(states).with_unavailable(absent));
         mistakes.extend(found.into_iter().map(|mistake| format!("{what}: {mistake}")));
     }
 }
 
-impl<In, Out> Clone for Erased<In, Out> {
+impl<In, Out> Clone for ErasedHandler<In, Out> {
     fn clone(&self) -> Self {
         Self {
             run: self.run.clone(),
@@ -93,14 +99,14 @@ impl<In, Out> Clone for Erased<In, Out> {
     }
 }
 
-impl<In, Out> fmt::Debug for Erased<In, Out> {
+impl<In, Out> fmt::Debug for ErasedHandler<In, Out> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a handler")
     }
 }
 
 /// Runs a handler; `finish` converts its return value, or the error that prevents it from starting.
-pub(crate) fn outcome<P, H: Handler<P>, T: Send + 'static, E: Send + 'static>(
+pub(crate) fn run_and_convert<P, H: Handler<P>, T: Send + 'static, E: Send + 'static>(
     handler: &H,
     arguments: &Arguments,
     scope: Scope,
@@ -113,20 +119,20 @@ pub(crate) fn outcome<P, H: Handler<P>, T: Send + 'static, E: Send + 'static>(
 }
 
 /// Erases a hook: a handler that takes its input from its scope and returns nothing.
-pub(crate) fn hook<In: Send + Sync + 'static, P: 'static, H: Handler<P, Output = ()>>(
+pub(crate) fn erase_hook<In: Send + Sync + 'static, P: 'static, H: Handler<P, Output = ()>>(
     handler: H,
-) -> Erased<In, ()> {
-    Erased::about(handler, |output| Ok(output?))
+) -> ErasedHandler<In, ()> {
+    ErasedHandler::with_scope_input(handler, |output| Ok(output?))
 }
 
 /// A handler, and the definition of the element that it implements.
-pub(crate) struct Defined<D, P, H> {
+pub(crate) struct DefinedHandler<D, P, H> {
     pub(crate) definition: D,
     pub(crate) handler: H,
     parameters: PhantomData<fn() -> P>,
 }
 
-impl<D, P, H: Handler<P>> Defined<D, P, H> {
+impl<D, P, H: Handler<P>> DefinedHandler<D, P, H> {
     pub(crate) fn new(definition: D, handler: H) -> Self {
         Self { definition, handler, parameters: PhantomData }
     }
@@ -170,7 +176,7 @@ pub trait Handler<Parameters>: Send + Sync + 'static {
 
     /// Returns the schema of the handler's argument.
     #[doc(hidden)]
-    fn input(&self) -> InputSchema;
+    fn input(&self) -> InputSchemaBuilder;
 
     /// Returns whether the handler has an argument.
     #[doc(hidden)]
@@ -191,7 +197,7 @@ macro_rules! handlers {
             #[allow(non_snake_case, reason = "each value is named after its type, where there are any")]
             fn run(&self, arguments: &Arguments, scope: Scope) -> Result<BoxFuture<'static, Self::Output>, ToolError> {
                 let _ = arguments;
-                $(let $name = $name::whole(arguments, &scope)?;)*
+                $(let $name = $name::from_all_arguments(arguments, &scope)?;)*
                 drop(scope);
                 Ok(Box::pin(self($($name),*)))
             }
@@ -211,9 +217,9 @@ macro_rules! handlers {
                 mistakes
             }
 
-            fn input(&self) -> InputSchema {
+            fn input(&self) -> InputSchemaBuilder {
                 #[allow(unused_mut, reason = "a handler may have no parameters")]
-                let mut input = InputSchema::default();
+                let mut input = InputSchemaBuilder::default();
                 $(if $name::IS_ARGUMENT {
                     input = $name::whole_schema();
                 })*

@@ -8,11 +8,11 @@ use serde::de::value::Error as ValueError;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, MapAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use crate::schema::{Arg, Generator, InputSchema, input_schema_of};
+use crate::schema::{Arg, Generator, InputSchemaBuilder, input_schema_of};
 use crate::server::call::scope::Scope;
 use crate::server::call::state::States;
 use crate::server::failure::errors::ToolError;
-use crate::server::handler::arguments::{Arguments, Lacking};
+use crate::server::handler::arguments::{Arguments, MissingParameters};
 
 /// A type that can be a parameter of a tool, a prompt, a resource, or any other handler.
 ///
@@ -33,7 +33,7 @@ use crate::server::handler::arguments::{Arguments, Lacking};
 /// struct Unit(&'static str);
 ///
 /// impl Parameter for Unit {
-///     fn absent(scope: &Scope) -> Result<Self, Missing> {
+///     fn from_scope(scope: &Scope) -> Result<Self, Missing> {
 ///         scope.states().get::<Config>().map(|config| Unit(config.unit)).ok_or(Missing)
 ///     }
 /// }
@@ -53,7 +53,7 @@ use crate::server::handler::arguments::{Arguments, Lacking};
 pub trait Parameter: Sized {
     /// Returns the value of a parameter that the caller did not send. Parameters that are not arguments always get
     /// their value from here.
-    fn absent(scope: &Scope) -> Result<Self, Missing>;
+    fn from_scope(scope: &Scope) -> Result<Self, Missing>;
 
     /// Returns what the server lacks for this parameter, in a sentence for its author.
     fn check(states: &States) -> Option<String> {
@@ -67,7 +67,7 @@ pub trait Parameter: Sized {
     /// The text for the caller if the value is missing and the caller can do something about it. Otherwise the caller
     /// is not told.
     #[doc(hidden)]
-    const NEEDED: Option<&'static str> = None;
+    const MISSING_TEXT: Option<&'static str> = None;
 
     /// The sources of this value, for the end of a sentence in the log.
     #[doc(hidden)]
@@ -100,22 +100,22 @@ pub trait Parameter: Sized {
 
     /// Returns the schema of an argument that receives all arguments together.
     #[doc(hidden)]
-    fn whole_schema() -> InputSchema {
-        InputSchema::default()
+    fn whole_schema() -> InputSchemaBuilder {
+        InputSchemaBuilder::default()
     }
 
     /// Returns a parameter of a handler that has at most one argument, which then receives all arguments together.
     #[doc(hidden)]
-    fn whole(arguments: &Arguments, scope: &Scope) -> Result<Self, ToolError> {
+    fn from_all_arguments(arguments: &Arguments, scope: &Scope) -> Result<Self, ToolError> {
         let _ = arguments;
-        Self::absent(scope).map_err(|Missing| match needed::<Self>(scope) {
+        Self::from_scope(scope).map_err(|Missing| match missing_text::<Self>(scope) {
             Some(text) => ToolError::new(text),
-            None => Lacking::new(lacking::<Self>()).into(),
+            None => MissingParameters::new(missing_description::<Self>()).into(),
         })
     }
 }
 
-impl InputSchema {
+impl InputSchemaBuilder {
     /// Adds a parameter to the schema, if it is an argument.
     pub fn parameter<P: Parameter>(self, name: &'static str, arg: Arg) -> Self {
         if P::IS_ARGUMENT { self.argument(name, arg, P::is_optional(), P::describe) } else { self }
@@ -130,8 +130,8 @@ pub struct Missing;
 impl<T: DeserializeOwned + JsonSchema + Send> Parameter for T {
     const IS_ARGUMENT: bool = true;
 
-    fn absent(_: &Scope) -> Result<Self, Missing> {
-        T::deserialize(Nothing).map_err(|_| Missing)
+    fn from_scope(_: &Scope) -> Result<Self, Missing> {
+        T::deserialize(MissingDeserializer).map_err(|_| Missing)
     }
 
     fn describe(generator: &mut Generator) -> serde_json::Value {
@@ -139,7 +139,7 @@ impl<T: DeserializeOwned + JsonSchema + Send> Parameter for T {
     }
 
     fn is_optional() -> bool {
-        T::deserialize(Nothing).is_ok()
+        T::deserialize(MissingDeserializer).is_ok()
     }
 
     fn read<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Self, A::Error> {
@@ -150,25 +150,25 @@ impl<T: DeserializeOwned + JsonSchema + Send> Parameter for T {
         serde_json::from_value(default.clone()).ok()
     }
 
-    fn whole_schema() -> InputSchema {
+    fn whole_schema() -> InputSchemaBuilder {
         input_schema_of::<T>()
     }
 
-    fn whole(arguments: &Arguments, _: &Scope) -> Result<Self, ToolError> {
+    fn from_all_arguments(arguments: &Arguments, _: &Scope) -> Result<Self, ToolError> {
         arguments.decode()
     }
 }
 
 /// Remembers whether the log already has the warning that callers have no principal.
 #[derive(Debug, Default)]
-pub(crate) struct Told(AtomicBool);
+pub(crate) struct WarnedOnce(AtomicBool);
 
 /// Returns the text for the caller, if the caller can do something about a missing `P`. If the server has no
 /// `on_connect`, the first such call logs a warning that says how a call gets a `P`.
-pub(crate) fn needed<P: Parameter>(scope: &Scope) -> Option<&'static str> {
-    let text = P::NEEDED?;
+pub(crate) fn missing_text<P: Parameter>(scope: &Scope) -> Option<&'static str> {
+    let text = P::MISSING_TEXT?;
     let inner = &scope.server().inner;
-    if inner.admission.is_none() && !inner.told.0.swap(true, Ordering::Relaxed) {
+    if inner.admission.is_none() && !inner.warned_no_principal.0.swap(true, Ordering::Relaxed) {
         let (kind, given) = (type_name::<P>(), P::GIVEN_BY.unwrap_or_default());
         tracing::warn!("a call came without the `{kind}` that its handler takes{given}");
     }
@@ -176,14 +176,14 @@ pub(crate) fn needed<P: Parameter>(scope: &Scope) -> Option<&'static str> {
 }
 
 /// Describes a missing parameter for the log.
-pub(crate) fn lacking<P: Parameter>() -> String {
+pub(crate) fn missing_description<P: Parameter>() -> String {
     format!("{}{}", type_name::<P>(), P::GIVEN_BY.unwrap_or_default())
 }
 
 /// A missing value: an `Option` reads it as `None`, all other types refuse it.
-struct Nothing;
+struct MissingDeserializer;
 
-impl<'de> Deserializer<'de> for Nothing {
+impl<'de> Deserializer<'de> for MissingDeserializer {
     type Error = ValueError;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, ValueError> {

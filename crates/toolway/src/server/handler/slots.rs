@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::schema::expected_text;
 use crate::server::call::scope::Scope;
-use crate::server::handler::arguments::{Arguments, twice, with_format};
-use crate::server::handler::parameter::{Parameter, lacking, needed};
+use crate::server::handler::arguments::{Arguments, duplicate_error, with_format};
+use crate::server::handler::parameter::{Parameter, missing_description, missing_text};
 
 /// Reads one argument into its slot.
 pub fn fill<'de, P: Parameter, A: MapAccess<'de>>(
@@ -18,7 +18,7 @@ pub fn fill<'de, P: Parameter, A: MapAccess<'de>>(
     }
     let value = P::read(map).map_err(|error| with_format(&error, || expected_text(P::describe)))?;
     if slot.replace(value).is_some() {
-        return Err(twice());
+        return Err(duplicate_error());
     }
     Ok(true)
 }
@@ -34,19 +34,21 @@ impl Arguments {
         default: Option<fn() -> Value>,
         scope: &Scope,
     ) -> Option<P> {
-        let value = sent.or_else(|| self.of_schema(name)).or_else(|| P::of_default(&default?()));
-        if let Ok(value) = value.map_or_else(|| P::absent(scope), Ok) {
+        let value = sent.or_else(|| self.schema_default(name)).or_else(|| P::of_default(&default?()));
+        if let Ok(value) = value.map_or_else(|| P::from_scope(scope), Ok) {
             return Some(value);
         }
-        match needed::<P>(scope) {
+        match missing_text::<P>(scope) {
             Some(text) => self.problems.push(text.to_owned()),
-            None if !P::IS_ARGUMENT => self.lacks.push(format!("`{name}` ({})", lacking::<P>())),
+            None if !P::IS_ARGUMENT => {
+                self.missing_values.push(format!("`{name}` ({})", missing_description::<P>()));
+            }
             None => self.problems.push(format!("argument `{name}` is missing")),
         }
         None
     }
 
-    fn of_schema<P: Parameter>(&self, name: &str) -> Option<P> {
+    fn schema_default<P: Parameter>(&self, name: &str) -> Option<P> {
         let (_, default) = self.rules.as_ref()?.checker.defaults().find(|(known, _)| *known == name)?;
         P::of_default(default)
     }

@@ -10,39 +10,41 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use toolway_protocol::uri_template::{Value, Values};
 
-use crate::schema::not_among;
-use crate::server::handler::arguments::{Refusal, Slots, walk, whole, whole_of_texts};
+use crate::schema::not_one_of;
+use crate::server::handler::arguments::{Slots, StartError, read_slots, read_whole, read_whole_texts};
 
 /// Reads named texts into the slots of a function.
-pub fn read_texts<'t, S: Slots>(texts: impl IntoIterator<Item = (&'t str, &'t Value)>) -> Result<S, Refusal> {
-    walk(named(texts)).map_err(Refusal::Sent)
+pub fn read_texts<'t, S: Slots>(
+    texts: impl IntoIterator<Item = (&'t str, &'t Value)>,
+) -> Result<S, StartError> {
+    read_slots(texts_as_map(texts)).map_err(StartError::BadArguments)
 }
 
 /// Reads named texts into the fields of a struct.
-pub fn read_struct<T: DeserializeOwned>(texts: &Values) -> Result<T, Refusal> {
-    whole(named(texts.iter())).map_err(Refusal::Sent)
+pub fn read_struct<T: DeserializeOwned>(texts: &Values) -> Result<T, StartError> {
+    read_whole(texts_as_map(texts.iter())).map_err(StartError::BadArguments)
 }
 
 /// Reads named texts into the fields of a struct whose schema names the format of each field.
-pub fn read_described_struct<T: DeserializeOwned + JsonSchema>(texts: &Values) -> Result<T, Refusal> {
-    whole_of_texts(named(texts.iter())).map_err(Refusal::Sent)
+pub fn read_described_struct<T: DeserializeOwned + JsonSchema>(texts: &Values) -> Result<T, StartError> {
+    read_whole_texts(texts_as_map(texts.iter())).map_err(StartError::BadArguments)
 }
 
 /// Presents named texts as an object.
-fn named<'de, 't>(
+fn texts_as_map<'de, 't>(
     texts: impl IntoIterator<Item = (&'t str, &'t Value)>,
 ) -> impl Deserializer<'de, Error = Error> {
-    MapDeserializer::new(texts.into_iter().map(|(name, value)| (name, Text::of(value))))
+    MapDeserializer::new(texts.into_iter().map(|(name, value)| (name, TextDeserializer::of(value))))
 }
 
 /// Text that is read as the type that the visitor requests.
 #[derive(Clone, Copy)]
-pub(crate) enum Text<'t> {
+pub(crate) enum TextDeserializer<'t> {
     One(&'t str),
     Many(&'t [String]),
 }
 
-impl<'t> Text<'t> {
+impl<'t> TextDeserializer<'t> {
     fn of(value: &'t Value) -> Self {
         match value {
             Value::Text(text) => Self::One(text),
@@ -58,7 +60,7 @@ impl<'t> Text<'t> {
     }
 }
 
-impl IntoDeserializer<'_, Error> for Text<'_> {
+impl IntoDeserializer<'_, Error> for TextDeserializer<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -78,7 +80,7 @@ macro_rules! parsed {
     )*};
 }
 
-impl<'de> Deserializer<'de> for Text<'_> {
+impl<'de> Deserializer<'de> for TextDeserializer<'_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -128,10 +130,10 @@ impl<'de> Deserializer<'de> for Text<'_> {
             text if text.starts_with('{') => {
                 json(text)?.deserialize_enum(name, variants, visitor).map_err(Error::custom)
             }
-            text if variants.contains(&text) => visitor.visit_enum(Variant(text)),
+            text if variants.contains(&text) => visitor.visit_enum(UnitVariant(text)),
             text => {
                 let variants: Vec<_> = variants.iter().map(|name| serde_json::Value::from(*name)).collect();
-                Err(Error::custom(not_among(&variants.iter().collect::<Vec<_>>(), &text.into())))
+                Err(Error::custom(not_one_of(&variants.iter().collect::<Vec<_>>(), &text.into())))
             }
         }
     }
@@ -140,7 +142,7 @@ impl<'de> Deserializer<'de> for Text<'_> {
         match self {
             Self::One(text) => json(text)?.deserialize_seq(visitor).map_err(Error::custom),
             Self::Many(items) => {
-                let items = items.iter().map(|item| Text::One(item));
+                let items = items.iter().map(|item| TextDeserializer::One(item));
                 serde::de::value::SeqDeserializer::new(items).deserialize_any(visitor)
             }
         }
@@ -181,9 +183,9 @@ fn json(text: &str) -> Result<serde_json::Value, Error> {
 }
 
 /// The name of a variant without data.
-struct Variant<'t>(&'t str);
+struct UnitVariant<'t>(&'t str);
 
-impl<'de> EnumAccess<'de> for Variant<'_> {
+impl<'de> EnumAccess<'de> for UnitVariant<'_> {
     type Error = Error;
     type Variant = Self;
 
@@ -192,7 +194,7 @@ impl<'de> EnumAccess<'de> for Variant<'_> {
     }
 }
 
-impl<'de> VariantAccess<'de> for Variant<'_> {
+impl<'de> VariantAccess<'de> for UnitVariant<'_> {
     type Error = Error;
 
     fn unit_variant(self) -> Result<(), Error> {
@@ -200,18 +202,18 @@ impl<'de> VariantAccess<'de> for Variant<'_> {
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, _: S) -> Result<S::Value, Error> {
-        Err(with_data())
+        Err(data_error())
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Error> {
-        Err(with_data())
+        Err(data_error())
     }
 
     fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], _: V) -> Result<V::Value, Error> {
-        Err(with_data())
+        Err(data_error())
     }
 }
 
-fn with_data() -> Error {
+fn data_error() -> Error {
     Error::custom("expected JSON in the text: this choice comes with data")
 }

@@ -17,9 +17,9 @@ use toolway_protocol::types::CallToolResult;
 use toolway_protocol::{Id, Method, Outcome, Reply, Request, RpcError};
 
 use super::Server;
-use crate::server::call::question_log::Asking;
+use crate::server::call::question_log::QuestionContext;
 use crate::server::call::scope::Arrival;
-use crate::server::changes::listeners::{Listener, untold};
+use crate::server::changes::listeners::{Listener, without_change_notifications};
 use crate::server::failure::errors::Failure;
 
 /// Answers `initialize`. Returns the frame to send and the session that it opens.
@@ -37,17 +37,18 @@ pub(super) fn initialize(
     };
     let capabilities = match listener {
         Some(_) => server.capabilities(),
-        None => untold(server.capabilities()),
+        None => without_change_notifications(server.capabilities()),
     };
     if let Some(listener) = &listener {
-        listener.promise(&capabilities);
+        listener.limit_to_capabilities(&capabilities);
     }
     let session = Session::open(version, opening, listener);
     let inner = &server.inner;
-    let mut answer = codec::Initialized::new(session.version().as_str(), capabilities, inner.info.clone());
+    let mut answer =
+        codec::InitializeResult::new(session.version().as_str(), capabilities, inner.info.clone());
     answer.instructions.clone_from(&inner.instructions);
     let mut frame = Vec::with_capacity(512);
-    codec::write_initialized(&mut frame, session.version(), id, &answer);
+    codec::write_initialize_result(&mut frame, session.version(), id, &answer);
     Ok((frame, session))
 }
 
@@ -70,23 +71,23 @@ pub(super) async fn serve(
             Failure::NoSuchResource(uri) => codec::resource_not_found(&uri),
             // The revisions of this era have no error code for a missing capability. A tool call gets a text that the
             // model can read.
-            Failure::Lacks(_, text) if *method == Method::CallTool => {
+            Failure::MissingCapabilities(_, text) if *method == Method::CallTool => {
                 let reply = Reply::ToolCalled(CallToolResult::error(text));
                 codec::write_reply(&mut frame, session.version(), id, &reply);
                 return frame;
             }
-            Failure::Lacks(_, text) => RpcError::invalid_request(text),
+            Failure::MissingCapabilities(_, text) => RpcError::invalid_request(text),
         };
         write_error(&mut frame, Some(id), &error);
     }
-    if let Some(too_large) = server.too_large(method, &frame) {
+    if let Some(too_large) = server.check_reply_size(method, &frame) {
         // A new buffer, because the old one holds more memory than this text needs.
         frame = Vec::new();
         if too_large.is_result {
             let reply = Reply::ToolCalled(CallToolResult::error(too_large.text));
             codec::write_reply(&mut frame, session.version(), id, &reply);
         } else {
-            write_error(&mut frame, Some(id), &too_large.error());
+            write_error(&mut frame, Some(id), &too_large.into_error());
         }
     }
     frame
@@ -106,26 +107,26 @@ async fn answer(
         codec::write_empty(frame, version, id);
         return Ok(());
     }
-    if let Some(settling) = server.settling() {
+    if let Some(settling) = server.wait_for_sources() {
         settling.await;
     }
-    session.describe(&mut arrival, Some(id), params);
-    let request = match server.read(version, method, params) {
+    session.fill_arrival(&mut arrival, Some(id), params);
+    let request = match server.decode_request(version, method, params) {
         Ok(request) => request,
-        Err(error) => return Err(Box::pin(server.refuse(method, error, &mut arrival)).await),
+        Err(error) => return Err(Box::pin(server.reject_request(method, error, &mut arrival)).await),
     };
     let reply = if let Request::SetLogLevel(wanted) = request {
         session.set_log_level(wanted.level);
-        Reply::Done
+        Reply::Empty
     } else if let Request::Subscribe(resource) = request {
         session.listener(method)?.subscribe(resource.uri)?;
         if server.has_sources() {
-            Box::pin(server.followed()).await;
+            Box::pin(server.wait_for_subscriptions()).await;
         }
-        Reply::Done
+        Reply::Empty
     } else if let Request::Unsubscribe(resource) = request {
         session.listener(method)?.unsubscribe(&resource.uri);
-        Reply::Done
+        Reply::Empty
     } else {
         server.add_meta(&mut arrival, params);
         match server.answer(request, arrival).await?.outcome {
@@ -141,15 +142,15 @@ async fn answer(
 }
 
 /// Passes a notification to the application's handler.
-pub(super) async fn hear(
+pub(super) async fn handle_notification(
     server: &Server,
     session: &Session,
     method: &Method,
     params: &Params,
     mut arrival: Box<Arrival>,
 ) {
-    session.describe(&mut arrival, None, params);
+    session.fill_arrival(&mut arrival, None, params);
     // A notification has no response, so its handler cannot ask the client.
-    arrival.asking = Asking::default();
-    server.hear(method, params, arrival).await;
+    arrival.questions = QuestionContext::default();
+    server.handle_notification(method, params, arrival).await;
 }

@@ -4,14 +4,14 @@ use std::sync::{Arc, OnceLock};
 
 use toolway_protocol::era::batch;
 use toolway_protocol::era::lifecycle::Lifecycle;
-use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, write_error};
+use toolway_protocol::jsonrpc::{Params, ParsedFrame, Rejection, write_error};
 use toolway_protocol::{Era, Id, Message, Method, Notification, RawJson, RpcError};
 
 use crate::ground::mutex::Mutex;
 use crate::server::Server;
 use crate::server::call::scope::Arrival;
-use crate::server::call::visibility::Allowed;
-use crate::server::catalog::visible::Sight;
+use crate::server::call::visibility::Visibility;
+use crate::server::catalog::visible::NotificationFilter;
 use crate::server::changes::listeners::Listener;
 use crate::server::handshake::{self, Session};
 
@@ -20,7 +20,7 @@ use crate::server::handshake::{self, Session};
 pub(crate) struct PipeSession {
     opened: OnceLock<Session>,
     /// Serves requests that arrive without a handshake, or before it.
-    unopened: Session,
+    without_handshake: Session,
     lifecycle: Mutex<Lifecycle>,
     listener: Option<Arc<Listener>>,
 }
@@ -29,12 +29,12 @@ impl PipeSession {
     pub(crate) fn new(server: &Server, listener: Option<Arc<Listener>>) -> Self {
         let version = server.inner.pinned.unwrap_or(Lifecycle::default().version());
         // A client without a handshake gets no change notifications.
-        let unopened = Session::unopened(version, None);
-        Self { opened: OnceLock::new(), unopened, lifecycle: Mutex::default(), listener }
+        let unopened = Session::without_handshake(version, None);
+        Self { opened: OnceLock::new(), without_handshake: unopened, lifecycle: Mutex::default(), listener }
     }
 
     fn current(&self) -> &Session {
-        self.opened.get().unwrap_or(&self.unopened)
+        self.opened.get().unwrap_or(&self.without_handshake)
     }
 
     /// Returns whether the peer has opened the session with a handshake.
@@ -44,34 +44,34 @@ impl PipeSession {
 
     /// Waits for changes, and returns a notification for each. Until the client has confirmed the handshake with
     /// `notifications/initialized`, the list is empty and the changes are kept.
-    pub(crate) async fn changes(&self, server: &Server, allowed: Option<&Arc<Allowed>>) -> Vec<Vec<u8>> {
+    pub(crate) async fn changes(&self, server: &Server, allowed: Option<&Arc<Visibility>>) -> Vec<Vec<u8>> {
         let Some(listener) = &self.listener else { return std::future::pending().await };
         listener.changed().await;
         let Some(session) = self.opened.get() else { return Vec::new() };
-        if !self.lifecycle.lock().may_tell(&Method::ToolsChanged) {
+        if !self.lifecycle.lock().may_send(&Method::ToolsChanged) {
             return Vec::new();
         }
-        let sight = Sight::new(server, allowed.cloned());
+        let sight = NotificationFilter::new(server, allowed.cloned());
         let frame = |change: Notification| {
             let mut frame = Vec::new();
             change.write(&mut frame, session.version());
             frame
         };
-        listener.take_for(|change| sight.shows(change)).map(frame).collect()
+        listener.take_for(|change| sight.allows(change)).map(frame).collect()
     }
 
     /// Checks a batch against the revision: only some revisions allow batches.
-    pub(crate) fn batch(
+    pub(crate) fn check_batch(
         &self,
         server: &Server,
-        messages: Vec<Result<Message, Rejected>>,
-    ) -> Result<Incoming, Rejected> {
+        messages: Vec<Result<Message, Rejection>>,
+    ) -> Result<ParsedFrame, Rejection> {
         let messages = if server.serves(Era::Handshake) {
-            batch::judge(self.current().version(), messages)
+            batch::check(self.current().version(), messages)
         } else {
-            Err(batch::refused())
+            Err(batch::unsupported_error())
         };
-        messages.map(Incoming::Batch).map_err(|error| Rejected { id: None, error })
+        messages.map(ParsedFrame::Batch).map_err(|error| Rejection { id: None, error })
     }
 
     /// Answers a request.
@@ -105,7 +105,7 @@ impl PipeSession {
     }
 
     /// Handles a notification: `notifications/initialized`, or one for the application.
-    pub(crate) async fn hear(
+    pub(crate) async fn handle_notification(
         &self,
         server: &Server,
         method: &Method,
@@ -115,17 +115,17 @@ impl PipeSession {
         if *method == Method::Initialized {
             self.lifecycle.lock().initialized();
             if let Some(listener) = &self.listener {
-                listener.rouse();
+                listener.wake();
             }
         } else {
-            handshake::hear(server, self.current(), method, params, arrival).await;
+            handshake::handle_notification(server, self.current(), method, params, arrival).await;
         }
     }
 
     /// Takes the client's answer to a question.
-    pub(crate) fn settle(&self, id: Option<&Id>, outcome: Result<RawJson, RpcError>) {
+    pub(crate) fn deliver_answer(&self, id: Option<&Id>, outcome: Result<RawJson, RpcError>) {
         // An answer that comes too late is ignored.
-        let _ = self.current().settle(id, outcome);
+        let _ = self.current().deliver_answer(id, outcome);
     }
 
     /// Ends all open questions, because the peer will send no more answers.

@@ -19,20 +19,20 @@ use toolway_protocol::{Id, Notification, ProtocolVersion, RawJson, RpcError};
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
 use crate::ground::outbound::Outbound;
-use crate::ground::random::random;
+use crate::ground::random::random_hex;
 use crate::server::call::question_log::{Answers, Asker};
 use crate::server::failure::ask::{AskError, AskErrorKind};
 
 /// The prefix of every question id.
-pub(crate) const PREFIX: &str = "ask-";
+pub(crate) const QUESTION_ID_PREFIX: &str = "ask-";
 
 /// How many questions of one session may wait for their answers.
 const MAX_PENDING: usize = 64;
 
 /// The questions of one session that wait for their answers.
 #[derive(Debug, Default)]
-pub(in crate::server) struct Questions {
-    pending: Arc<Pending>,
+pub(in crate::server) struct SessionQuestions {
+    pending: Arc<PendingAnswers>,
     /// The random part of the question ids, so that no other server uses the same ids in this session.
     prefix: OnceLock<String>,
     next: AtomicU64,
@@ -41,7 +41,7 @@ pub(in crate::server) struct Questions {
 type Outcome = Result<RawJson, RpcError>;
 
 #[derive(Debug, Default)]
-struct Pending(Mutex<Waiters>);
+struct PendingAnswers(Mutex<Waiters>);
 
 #[derive(Debug, Default)]
 struct Waiters {
@@ -50,11 +50,11 @@ struct Waiters {
     is_over: bool,
 }
 
-impl Pending {
-    fn expect(&self, id: &Id) -> Result<oneshot::Receiver<Outcome>, AskError> {
+impl PendingAnswers {
+    fn register(&self, id: &Id) -> Result<oneshot::Receiver<Outcome>, AskError> {
         let mut waiters = self.0.lock();
         if waiters.is_over {
-            return Err(over());
+            return Err(ended_error());
         }
         if waiters.by_id.len() >= MAX_PENDING {
             return Err(AskError::new(
@@ -68,9 +68,9 @@ impl Pending {
     }
 }
 
-impl Questions {
+impl SessionQuestions {
     /// Hands an answer to the call that waits for it. If no call waits, returns the answer as the error.
-    pub(super) fn settle(&self, id: &Id, outcome: Outcome) -> Result<(), Outcome> {
+    pub(super) fn deliver_answer(&self, id: &Id, outcome: Outcome) -> Result<(), Outcome> {
         match self.pending.0.lock().by_id.remove(id) {
             Some(waiting) => waiting.send(outcome),
             None => Err(outcome),
@@ -86,11 +86,13 @@ impl Questions {
 
     fn next_id(&self) -> Id {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        Id::String(format!("{PREFIX}{}-{number}", self.prefix.get_or_init(random::<4>)).into())
+        Id::String(
+            format!("{QUESTION_ID_PREFIX}{}-{number}", self.prefix.get_or_init(random_hex::<4>)).into(),
+        )
     }
 }
 
-impl Asker for Questions {
+impl Asker for SessionQuestions {
     fn ask<'a>(
         &'a self,
         version: ProtocolVersion,
@@ -120,7 +122,7 @@ impl Asker for Questions {
     }
 }
 
-impl Questions {
+impl SessionQuestions {
     fn ask_one(
         &self,
         version: ProtocolVersion,
@@ -132,11 +134,12 @@ impl Questions {
         if let (InputRequest::Elicit(Elicit::Url(url)), Id::String(id)) = (&mut question, &id) {
             url.elicitation_id = Some(id.to_string());
         }
-        let answer = match self.pending.expect(&id) {
+        let answer = match self.pending.register(&id) {
             Ok(answer) => answer,
             Err(error) => return Box::pin(std::future::ready(Err(error))),
         };
-        let mut waiting = Waiting { pending: self.pending.clone(), id, version, outbound, is_sent: false };
+        let mut waiting =
+            OpenQuestion { pending: self.pending.clone(), id, version, outbound, is_sent: false };
         Box::pin(async move {
             let mut frame = Vec::with_capacity(256);
             write_question(&mut frame, version, &waiting.id, &question);
@@ -155,61 +158,61 @@ impl Questions {
             }
             // The timeout includes the time that the client takes to read the question.
             let asking = async {
-                waiting.is_wanted(true);
+                waiting.set_sent(true);
                 waiting.outbound.ask(frame).await;
                 answer.await
             };
             let outcome = match tokio::time::timeout(within, asking).await {
                 Ok(Ok(outcome)) => outcome,
-                Ok(Err(_)) => return Err(over()),
+                Ok(Err(_)) => return Err(ended_error()),
                 Err(_) => {
                     let text = format!("no answer came within {within:?}");
                     return Err(AskError::new(AskErrorKind::TimedOut, text));
                 }
             };
-            waiting.is_wanted(false);
+            waiting.set_sent(false);
             outcome.map_err(|error| {
-                let text = format!("the client answered with an error: {}", cut(&error.message));
+                let text = format!("the client answered with an error: {}", truncate(&error.message));
                 AskError::new(AskErrorKind::Refused, text)
             })
         })
     }
 }
 
-fn over() -> AskError {
+fn ended_error() -> AskError {
     AskError::new(AskErrorKind::Ended, "the session ended before the client answered")
 }
 
 /// How many characters of the client's error message are repeated in the error.
-const MAX_WORDS: usize = 200;
+const MAX_ERROR_CHARS: usize = 200;
 
-fn cut(text: &str) -> &str {
-    text.char_indices().nth(MAX_WORDS).map_or(text, |(end, _)| &text[..end])
+fn truncate(text: &str) -> &str {
+    text.char_indices().nth(MAX_ERROR_CHARS).map_or(text, |(end, _)| &text[..end])
 }
 
 /// A question that waits for its answer. Dropping it without an answer sends a cancellation to the client.
-struct Waiting {
-    pending: Arc<Pending>,
+struct OpenQuestion {
+    pending: Arc<PendingAnswers>,
     id: Id,
     version: ProtocolVersion,
     outbound: Outbound,
     is_sent: bool,
 }
 
-impl Waiting {
+impl OpenQuestion {
     /// Sets whether dropping this value sends a cancellation to the client.
-    fn is_wanted(&mut self, is_sent: bool) {
+    fn set_sent(&mut self, is_sent: bool) {
         self.is_sent = is_sent;
     }
 }
 
-impl Drop for Waiting {
+impl Drop for OpenQuestion {
     fn drop(&mut self) {
         self.pending.0.lock().by_id.remove(&self.id);
         if self.is_sent {
             let mut cancelled = Cancelled::new();
             cancelled.request_id = Some(self.id.clone());
-            self.outbound.mention(self.version, &Notification::Cancelled(cancelled));
+            self.outbound.try_send_notification(self.version, &Notification::Cancelled(cancelled));
         }
     }
 }

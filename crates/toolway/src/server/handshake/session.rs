@@ -8,28 +8,28 @@ use toolway_protocol::meta::Key;
 use toolway_protocol::types::LogLevel;
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
 
-use super::questions::Questions;
+use super::questions::SessionQuestions;
 use crate::ground::peer::Peer;
-use crate::server::call::noted::Noted;
-use crate::server::call::question_log::Way;
+use crate::server::call::question_log::AskMode;
 use crate::server::call::scope::Arrival;
-use crate::server::call::threshold::{Level, Threshold};
+use crate::server::call::telemetry::RequestTelemetry;
+use crate::server::call::threshold::{SharedLevel, Threshold};
 use crate::server::changes::listeners::Listener;
 
 /// A session: the facts that the server remembers about its peer.
 #[derive(Debug, Clone)]
 pub(in crate::server) struct Session {
     peer: Arc<Peer>,
-    pub(in crate::server) log_level: Arc<Level>,
+    pub(in crate::server) log_level: Arc<SharedLevel>,
     /// Collects changes for the client. `None` if they cannot be sent.
     listener: Option<Arc<Listener>>,
     /// The questions to the client. `None` if the client cannot be asked.
-    questions: Option<Arc<Questions>>,
+    questions: Option<Arc<SessionQuestions>>,
 }
 
 impl Session {
     /// The log level until the client sets another one.
-    pub(in crate::server) const FIRST_LEVEL: LogLevel = LogLevel::Warning;
+    pub(in crate::server) const DEFAULT_LOG_LEVEL: LogLevel = LogLevel::Warning;
 
     /// Creates the session that an `initialize` opens.
     pub(in crate::server) fn open(
@@ -43,12 +43,15 @@ impl Session {
 
     /// Creates a session without a handshake: for requests that were typed by hand into a pipe, or for HTTP requests
     /// without a session.
-    pub(in crate::server) fn unopened(version: ProtocolVersion, listener: Option<Arc<Listener>>) -> Self {
+    pub(in crate::server) fn without_handshake(
+        version: ProtocolVersion,
+        listener: Option<Arc<Listener>>,
+    ) -> Self {
         Self::with(Peer::unknown(version), listener)
     }
 
     fn with(peer: Peer, listener: Option<Arc<Listener>>) -> Self {
-        let log_level = Arc::new(Level::new(Self::FIRST_LEVEL));
+        let log_level = Arc::new(SharedLevel::new(Self::DEFAULT_LOG_LEVEL));
         Self { peer: Arc::new(peer), log_level, listener, questions: None }
     }
 
@@ -68,18 +71,18 @@ impl Session {
     }
 
     /// Adds the facts about this session and about a message to `arrival`.
-    pub(super) fn describe(&self, arrival: &mut Arrival, id: Option<&Id>, params: &Params) {
+    pub(super) fn fill_arrival(&self, arrival: &mut Arrival, id: Option<&Id>, params: &Params) {
         arrival.peer = self.peer.clone();
-        arrival.progress_token = params.reserved(Key::ProgressToken);
+        arrival.progress_token = params.meta_member(Key::ProgressToken);
         arrival.threshold = Threshold::Shared(self.log_level.clone());
-        arrival.noted = Noted::of(id, params);
-        arrival.asking.way = self.way();
+        arrival.telemetry = RequestTelemetry::new(id, params);
+        arrival.questions.mode = self.ask_mode();
     }
 
-    fn way(&self) -> Way {
+    fn ask_mode(&self) -> AskMode {
         match &self.questions {
-            Some(questions) => Way::Live(questions.clone()),
-            None => Way::Nobody,
+            Some(questions) => AskMode::Live(questions.clone()),
+            None => AskMode::Unreachable,
         }
     }
 
@@ -92,13 +95,13 @@ impl Session {
 
     /// Hands the client's answer to the call that asked the question. If no call of this server waits for the answer,
     /// returns it as the error.
-    pub(in crate::server) fn settle(
+    pub(in crate::server) fn deliver_answer(
         &self,
         id: Option<&Id>,
         outcome: Result<RawJson, RpcError>,
     ) -> Result<(), Result<RawJson, RpcError>> {
         match (&self.questions, id) {
-            (Some(questions), Some(id)) => questions.settle(id, outcome),
+            (Some(questions), Some(id)) => questions.deliver_answer(id, outcome),
             _ => Err(outcome),
         }
     }

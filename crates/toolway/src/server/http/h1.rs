@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::server::http::service::HttpService;
 
 /// Serves every request of one connection, until the connection ends or the server shuts down.
-pub(super) async fn converse(
+pub(super) async fn serve_connection(
     service: &HttpService,
     socket: impl AsyncRead + AsyncWrite + Unpin,
     remote: SocketAddr,
@@ -28,7 +28,7 @@ pub(super) async fn converse(
     tokio::pin!(connection);
     tokio::select! {
         outcome = connection.as_mut() => outcome,
-        () = service.endpoint().closing().cancelled() => {
+        () = service.endpoint().shutdown_token().cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }

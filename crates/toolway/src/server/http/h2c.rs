@@ -30,30 +30,30 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::door::body::HttpBody;
-use super::door::endpoint::BoxError;
+use super::endpoint::body::ResponseBody;
+use super::endpoint::request::BoxError;
 use super::service::HttpService;
 
 use crate::ground::mutex::Mutex;
 
 /// Detects the HTTP version of a connection and serves every request on it.
-pub(super) async fn converse(
+pub(super) async fn serve_connection(
     service: &HttpService,
     mut socket: TcpStream,
     remote: SocketAddr,
 ) -> Result<(), BoxError> {
-    let mut start = Start::default();
+    let mut start = FirstBytes::default();
     let version = tokio::select! {
         version = start.read(&mut socket) => version?,
         () = tokio::time::sleep(service.endpoint().limits.head_timeout) => return Ok(()),
-        () = service.endpoint().closing().cancelled() => return Ok(()),
+        () = service.endpoint().shutdown_token().cancelled() => return Ok(()),
     };
     let (reader, writer) = socket.into_split();
     let socket = tokio::io::join(start.into_reader().chain(reader), writer);
     match version {
-        Version::Http1 => h1::converse(service, socket, remote).await?,
+        HttpVersion::Http1 => h1::serve_connection(service, socket, remote).await?,
         // Boxed: this future is large, and HTTP/1.1 connections would otherwise reserve space for it.
-        Version::Http2 => Box::pin(speak(service, socket, remote)).await?,
+        HttpVersion::Http2 => Box::pin(serve_http2(service, socket, remote)).await?,
     }
     Ok(())
 }
@@ -61,29 +61,29 @@ pub(super) async fn converse(
 /// The preface of an HTTP/2 connection (RFC 9113, section 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-enum Version {
+enum HttpVersion {
     Http1,
     Http2,
 }
 
 /// The first bytes of a connection.
 #[derive(Default)]
-struct Start {
+struct FirstBytes {
     bytes: [u8; PREFACE.len()],
     length: usize,
 }
 
-impl Start {
+impl FirstBytes {
     /// Reads until the HTTP version is known. If the input ends early, HTTP/1.1 handles it.
-    async fn read(&mut self, socket: &mut TcpStream) -> std::io::Result<Version> {
+    async fn read(&mut self, socket: &mut TcpStream) -> std::io::Result<HttpVersion> {
         while self.length < PREFACE.len() {
             let count = socket.read(&mut self.bytes[self.length..]).await?;
             self.length += count;
             if count == 0 || self.bytes[..self.length] != PREFACE[..self.length] {
-                return Ok(Version::Http1);
+                return Ok(HttpVersion::Http1);
             }
         }
-        Ok(Version::Http2)
+        Ok(HttpVersion::Http2)
     }
 
     fn into_reader(self) -> impl AsyncRead + Unpin {
@@ -91,7 +91,7 @@ impl Start {
     }
 }
 
-async fn speak(
+async fn serve_http2(
     service: &HttpService,
     socket: impl AsyncRead + AsyncWrite + Unpin,
     remote: SocketAddr,
@@ -102,47 +102,47 @@ async fn speak(
     // changing the number.
     let owed = watch::Sender::new(0);
     // Dropping the set at the end of the connection aborts the tasks.
-    let tasks = Arc::new(Tasks { set: Mutex::default(), most: limits.h2_streams.saturating_mul(2) });
+    let tasks = Arc::new(Tasks { set: Mutex::default(), max: limits.h2_streams.saturating_mul(2) });
     let (shared, counter) = (service.clone(), owed.clone());
     let answer = service_fn(move |request| {
         let (service, owed) = (shared.clone(), counter.clone());
         async move {
-            let debt = Debt::new(&owed);
+            let debt = PendingReply::new(&owed);
             let response = service.route(request, remote).await;
             drop(debt);
-            Ok::<_, Infallible>(response.map(|body| Watched { body, owed, debt: None }))
+            Ok::<_, Infallible>(response.map(|body| ActivityBody { body, owed, pending_reply: None }))
         }
     });
-    let connection = http2::Builder::new(Streams(Arc::downgrade(&tasks)))
+    let connection = http2::Builder::new(ConnectionExecutor(Arc::downgrade(&tasks)))
         .timer(TokioTimer::new())
         .max_concurrent_streams(streams)
-        .max_pending_accept_reset_streams(TAKEN_BACK)
-        .max_local_error_reset_streams(MISTAKES)
+        .max_pending_accept_reset_streams(MAX_PENDING_RESETS)
+        .max_local_error_reset_streams(MAX_STREAM_ERRORS)
         .max_header_list_size(u32::try_from(limits.head).unwrap_or(u32::MAX))
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_send_buf_size(SEND_BUFFER)
-        .keep_alive_interval(KEEP_ALIVE)
+        .keep_alive_interval(KEEP_ALIVE_INTERVAL)
         .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
         .serve_connection(TokioIo::new(socket), answer);
     tokio::pin!(connection);
-    let closing = &service.endpoint().closing();
+    let closing = &service.endpoint().shutdown_token();
     tokio::select! {
         outcome = connection.as_mut() => return outcome,
         () = closing.cancelled() => {}
-        () = idle(&owed, limits.head_timeout) => {}
+        () = wait_until_idle(&owed, limits.head_timeout) => {}
     }
     connection.as_mut().graceful_shutdown();
     tokio::select! {
         outcome = connection => outcome,
         // The connection was asked to shut down but stays open without activity.
-        () = idle(&owed, limits.head_timeout) => Ok(()),
+        () = wait_until_idle(&owed, limits.head_timeout) => Ok(()),
     }
 }
 
 /// Waits until the connection has been idle for `time`: the client waited for no reply, and no byte of a reply was
 /// written. Other frames do not count as activity: a client that sends only such frames does not need the connection.
-async fn idle(owed: &watch::Sender<usize>, time: Duration) {
+async fn wait_until_idle(owed: &watch::Sender<usize>, time: Duration) {
     let mut changes = owed.subscribe();
     loop {
         let owes_nothing = *changes.borrow_and_update() == 0;
@@ -160,36 +160,36 @@ struct Tasks {
     set: Mutex<JoinSet<()>>,
     /// The maximum number of tasks. It is larger than the limit for open requests: after a client resets a request, the
     /// request is closed, but its task may still run.
-    most: usize,
+    max: usize,
 }
 
 /// Spawns requests as tasks of the connection. Every task holds a clone of this executor, so the reference is weak.
 #[derive(Clone)]
-struct Streams(Weak<Tasks>);
+struct ConnectionExecutor(Weak<Tasks>);
 
-impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
+impl<F: Future<Output = ()> + Send + 'static> Executor<F> for ConnectionExecutor {
     fn execute(&self, stream: F) {
         let Some(tasks) = self.0.upgrade() else { return };
         let mut set = tasks.set.lock();
         while set.try_join_next().is_some() {}
         // Above the maximum the future is dropped, which resets its request.
-        if set.len() < tasks.most {
+        if set.len() < tasks.max {
             set.spawn(stream);
         }
     }
 }
 
 /// Counts one reply that the client waits for, until this guard is dropped.
-struct Debt(watch::Sender<usize>);
+struct PendingReply(watch::Sender<usize>);
 
-impl Debt {
+impl PendingReply {
     fn new(owed: &watch::Sender<usize>) -> Self {
         owed.send_modify(|number| *number += 1);
         Self(owed.clone())
     }
 }
 
-impl Drop for Debt {
+impl Drop for PendingReply {
     fn drop(&mut self) {
         self.0.send_modify(|number| *number -= 1);
     }
@@ -197,27 +197,27 @@ impl Drop for Debt {
 
 /// A body that records whether the client waits for the server. While the body has no data ready, the client waits, so
 /// the connection is not idle. While data is ready but the client does not read it, the connection can become idle.
-struct Watched {
-    body: HttpBody,
+struct ActivityBody {
+    body: ResponseBody,
     owed: watch::Sender<usize>,
-    debt: Option<Debt>,
+    pending_reply: Option<PendingReply>,
 }
 
-impl Body for Watched {
-    type Data = WatchedBytes;
+impl Body for ActivityBody {
+    type Data = ActivityBytes;
     type Error = Infallible;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<WatchedBytes>, Infallible>>> {
-        let Self { body, owed, debt } = &mut *self;
+    ) -> Poll<Option<Result<Frame<ActivityBytes>, Infallible>>> {
+        let Self { body, owed, pending_reply: debt } = &mut *self;
         let polled = Pin::new(body).poll_frame(cx);
         match polled {
-            Poll::Pending => _ = debt.get_or_insert_with(|| Debt::new(owed)),
+            Poll::Pending => _ = debt.get_or_insert_with(|| PendingReply::new(owed)),
             Poll::Ready(_) => *debt = None,
         }
-        polled.map_ok(|frame| frame.map_data(|bytes| WatchedBytes { bytes, owed: owed.clone() }))
+        polled.map_ok(|frame| frame.map_data(|bytes| ActivityBytes { bytes, owed: owed.clone() }))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -231,12 +231,12 @@ impl Body for Watched {
 
 /// Bytes that signal activity when they are written to the connection. The write may happen long after the handler of
 /// the request has finished.
-struct WatchedBytes {
+struct ActivityBytes {
     bytes: Bytes,
     owed: watch::Sender<usize>,
 }
 
-impl Buf for WatchedBytes {
+impl Buf for ActivityBytes {
     fn remaining(&self) -> usize {
         self.bytes.remaining()
     }
@@ -253,10 +253,10 @@ impl Buf for WatchedBytes {
 
 /// How many requests that the client has already reset may wait to be accepted. A client that exceeds this limit only
 /// creates useless work, so its connection is closed.
-const TAKEN_BACK: usize = 20;
+const MAX_PENDING_RESETS: usize = 20;
 /// How many requests of one connection the server may reset because they break the rules of HTTP/2. Above this limit
 /// the connection is closed.
-const MISTAKES: usize = 100;
+const MAX_STREAM_ERRORS: usize = 100;
 /// The flow-control window of one request, in bytes: how much a client may send before the server reads it.
 const STREAM_WINDOW: u32 = 256 << 10;
 /// The flow-control window of all requests of a connection together, in bytes.
@@ -264,6 +264,6 @@ const CONNECTION_WINDOW: u32 = 1 << 20;
 /// How many bytes of a reply may be buffered until the client reads them.
 const SEND_BUFFER: usize = 256 << 10;
 /// The interval between keep-alive pings.
-const KEEP_ALIVE: Duration = Duration::from_secs(30);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
 /// How long a client may take to answer a keep-alive ping.
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(20);

@@ -13,13 +13,13 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use toolway_protocol::RpcError;
 
-use super::door::body::HttpBody;
-use super::door::endpoint::Remote;
-use super::door::reply::refused;
+use super::endpoint::body::ResponseBody;
+use super::endpoint::reply::error_reply_without_id;
+use super::endpoint::request::RemoteAddr;
 use super::service::HttpService;
 use super::{protocol, signal, socket};
 use crate::ground::error::{Error, ErrorKind, Result};
-use crate::ground::operator::tell_without_log;
+use crate::ground::operator::print_without_subscriber;
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
 
@@ -50,20 +50,20 @@ impl Server {
     /// If the address cannot be bound; the error names the address, the reason and a remedy. Also if a handler takes a
     /// [`Principal`](crate::server::Principal) or an [`Extension`](crate::server::Extension) that calls over HTTP never get.
     pub async fn serve_http(&self, address: impl ToSocketAddrs + fmt::Debug) -> Result<()> {
-        self.check_door("over HTTP")?;
+        self.check_transport("over HTTP")?;
         let listener = bind(address).await?;
         if let Ok(address) = listener.local_addr() {
-            tell_without_log(format_args!("{}", self.greeting(address)));
+            print_without_subscriber(format_args!("{}", self.startup_message(address)));
         }
-        let serving = self.http().serve_until(listener, signal::told_to_stop());
+        let serving = self.http().serve_until(listener, signal::shutdown_signal());
         tokio::select! {
             outcome = serving => outcome,
-            () = signal::told_twice() => Ok(()),
+            () = signal::second_shutdown_signal() => Ok(()),
         }
     }
 
     /// Returns the log line with the URL of the server and the number of its tools.
-    fn greeting(&self, address: SocketAddr) -> String {
+    fn startup_message(&self, address: SocketAddr) -> String {
         let name = &self.info().name;
         let tools = match self.inner.registry.load().elements.tools.len() {
             1 => "1 tool".to_owned(),
@@ -80,25 +80,25 @@ async fn bind(named: impl ToSocketAddrs + fmt::Debug) -> Result<TcpListener> {
     let name = format!("{named:?}");
     let found: Vec<_> = match lookup_host(named).await {
         Ok(found) => found.collect(),
-        Err(error) => return Err(not_an_address(&name, &error.to_string())),
+        Err(error) => return Err(address_error(&name, &error.to_string())),
     };
-    let mut failure = not_an_address(&name, "the name has no address");
+    let mut failure = address_error(&name, "the name has no address");
     // If every address fails, the error of the last one is returned, as tokio does.
     for address in found {
         match TcpListener::bind(address).await {
             Ok(listener) => return Ok(listener),
-            Err(error) => failure = not_listened_on(address, error),
+            Err(error) => failure = bind_error(address, error),
         }
     }
     Err(failure)
 }
 
-fn not_an_address(name: &str, why: &str) -> Error {
+fn address_error(name: &str, why: &str) -> Error {
     let text = format!("cannot serve at {name}: {why}; write HOST:PORT, such as 127.0.0.1:8000");
     Error::new(ErrorKind::Transport, text)
 }
 
-fn not_listened_on(address: SocketAddr, error: std::io::Error) -> Error {
+fn bind_error(address: SocketAddr, error: std::io::Error) -> Error {
     let why = match error.kind() {
         std::io::ErrorKind::AddrInUse => "another program listens there: stop it, or choose another port",
         std::io::ErrorKind::AddrNotAvailable => {
@@ -141,7 +141,7 @@ impl HttpService {
     /// ```
     pub async fn serve_until(self, listener: TcpListener, told: impl Future<Output = ()>) -> Result<()> {
         if let Ok(address) = listener.local_addr() {
-            tracing::info!("{}", self.endpoint().server.greeting(address));
+            tracing::info!("{}", self.endpoint().server.startup_message(address));
         }
         let mut connections = JoinSet::new();
         let places = Arc::new(Semaphore::new(self.endpoint().limits.connections));
@@ -156,7 +156,7 @@ impl HttpService {
                     Ok((socket, remote)) => {
                         let service = self.clone();
                         connections.spawn(async move {
-                            service.connection(socket, remote).await;
+                            service.serve_socket(socket, remote).await;
                             drop(place);
                         });
                     }
@@ -176,13 +176,13 @@ impl HttpService {
         let _ = tokio::time::timeout(self.endpoint().limits.grace, both).await;
         self.inner.handshake.stop();
         connections.shutdown().await;
-        self.hooks_done().await;
+        self.wait_for_hooks().await;
         Ok(())
     }
 
-    async fn connection(&self, socket: TcpStream, remote: SocketAddr) {
+    async fn serve_socket(&self, socket: TcpStream, remote: SocketAddr) {
         socket::prepare(&socket);
-        let outcome = protocol::converse(self, socket, remote).await;
+        let outcome = protocol::serve_connection(self, socket, remote).await;
         if let Err(error) = outcome {
             tracing::debug!(%error, "a connection ended early");
         }
@@ -192,14 +192,14 @@ impl HttpService {
         &self,
         mut request: Request<Incoming>,
         remote: SocketAddr,
-    ) -> Response<HttpBody> {
+    ) -> Response<ResponseBody> {
         // hyper enforces this limit for HTTP/1.1. For HTTP/2 it limits only the bytes of the headers.
         if request.headers().len() > self.endpoint().limits.headers {
             let error = RpcError::invalid_request("the request has too many headers");
-            return refused(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &error);
+            return error_reply_without_id(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &error);
         }
         if request.uri().path() == PATH {
-            request.extensions_mut().insert(Remote(remote));
+            request.extensions_mut().insert(RemoteAddr(remote));
             return self.handle(request).await;
         }
         let (parts, _) = request.into_parts();
@@ -210,29 +210,29 @@ impl HttpService {
             return self.health();
         }
         let error = RpcError::invalid_request(format!("nothing is here; the endpoint is {PATH}"));
-        refused(StatusCode::NOT_FOUND, &error)
+        error_reply_without_id(StatusCode::NOT_FOUND, &error)
     }
 
-    fn health(&self) -> Response<HttpBody> {
-        let (status, text) = if self.endpoint().closing().is_cancelled() {
+    fn health(&self) -> Response<ResponseBody> {
+        let (status, text) = if self.endpoint().shutdown_token().is_cancelled() {
             (StatusCode::SERVICE_UNAVAILABLE, "stopping\n")
         } else {
             (StatusCode::OK, "ok\n")
         };
-        let mut response = Response::new(HttpBody::whole(text));
+        let mut response = Response::new(ResponseBody::whole(text));
         *response.status_mut() = status;
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
         response
     }
 }
 
-type Place = Option<tokio::sync::OwnedSemaphorePermit>;
+type ConnectionPermit = Option<tokio::sync::OwnedSemaphorePermit>;
 
 /// Waits for a connection permit, then accepts the next connection.
 async fn accept(
     listener: &TcpListener,
     places: &Arc<Semaphore>,
-) -> (Place, std::io::Result<(TcpStream, SocketAddr)>) {
+) -> (ConnectionPermit, std::io::Result<(TcpStream, SocketAddr)>) {
     let place = places.clone().acquire_owned().await.ok();
     (place, listener.accept().await)
 }

@@ -4,15 +4,16 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `door/` | Which requests are accepted, and what does a reply contain? |
+//! | `endpoint/` | Which requests are accepted, and what does a reply contain? |
 //! | `stateless.rs`, `handshake/` | How does each era answer? |
 //! | `service.rs` | Which era answers a request? |
 //! | `listen.rs` | How is the service bound to a socket, and how does it shut down? |
 //! | `h1.rs`, `h2c.rs` | How does the server speak HTTP on a socket? |
-//! | `seen.rs` | Which events does an HTTP request log? |
+//! | `events.rs` | Which events does an HTTP request log? |
 //! | `socket.rs`, `signal.rs` | Which socket options and signals does the server use? |
 
-mod door;
+mod endpoint;
+mod events;
 mod handshake;
 mod listen;
 #[cfg(not(feature = "h2c"))]
@@ -21,14 +22,13 @@ mod protocol;
 #[cfg(feature = "h2c")]
 #[path = "h2c.rs"]
 mod protocol;
-mod seen;
 mod service;
 mod signal;
 mod socket;
 mod stateless;
 
-pub use door::body::HttpBody;
-pub use door::endpoint::Remote;
-pub use door::guard::{Hosts, Origins};
+pub use endpoint::body::ResponseBody;
+pub use endpoint::guard::{Hosts, Origins};
+pub use endpoint::request::RemoteAddr;
 pub use service::HttpService;
-pub use signal::told_to_stop;
+pub use signal::shutdown_signal;

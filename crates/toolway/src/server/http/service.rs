@@ -11,25 +11,25 @@ use ::http::{Method as HttpMethod, Request, Response, StatusCode};
 use bytes::Bytes;
 use http_body::Body;
 use tokio::sync::Semaphore;
-use toolway_protocol::era::{Claim, Door, classify_in};
-use toolway_protocol::jsonrpc::{Incoming, Rejected, parse};
+use toolway_protocol::era::{Claim, Delivery, classify_in};
+use toolway_protocol::jsonrpc::{ParsedFrame, Rejection, parse};
 
-use super::door::body::HttpBody;
-use super::door::endpoint::{BoxError, Endpoint, headers, mirrored_headers};
-use super::door::guard::{Hosts, Origins};
-use super::door::reply::{failed, request_id};
-use super::handshake::visit::{Handshake, Visit, session_id};
+use super::endpoint::body::ResponseBody;
+use super::endpoint::guard::{Hosts, Origins};
+use super::endpoint::reply::{error_reply, request_id};
+use super::endpoint::request::{BoxError, Endpoint, headers, mirrored_headers};
+use super::events::RequestLogGuard;
+use super::handshake::context::{AdmittedRequest, HandshakeEndpoint, session_id};
 use super::handshake::{batch, requests};
-use super::seen::Seen;
 use super::stateless;
 use crate::ground::error::Result;
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
 use crate::server::call::scope::Arrival;
-use crate::server::observe::hooks::{Disconnected, Parting};
+use crate::server::observe::hooks::{DisconnectEvent, DisconnectGuard};
 
 /// How long a server that shuts down waits for running hooks.
-const PATIENCE: Duration = Duration::from_secs(5);
+const HOOK_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Server {
     /// Returns this server as a tower service, to mount at any path of a web application, or to
@@ -43,7 +43,7 @@ impl Server {
     /// ```
     pub fn http(&self) -> HttpService {
         HttpService {
-            inner: Arc::new(Inner { endpoint: Endpoint::new(self), handshake: Handshake::new(self) }),
+            inner: Arc::new(Inner { endpoint: Endpoint::new(self), handshake: HandshakeEndpoint::new(self) }),
         }
     }
 }
@@ -70,7 +70,7 @@ pub struct HttpService {
 #[derive(Clone)]
 pub(super) struct Inner {
     endpoint: Endpoint,
-    pub(super) handshake: Handshake,
+    pub(super) handshake: HandshakeEndpoint,
 }
 
 impl HttpService {
@@ -82,13 +82,13 @@ impl HttpService {
     ///
     /// A web application can pass values to the handlers of this request: it puts an [`Extensions`](crate::ground::extensions::Extensions)
     /// into the extensions of the request, and handlers take the values as [`Extension<T>`](crate::server::Extension).
-    pub async fn handle<B>(&self, request: Request<B>) -> Response<HttpBody>
+    pub async fn handle<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
         B: Body + Send,
         B::Data: Send,
         B::Error: Into<BoxError>,
     {
-        let seen = Seen::begin(request.method());
+        let seen = RequestLogGuard::begin(request.method());
         let response = self.answer(request).await;
         if let Some(seen) = seen {
             seen.end(&response);
@@ -96,7 +96,7 @@ impl HttpService {
         response
     }
 
-    async fn answer<B>(&self, request: Request<B>) -> Response<HttpBody>
+    async fn answer<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
         B: Body + Send,
         B::Data: Send,
@@ -107,7 +107,7 @@ impl HttpService {
         if let Some(refusal) = endpoint.refusal(&parts) {
             return refusal;
         }
-        let pipe = era.pipe_named(&parts);
+        let pipe = era.pipe_id(&parts);
         let method = parts.method.clone();
         let arrival = match endpoint.admit(parts, session_id).await {
             Ok(arrival) => arrival,
@@ -115,44 +115,66 @@ impl HttpService {
         };
         // Runs the `on_disconnect` hooks when the reply has ended, or when this future is dropped before there is a
         // reply.
-        let parting = endpoint.server.hears_disconnect().then(|| {
-            let disconnected = Disconnected::new(Some(&method));
-            Box::new(Parting::new(&endpoint.server, arrival.clone(), Some(disconnected)))
+        let parting = endpoint.server.has_disconnect_hooks().then(|| {
+            let disconnected = DisconnectEvent::new(Some(&method));
+            Box::new(DisconnectGuard::new(&endpoint.server, arrival.clone(), Some(disconnected)))
         });
         let response = match method {
-            HttpMethod::POST => match endpoint.read(headers(&arrival), body).await {
+            HttpMethod::POST => match endpoint.read_body(headers(&arrival), body).await {
                 Ok(frame) => self.post(arrival, pipe, frame).await,
                 Err(refusal) => refusal,
             },
             // Boxed, like the rare branches in `post`, so that the future of an ordinary call stays small.
-            method => Box::pin(requests::answer(Visit { endpoint, era, arrival }, &method)).await,
+            method => {
+                Box::pin(requests::answer(AdmittedRequest { endpoint, handshake: era, arrival }, &method))
+                    .await
+            }
         };
         match parting {
-            Some(parting) => response.map(|body| body.watched(parting)),
+            Some(parting) => response.map(|body| body.with_hooks(parting)),
             None => response,
         }
     }
 
     /// Answers the body of a POST, in the era of its message.
-    async fn post(&self, arrival: Box<Arrival>, pipe: Option<String>, frame: Bytes) -> Response<HttpBody> {
+    async fn post(
+        &self,
+        arrival: Box<Arrival>,
+        pipe: Option<String>,
+        frame: Bytes,
+    ) -> Response<ResponseBody> {
         let Inner { endpoint, handshake: era } = &*self.inner;
         let server = &endpoint.server;
         if let Some(pipe) = pipe {
-            return Box::pin(requests::post_to_pipe(Visit { endpoint, era, arrival }, &pipe, &frame)).await;
+            return Box::pin(requests::post_to_pipe(
+                AdmittedRequest { endpoint, handshake: era, arrival },
+                &pipe,
+                &frame,
+            ))
+            .await;
         }
         let message = match parse(&frame, server.inner.limits) {
-            Ok(Incoming::One(message)) => message,
-            Ok(Incoming::Batch(messages)) => {
-                return Box::pin(batch::post(Visit { endpoint, era, arrival }, messages)).await;
+            Ok(ParsedFrame::One(message)) => message,
+            Ok(ParsedFrame::Batch(messages)) => {
+                return Box::pin(batch::post(
+                    AdmittedRequest { endpoint, handshake: era, arrival },
+                    messages,
+                ))
+                .await;
             }
-            Err(Rejected { id, error }) => return failed(StatusCode::BAD_REQUEST, id.as_ref(), &error),
+            Err(Rejection { id, error }) => return error_reply(StatusCode::BAD_REQUEST, id.as_ref(), &error),
         };
-        match classify_in(server.inner.era, &message, Door::Http(&mirrored_headers(&arrival))) {
+        match classify_in(server.inner.era, &message, Delivery::Http(&mirrored_headers(&arrival))) {
             Ok(Claim::Stateless(envelope)) => stateless::post(endpoint, arrival, message, envelope).await,
             Ok(Claim::Handshake(version)) => {
-                Box::pin(requests::post(Visit { endpoint, era, arrival }, message, version)).await
+                Box::pin(requests::post(
+                    AdmittedRequest { endpoint, handshake: era, arrival },
+                    message,
+                    version,
+                ))
+                .await
             }
-            Err(error) => failed(StatusCode::BAD_REQUEST, request_id(&message), &error),
+            Err(error) => error_reply(StatusCode::BAD_REQUEST, request_id(&message), &error),
         }
     }
 }
@@ -296,10 +318,10 @@ impl HttpService {
         self
     }
 
-    /// Waits until no hook runs, for at most [`PATIENCE`].
-    pub(super) async fn hooks_done(&self) {
+    /// Waits until no hook runs, for at most [`HOOK_SHUTDOWN_TIMEOUT`].
+    pub(super) async fn wait_for_hooks(&self) {
         let mut running = self.endpoint().server.inner.hook_tasks.running.subscribe();
-        let _ = tokio::time::timeout(PATIENCE, running.wait_for(|running| *running == 0)).await;
+        let _ = tokio::time::timeout(HOOK_SHUTDOWN_TIMEOUT, running.wait_for(|running| *running == 0)).await;
     }
 
     fn edit(&mut self) -> &mut Inner {
@@ -314,7 +336,7 @@ impl HttpService {
     pub async fn stop(&self) {
         self.endpoint().close().await;
         self.inner.handshake.stop();
-        self.hooks_done().await;
+        self.wait_for_hooks().await;
     }
 }
 
@@ -324,7 +346,7 @@ where
     B::Data: Send,
     B::Error: Into<BoxError>,
 {
-    type Response = Response<HttpBody>;
+    type Response = Response<ResponseBody>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 

@@ -5,15 +5,15 @@
 ///
 /// ```no_run
 /// use toolway::prelude::*;
-/// use toolway::server::http::told_to_stop;
+/// use toolway::server::http::shutdown_signal;
 ///
 /// # async fn doc(server: Server) -> Result<(), Box<dyn std::error::Error>> {
 /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
-/// server.http().serve_until(listener, told_to_stop()).await?;
+/// server.http().serve_until(listener, shutdown_signal()).await?;
 /// # Ok(())
 /// # }
 /// ```
-pub async fn told_to_stop() {
+pub async fn shutdown_signal() {
     tokio::select! {
         // If the signal cannot be observed, this branch waits forever.
         told = tokio::signal::ctrl_c() => if told.is_err() { std::future::pending().await },
@@ -22,9 +22,9 @@ pub async fn told_to_stop() {
 }
 
 /// Waits for two signals, one after the other.
-pub(super) async fn told_twice() {
-    told_to_stop().await;
-    told_to_stop().await;
+pub(super) async fn second_shutdown_signal() {
+    shutdown_signal().await;
+    shutdown_signal().await;
 }
 
 #[cfg(unix)]

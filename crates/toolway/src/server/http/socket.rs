@@ -6,18 +6,18 @@ use tokio::net::TcpStream;
 pub(super) fn prepare(socket: &TcpStream) {
     // Responses are small and complete; waiting to fill a packet only delays them.
     let _ = socket.set_nodelay(true);
-    give_up_after(socket, SILENCE_MILLIS);
+    set_user_timeout(socket, USER_TIMEOUT_MILLIS);
 }
 
 /// How long sent data may stay unacknowledged, or wait for a peer that does not read, in milliseconds. Linux only.
 /// Without this limit, the connection of a peer that vanished would be kept for a quarter of an hour, and a peer that
 /// stopped reading would be kept forever.
-const SILENCE_MILLIS: u32 = 60_000;
+const USER_TIMEOUT_MILLIS: u32 = 60_000;
 
 #[cfg(target_os = "linux")]
-fn give_up_after(socket: &TcpStream, millis: u32) {
+fn set_user_timeout(socket: &TcpStream, millis: u32) {
     let _ = rustix::net::sockopt::set_tcp_user_timeout(socket, millis);
 }
 
 #[cfg(not(target_os = "linux"))]
-fn give_up_after(_: &TcpStream, _: u32) {}
+fn set_user_timeout(_: &TcpStream, _: u32) {}

@@ -12,10 +12,10 @@ use toolway_protocol::jsonrpc::{Code, Params};
 use toolway_protocol::meta::Key;
 use toolway_protocol::{Message, Method, RpcError};
 
-use super::door::body::HttpBody;
-use super::door::endpoint::{Endpoint, mirrored, takes_events};
-use super::door::exchange::exchange;
-use super::door::reply::{accepted, failed, reply, unavailable};
+use super::endpoint::body::ResponseBody;
+use super::endpoint::exchange::exchange;
+use super::endpoint::reply::{accepted, error_reply, reply, unavailable};
+use super::endpoint::request::{Endpoint, accepts_events, mirrored};
 use crate::server::call::scope::Arrival;
 use crate::server::catalog::tool::ToolEntry;
 use crate::server::stateless;
@@ -25,48 +25,48 @@ pub(super) async fn post(
     arrival: Box<Arrival>,
     message: Message,
     envelope: Option<Envelope>,
-) -> Response<HttpBody> {
+) -> Response<ResponseBody> {
     let server = &endpoint.server;
     let (id, method, params, envelope) = match (message, envelope) {
         (Message::Request { id, method, params }, Some(envelope)) => (id, method, params, envelope),
         (Message::Notification { method, params }, envelope) => {
             // In this era the protocol defines no effect for a posted notification, but the application may handle it.
-            stateless::hear(server, &method, &params, envelope, arrival).await;
+            stateless::handle_notification(server, &method, &params, envelope, arrival).await;
             return accepted();
         }
         _ => return accepted(),
     };
-    if let Some(settling) = server.settling() {
+    if let Some(settling) = server.wait_for_sources() {
         settling.await;
     }
     if let Err(error) = check_param_headers(endpoint, &arrival, &method, &params) {
-        return failed(StatusCode::BAD_REQUEST, Some(&id), &error);
+        return error_reply(StatusCode::BAD_REQUEST, Some(&id), &error);
     }
-    if method == Method::Listen && !takes_events(&arrival) {
+    if method == Method::Listen && !accepts_events(&arrival) {
         let error = RpcError::invalid_request(
             "the Accept header must allow text/event-stream: changes are sent on a stream",
         );
-        return failed(StatusCode::NOT_ACCEPTABLE, Some(&id), &error);
+        return error_reply(StatusCode::NOT_ACCEPTABLE, Some(&id), &error);
     }
     let place = match endpoint.permit(&method) {
         Ok(place) => place,
         Err(error) => return unavailable(Some(&id), &error),
     };
     // Only a request that asked for progress, log messages or changes can get notifications before its response.
-    let may_speak = params.reserved(Key::ProgressToken).is_some()
+    let may_speak = params.meta_member(Key::ProgressToken).is_some()
         || envelope.log_level.is_some()
         || method == Method::Listen;
-    if !may_speak || !takes_events(&arrival) {
+    if !may_speak || !accepts_events(&arrival) {
         let mut frame = Vec::new();
         let error = stateless::serve(server, &id, &method, &params, envelope, arrival, &mut frame).await;
-        return reply(shown(&method, error), frame);
+        return reply(status_of(&method, error), frame);
     }
     let server = server.clone();
     exchange(arrival, server.max_message(), |arrival| async move {
         let _place = place;
         let mut frame = Vec::new();
         let error = stateless::serve(&server, &id, &method, &params, envelope, arrival, &mut frame).await;
-        (frame, shown(&method, error))
+        (frame, status_of(&method, error))
     })
     .await
 }
@@ -84,7 +84,7 @@ fn check_param_headers(
     let snapshot = endpoint.server.inner.registry.load();
     // A tool that is hidden from the caller is not checked, so that its schema stays hidden too.
     let is_seen = |tool: &&ToolEntry| {
-        arrival.allowed.as_ref().is_none_or(|allowed| allowed.tool(&tool.definition().name))
+        arrival.visibility.as_ref().is_none_or(|allowed| allowed.allows_tool(&tool.definition().name))
     };
     let tool = params.name()?.and_then(|name| snapshot.tool(&name)).filter(is_seen);
     let Some(tool) = tool else { return Ok(()) };
@@ -96,10 +96,10 @@ fn check_param_headers(
 }
 
 /// Returns the HTTP status for the outcome of a call.
-fn shown(method: &Method, error: Option<Code>) -> StatusCode {
+fn status_of(method: &Method, error: Option<Code>) -> StatusCode {
     if (method, error) == (&Method::Listen, Some(Code::INTERNAL_ERROR)) {
         // For `subscriptions/listen`, an internal error always means that too many streams are open.
         return StatusCode::SERVICE_UNAVAILABLE;
     }
-    StatusCode::from_u16(error.map_or(200, status::of)).unwrap_or(StatusCode::OK)
+    StatusCode::from_u16(error.map_or(200, status::for_code)).unwrap_or(StatusCode::OK)
 }

@@ -13,14 +13,14 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::ground::mutex::Mutex;
-use crate::ground::random::random;
+use crate::ground::random::random_hex;
 use crate::server::Server;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::{Arrival, Scope};
-use crate::server::call::state::{Absent, States};
-use crate::server::handler::function::Erased;
+use crate::server::call::state::{States, UnavailableValues};
+use crate::server::handler::function::ErasedHandler;
 use crate::server::handler::parameter::{Missing, Parameter};
-use crate::server::observe::report::within_time;
+use crate::server::observe::report::run_hook;
 
 /// How many hooks may run at the same time. Further hooks are not run.
 const MAX_RUNNING: usize = 16_384;
@@ -30,21 +30,21 @@ const MAX_RUNNING: usize = 16_384;
 ///
 /// ```
 /// use toolway::prelude::*;
-/// use toolway::server::{Disconnected, Principal};
+/// use toolway::server::{DisconnectEvent, Principal};
 ///
-/// async fn log(over: Disconnected, caller: Principal) {
+/// async fn log(over: DisconnectEvent, caller: Principal) {
 ///     let what = over.http_method().unwrap_or("a pipe");
 ///     eprintln!("{what} of {caller}: {:?}, {}", over.duration(), if over.is_complete() { "done" } else { "broken off" });
 /// }
 /// ```
 #[derive(Debug, Clone)]
-pub struct Disconnected {
+pub struct DisconnectEvent {
     method: Option<Method>,
     is_complete: bool,
     duration: Duration,
 }
 
-impl Disconnected {
+impl DisconnectEvent {
     pub(crate) fn new(method: Option<&Method>) -> Self {
         Self { method: method.cloned(), is_complete: false, duration: Duration::ZERO }
     }
@@ -74,24 +74,24 @@ impl Disconnected {
 /// The end of a session, as a parameter of the [`on_terminate`](crate::server::ServerBuilder::on_terminate) handler.
 ///
 /// ```
-/// use toolway::server::{Terminated, Termination};
+/// use toolway::server::{TerminationEvent, TerminationReason};
 ///
-/// async fn log(over: Terminated) {
+/// async fn log(over: TerminationEvent) {
 ///     let whose = over.principal().map_or("an unknown caller", |principal| principal.as_str());
-///     if over.reason() == Termination::Expired {
+///     if over.reason() == TerminationReason::Expired {
 ///         eprintln!("the session {} of {whose} was silent for too long", over.session_id());
 ///     }
 /// }
 /// ```
 #[derive(Debug, Clone)]
-pub struct Terminated {
+pub struct TerminationEvent {
     session_id: String,
     principal: Option<Principal>,
-    reason: Termination,
+    reason: TerminationReason,
 }
 
-impl Terminated {
-    pub(crate) fn new(session_id: String, principal: Option<Principal>, reason: Termination) -> Self {
+impl TerminationEvent {
+    pub(crate) fn new(session_id: String, principal: Option<Principal>, reason: TerminationReason) -> Self {
         Self { session_id, principal, reason }
     }
 
@@ -107,7 +107,7 @@ impl Terminated {
     }
 
     /// Returns why the session has ended.
-    pub fn reason(&self) -> Termination {
+    pub fn reason(&self) -> TerminationReason {
         self.reason
     }
 }
@@ -115,7 +115,7 @@ impl Terminated {
 /// Why a session has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Termination {
+pub enum TerminationReason {
     /// The client ended the session.
     Deleted,
     /// The session was idle for too long, or another server that shares the store ended it.
@@ -126,40 +126,40 @@ pub enum Termination {
     Stopped,
 }
 
-impl Parameter for Disconnected {
-    fn absent(scope: &Scope) -> Result<Self, Missing> {
-        scope.subject::<Self>().cloned().ok_or(Missing)
+impl Parameter for DisconnectEvent {
+    fn from_scope(scope: &Scope) -> Result<Self, Missing> {
+        scope.input::<Self>().cloned().ok_or(Missing)
     }
 }
 
-impl Parameter for Terminated {
-    fn absent(scope: &Scope) -> Result<Self, Missing> {
-        scope.subject::<Self>().cloned().ok_or(Missing)
+impl Parameter for TerminationEvent {
+    fn from_scope(scope: &Scope) -> Result<Self, Missing> {
+        scope.input::<Self>().cloned().ok_or(Missing)
     }
 }
 
 /// The hooks that run when a request, a pipe or a session is over.
 #[derive(Debug, Default)]
-pub(crate) struct Endings {
-    pub(crate) disconnect: Vec<Erased<Disconnected, ()>>,
-    pub(crate) terminate: Vec<Erased<Terminated, ()>>,
+pub(crate) struct EndHooks {
+    pub(crate) disconnect: Vec<ErasedHandler<DisconnectEvent, ()>>,
+    pub(crate) terminate: Vec<ErasedHandler<TerminationEvent, ()>>,
 }
 
-impl Endings {
+impl EndHooks {
     pub(crate) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
         let what = |name: &str| format!("the handler of `{name}`");
-        self.disconnect
-            .iter()
-            .for_each(|hook| hook.check(&what("on_disconnect"), states, Absent::default(), mistakes));
-        self.terminate
-            .iter()
-            .for_each(|hook| hook.check(&what("on_terminate"), states, Absent::default(), mistakes));
+        self.disconnect.iter().for_each(|hook| {
+            hook.check(&what("on_disconnect"), states, UnavailableValues::default(), mistakes);
+        });
+        self.terminate.iter().for_each(|hook| {
+            hook.check(&what("on_terminate"), states, UnavailableValues::default(), mistakes);
+        });
     }
 
     /// Adds the hooks of a merged server.
     pub(crate) fn extend(&mut self, mut others: Self, states: &Arc<States>) {
-        others.disconnect.iter_mut().for_each(|hook| hook.bind(states));
-        others.terminate.iter_mut().for_each(|hook| hook.bind(states));
+        others.disconnect.iter_mut().for_each(|hook| hook.bind_states(states));
+        others.terminate.iter_mut().for_each(|hook| hook.bind_states(states));
         self.disconnect.extend(others.disconnect);
         self.terminate.extend(others.terminate);
     }
@@ -180,9 +180,9 @@ impl Default for HookTasks {
 }
 
 /// Counts one running hook until this guard is dropped.
-struct Counted(watch::Sender<usize>);
+struct RunningHookGuard(watch::Sender<usize>);
 
-impl Drop for Counted {
+impl Drop for RunningHookGuard {
     fn drop(&mut self) {
         self.0.send_modify(|running| *running -= 1);
     }
@@ -201,7 +201,7 @@ impl HookTasks {
             return;
         }
         self.running.send_modify(|running| *running += 1);
-        let counted = Counted(self.running.clone());
+        let counted = RunningHookGuard(self.running.clone());
         let mut tasks = self.tasks.lock();
         while tasks.try_join_next().is_some() {}
         let work = async move {
@@ -213,81 +213,82 @@ impl HookTasks {
 }
 
 impl Server {
-    pub(crate) fn hears_disconnect(&self) -> bool {
-        !self.inner.endings.disconnect.is_empty()
+    pub(crate) fn has_disconnect_hooks(&self) -> bool {
+        !self.inner.end_hooks.disconnect.is_empty()
     }
 
-    pub(crate) fn hears_terminate(&self) -> bool {
-        !self.inner.endings.terminate.is_empty()
+    pub(crate) fn has_terminate_hooks(&self) -> bool {
+        !self.inner.end_hooks.terminate.is_empty()
     }
 
     /// Spawns work that continues after the future that started it has ended.
-    pub(crate) fn afterwards(&self, work: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn spawn_background(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.inner.hook_tasks.spawn(work);
     }
 
     pub(crate) async fn run_hooks<T: Clone>(
         &self,
         name: &'static str,
-        hooks: &[Erased<T, ()>],
+        hooks: &[ErasedHandler<T, ()>],
         over: &T,
         arrival: &Arrival,
     ) {
         for hook in hooks {
             let scope = Scope::begin(self.clone(), Box::new(arrival.clone()));
-            within_time(name, || hook.call(over.clone(), &scope)).await;
+            run_hook(name, || hook.call(over.clone(), &scope)).await;
         }
     }
 }
 
 /// A guard that runs hooks when it is dropped: for the end of a request or a pipe, and for the end of a session.
 #[derive(Debug)]
-pub(crate) struct Parting {
+pub(crate) struct DisconnectGuard {
     server: Server,
     arrival: Box<Arrival>,
     since: Instant,
     /// `None` if only the end of a session is reported.
-    disconnected: Option<Disconnected>,
-    terminated: Option<Terminated>,
+    disconnected: Option<DisconnectEvent>,
+    terminated: Option<TerminationEvent>,
 }
 
-impl Parting {
+impl DisconnectGuard {
     /// Creates the guard for a pipe.
-    pub(crate) fn of_pipe(server: &Server, arrival: Box<Arrival>) -> Self {
-        Self::new(server, arrival, Some(Disconnected::new(None)))
+    pub(crate) fn for_pipe(server: &Server, arrival: Box<Arrival>) -> Self {
+        Self::new(server, arrival, Some(DisconnectEvent::new(None)))
     }
 
     /// Creates the guard for a request or a pipe. If `disconnected` is `None`, only the end of a session is reported.
-    pub(crate) fn new(server: &Server, arrival: Box<Arrival>, disconnected: Option<Disconnected>) -> Self {
+    pub(crate) fn new(server: &Server, arrival: Box<Arrival>, disconnected: Option<DisconnectEvent>) -> Self {
         Self { server: server.clone(), arrival, since: Instant::now(), disconnected, terminated: None }
     }
 
-    /// Marks the request or pipe as complete: see [`Disconnected::is_complete`].
-    pub(crate) fn complete(&mut self) {
+    /// Marks the request or pipe as complete: see [`DisconnectEvent::is_complete`].
+    pub(crate) fn mark_complete(&mut self) {
         if let Some(disconnected) = &mut self.disconnected {
             disconnected.is_complete = true;
         }
     }
 
     /// Marks that a session ends as well.
-    pub(crate) fn terminate(&mut self) {
-        if self.server.hears_terminate() {
+    pub(crate) fn mark_terminated(&mut self) {
+        if self.server.has_terminate_hooks() {
             let principal = self.arrival.principal.clone();
-            self.terminated = Some(Terminated::new(random::<16>(), principal, Termination::Disconnected));
+            self.terminated =
+                Some(TerminationEvent::new(random_hex::<16>(), principal, TerminationReason::Disconnected));
         }
     }
 
     /// Runs the hooks, and waits until they are done.
     pub(crate) async fn finish(mut self) {
-        if let Some(heard) = self.tell() {
+        if let Some(heard) = self.start_hooks() {
             let _ = heard.await;
         }
     }
 
     /// Starts the hooks, at most once. The receiver completes when they are done.
-    fn tell(&mut self) -> Option<oneshot::Receiver<()>> {
-        let disconnected = self.disconnected.take().filter(|_| self.server.hears_disconnect());
-        let disconnected = disconnected.map(|it| Disconnected { duration: self.since.elapsed(), ..it });
+    fn start_hooks(&mut self) -> Option<oneshot::Receiver<()>> {
+        let disconnected = self.disconnected.take().filter(|_| self.server.has_disconnect_hooks());
+        let disconnected = disconnected.map(|it| DisconnectEvent { duration: self.since.elapsed(), ..it });
         let terminated = self.terminated.take();
         if disconnected.is_none() && terminated.is_none() {
             return None;
@@ -295,7 +296,7 @@ impl Parting {
         let (server, arrival) = (self.server.clone(), std::mem::take(&mut self.arrival));
         let (done, heard) = oneshot::channel();
         self.server.inner.hook_tasks.spawn(async move {
-            let hooks = &server.inner.endings;
+            let hooks = &server.inner.end_hooks;
             if let Some(disconnected) = disconnected {
                 server.run_hooks("on_disconnect", &hooks.disconnect, &disconnected, &arrival).await;
             }
@@ -308,8 +309,8 @@ impl Parting {
     }
 }
 
-impl Drop for Parting {
+impl Drop for DisconnectGuard {
     fn drop(&mut self) {
-        self.tell();
+        self.start_hooks();
     }
 }

@@ -3,9 +3,10 @@
 //! | file | question |
 //! |---|---|
 //! | `report.rs` | Where does the error of a handler go if it is not meant for the caller? |
-//! | `watch.rs`, `otel.rs`, `stats.rs` | Which spans, events, metrics and statistics does a call produce? |
+//! | `call_observer.rs`, `otel.rs`, `stats.rs` | Which spans, events, metrics and statistics does a call produce? |
 //! | `hooks.rs` | Which hooks run when a request, a pipe or a session is over? |
 
+pub(crate) mod call_observer;
 pub(crate) mod hooks;
 #[cfg(feature = "otel")]
 pub(crate) mod otel;
@@ -14,4 +15,3 @@ pub(crate) mod otel;
 pub(crate) mod otel;
 pub(crate) mod report;
 pub(crate) mod stats;
-pub(crate) mod watch;

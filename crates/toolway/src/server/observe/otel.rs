@@ -10,7 +10,7 @@ use opentelemetry::{Context, KeyValue, global};
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-use crate::server::call::trace::Origin;
+use crate::server::call::trace::ParentSpan;
 use crate::server::observe::stats::RequestStats;
 
 /// The metrics of calls. The histogram is created when the first call ends, so that a program may set its OpenTelemetry
@@ -20,10 +20,10 @@ pub(crate) struct Instruments(OnceLock<Histogram<f64>>);
 
 impl Instruments {
     /// `true` if calls are measured.
-    pub(crate) const ARE_THERE: bool = true;
+    pub(crate) const IS_ENABLED: bool = true;
 
     /// Makes a span a child of the caller's span.
-    pub(crate) fn adopt(span: &Span, origin: &Origin) {
+    pub(crate) fn set_parent(span: &Span, origin: &ParentSpan) {
         let flags = if origin.is_sampled() { TraceFlags::SAMPLED } else { TraceFlags::NOT_SAMPLED };
         let state = origin.state.as_deref().and_then(|text| TraceState::from_str(text).ok());
         let context = SpanContext::new(
@@ -42,7 +42,7 @@ impl Instruments {
     }
 
     /// Records a finished call.
-    pub(crate) fn ended(
+    pub(crate) fn record_call(
         &self,
         stats: &RequestStats,
         version: &'static str,
@@ -78,7 +78,7 @@ const BOUNDARIES: [f64; 14] =
     [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
 
 /// The baggage of a request, for a propagator.
-struct Baggage<'o>(&'o Origin);
+struct Baggage<'o>(&'o ParentSpan);
 
 impl Extractor for Baggage<'_> {
     fn get(&self, key: &str) -> Option<&str> {

@@ -1,6 +1,6 @@
 //! Where does an unexpected error go? To the log and to the server's `on_error` hook. The peer gets only a reference.
 //!
-//! Every failure of a handler ends here: [`Server::tool_failed`] for tools, [`Server::failed`] for everything else.
+//! Every failure of a handler ends here: [`Server::tool_failure`] for tools, [`Server::request_failure`] for everything else.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -15,15 +15,15 @@ use toolway_protocol::{RawJson, RpcError};
 use crate::ground::error::Chain;
 use crate::ground::future::BoxFuture;
 use crate::ground::mistakes::BoxError;
-use crate::ground::operator::tell_without_log;
-use crate::ground::panic::{Panic, catch};
+use crate::ground::operator::print_without_subscriber;
+use crate::ground::panic::{Panic, catch_panic_async};
 use crate::ground::poll_once::poll_once;
-use crate::ground::random::random;
+use crate::ground::random::random_hex;
 use crate::server::Server;
-use crate::server::call::question_log::Asking;
+use crate::server::call::question_log::QuestionContext;
 use crate::server::call::scope::{Arrival, Scope};
 use crate::server::failure::errors::{ErrorPolicy, Failure, Subject};
-use crate::server::handler::function::Erased;
+use crate::server::handler::function::ErasedHandler;
 use crate::server::handler::parameter::{Missing, Parameter};
 
 /// An error that was not meant for the peer, as a parameter of the [`on_error`](crate::server::ServerBuilder::on_error)
@@ -73,8 +73,8 @@ impl fmt::Display for ErrorReport {
 }
 
 impl Parameter for ErrorReport {
-    fn absent(scope: &Scope) -> Result<Self, Missing> {
-        scope.subject::<Self>().cloned().ok_or(Missing)
+    fn from_scope(scope: &Scope) -> Result<Self, Missing> {
+        scope.input::<Self>().cloned().ok_or(Missing)
     }
 }
 
@@ -101,11 +101,11 @@ pub enum ErrorScope {
 }
 
 /// The handler of `on_error`.
-pub(crate) type Reporter = Erased<ErrorReport, ()>;
+pub(crate) type ErrorHook = ErasedHandler<ErrorReport, ()>;
 
 impl Server {
-    /// Returns the result of a tool that failed. `arguments` come from [`kept`](Self::kept).
-    pub(crate) async fn tool_failed(
+    /// Returns the result of a tool that failed. `arguments` come from [`kept`](Self::arguments_for_report).
+    pub(crate) async fn tool_failure(
         &self,
         scope: &Scope,
         subject: Subject<'_>,
@@ -114,14 +114,14 @@ impl Server {
     ) -> Result<CallToolResult, Failure> {
         // If the handler has asked a question that is still open, the question takes precedence over the failure, which
         // usually comes from `ask`.
-        if scope.asked().is_open() {
+        if scope.question_log().has_open_questions() {
             return Err(Failure::Unanswered);
         }
         match failure {
             Failure::Visible(text) => Ok(CallToolResult::error(text)),
             Failure::NotFound => Ok(CallToolResult::error("no such resource")),
             failure @ (Failure::Rpc(_)
-            | Failure::Lacks(..)
+            | Failure::MissingCapabilities(..)
             | Failure::NoSuchResource(_)
             | Failure::Unanswered) => Err(failure),
             Failure::Hidden(cause) => {
@@ -137,14 +137,19 @@ impl Server {
     }
 
     /// Returns the failure of a request that is not a tool call.
-    pub(crate) async fn failed(&self, scope: &Scope, subject: Subject<'_>, failure: Failure) -> Failure {
-        if scope.asked().is_open() {
+    pub(crate) async fn request_failure(
+        &self,
+        scope: &Scope,
+        subject: Subject<'_>,
+        failure: Failure,
+    ) -> Failure {
+        if scope.question_log().has_open_questions() {
             return Failure::Unanswered;
         }
         match failure {
             Failure::Visible(text) => RpcError::internal(text).into(),
             failure @ (Failure::Rpc(_)
-            | Failure::Lacks(..)
+            | Failure::MissingCapabilities(..)
             | Failure::NoSuchResource(_)
             | Failure::Unanswered) => failure,
             // The protocol's error code is only for the requested resource. Here the handler itself needed another
@@ -160,15 +165,15 @@ impl Server {
     }
 
     /// Returns the arguments, if there is an `on_error` hook that may need them.
-    pub(crate) fn kept(&self, arguments: Option<&RawJson>) -> Option<RawJson> {
-        self.inner.reporter.as_ref().and(arguments).cloned()
+    pub(crate) fn arguments_for_report(&self, arguments: Option<&RawJson>) -> Option<RawJson> {
+        self.inner.error_hook.as_ref().and(arguments).cloned()
     }
 
     /// Sends the cause to the log and to the hook, under a reference. Returns the text for the peer.
     async fn report(&self, call: &Scope, subject: Subject<'_>, scope: ErrorScope, cause: BoxError) -> String {
-        call.arrival().noted.unexpected();
-        let reference = random::<8>();
-        let Subject { kind, name, .. } = subject.cut();
+        call.arrival().telemetry.mark_unexpected();
+        let reference = random_hex::<8>();
+        let Subject { kind, name, .. } = subject.truncated();
         let told = Chain(&*cause).to_string();
         let remedy = remedy(self.inner.errors, kind, (*cause).is::<Panic>());
         tracing::error!(
@@ -182,14 +187,16 @@ impl Server {
         );
         // The caller gives the reference to the operator, who must be able to find it even without a `tracing`
         // subscriber.
-        tell_without_log(format_args!("the {kind} `{name}` failed, reference {reference}: {told}{remedy}"));
-        let text = self.inner.errors.say(subject, &told, &reference);
-        if let Some(reporter) = &self.inner.reporter {
+        print_without_subscriber(format_args!(
+            "the {kind} `{name}` failed, reference {reference}: {told}{remedy}"
+        ));
+        let text = self.inner.errors.client_text(subject, &told, &reference);
+        if let Some(reporter) = &self.inner.error_hook {
             let report = ErrorReport { error: cause.into(), reference: reference.into(), scope };
             // A new scope, because a hook must not ask: its question would replace the failure.
-            let arrival = Arrival { asking: Asking::default(), ..call.arrival().clone() };
+            let arrival = Arrival { questions: QuestionContext::default(), ..call.arrival().clone() };
             let scope = Scope::begin(self.clone(), Box::new(arrival));
-            within_time("on_error", || reporter.call(report, &scope)).await;
+            run_hook("on_error", || reporter.call(report, &scope)).await;
         }
         text
     }
@@ -209,11 +216,11 @@ fn remedy(errors: ErrorPolicy, kind: &str, is_panic: bool) -> &'static str {
 
 /// Runs a hook for a limited time. Its errors and panics go to the log. `start` is called under the same protection,
 /// because it calls application code too.
-pub(crate) async fn within_time(
+pub(crate) async fn run_hook(
     hook: &'static str,
     start: impl FnOnce() -> BoxFuture<'static, Result<(), BoxError>>,
 ) {
-    let cause: BoxError = match catch(|| Box::pin(in_time(start()))).await {
+    let cause: BoxError = match catch_panic_async(|| Box::pin(with_hook_timeout(start()))).await {
         Ok(Ok(())) => return,
         Ok(Err(error)) => error,
         Err(panic) => panic.into(),
@@ -223,15 +230,15 @@ pub(crate) async fn within_time(
 
 /// Waits for a hook for a limited time. Most hooks finish in the first poll, and need no timer. Outside of a tokio
 /// runtime no timer exists, so the hook runs without a limit.
-async fn in_time(mut running: BoxFuture<'static, Result<(), BoxError>>) -> Result<(), BoxError> {
+async fn with_hook_timeout(mut running: BoxFuture<'static, Result<(), BoxError>>) -> Result<(), BoxError> {
     if let Poll::Ready(done) = poll_once(running.as_mut()).await {
         return done;
     }
     if Handle::try_current().is_err() {
         return running.await;
     }
-    tokio::time::timeout(MAX_HOOK, running).await?
+    tokio::time::timeout(HOOK_TIMEOUT, running).await?
 }
 
 /// How long a hook may take.
-const MAX_HOOK: Duration = Duration::from_secs(5);
+const HOOK_TIMEOUT: Duration = Duration::from_secs(5);

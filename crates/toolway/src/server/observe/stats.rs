@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::server::call::scope::Scope;
-use crate::server::handler::function::Erased;
+use crate::server::handler::function::ErasedHandler;
 use crate::server::handler::parameter::{Missing, Parameter};
 
 /// The statistics of a finished call, as a parameter of the
@@ -44,10 +44,10 @@ pub struct RequestStats {
 }
 
 impl Parameter for RequestStats {
-    fn absent(scope: &Scope) -> Result<Self, Missing> {
-        scope.subject::<Self>().cloned().ok_or(Missing)
+    fn from_scope(scope: &Scope) -> Result<Self, Missing> {
+        scope.input::<Self>().cloned().ok_or(Missing)
     }
 }
 
 /// The handler of `on_request_end`.
-pub(crate) type Counter = Erased<RequestStats, ()>;
+pub(crate) type RequestEndHook = ErasedHandler<RequestStats, ()>;

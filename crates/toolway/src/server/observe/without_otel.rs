@@ -2,7 +2,7 @@
 
 use tracing::Span;
 
-use crate::server::call::trace::Origin;
+use crate::server::call::trace::ParentSpan;
 use crate::server::observe::stats::RequestStats;
 
 /// Measures nothing.
@@ -10,10 +10,10 @@ use crate::server::observe::stats::RequestStats;
 pub(crate) struct Instruments(());
 
 impl Instruments {
-    pub(crate) const ARE_THERE: bool = false;
+    pub(crate) const IS_ENABLED: bool = false;
 
-    pub(crate) fn adopt(_: &Span, _: &Origin) {}
+    pub(crate) fn set_parent(_: &Span, _: &ParentSpan) {}
 
     #[allow(clippy::unused_self, reason = "the function in `otel.rs` uses `self`")]
-    pub(crate) fn ended(&self, _: &RequestStats, _: &'static str, _: Option<&str>, _: Option<&str>) {}
+    pub(crate) fn record_call(&self, _: &RequestStats, _: &'static str, _: Option<&str>, _: Option<&str>) {}
 }

@@ -6,14 +6,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use toolway_protocol::era::{Claim, Door, batch, classify_in};
-use toolway_protocol::jsonrpc::{Incoming, Rejected, parse, write_error};
+use toolway_protocol::era::{Claim, Delivery, batch, classify_in};
+use toolway_protocol::jsonrpc::{ParsedFrame, Rejection, parse, write_error};
 use toolway_protocol::{Id, Message, RawJson, RpcError};
 
 use crate::ground::error::Result;
-use crate::server::call::place::Place as Kept;
+use crate::server::call::memory_record::MemoryRecord as Kept;
 use crate::server::call::scope::Arrival;
-use crate::server::call::visibility::Allowed;
+use crate::server::call::visibility::Visibility;
 use crate::server::handshake::pipe_session::PipeSession;
 use crate::server::{Server, stateless};
 
@@ -30,33 +30,33 @@ impl Conversation {
     /// Creates a conversation whose peer can be sent change notifications.
     pub(crate) fn new(server: Server) -> Self {
         let session = PipeSession::new(&server, Some(server.inner.changes.listen()));
-        Self { server, session, memory: Some(Kept::here()) }
+        Self { server, session, memory: Some(Kept::in_process()) }
     }
 
     /// Creates a conversation for a single message. Its peer cannot be sent notifications.
-    pub(crate) fn deaf(server: Server) -> Self {
+    pub(crate) fn single_message(server: Server) -> Self {
         let session = PipeSession::new(&server, None);
         Self { server, session, memory: None }
     }
 
     /// Refuses a message that is longer than the server accepts. For callers whose transport does not check the length.
-    pub(crate) fn refuse_long(&self, frame: &[u8]) -> Result<(), Rejected> {
-        self.server.refuse_long(frame)
+    pub(crate) fn refuse_long(&self, frame: &[u8]) -> Result<(), Rejection> {
+        self.server.check_message_size(frame)
     }
 
     /// Reads one frame. A batch is refused if the revision does not allow it.
-    pub(crate) fn read(&self, frame: &Bytes) -> Result<Incoming, Rejected> {
+    pub(crate) fn read(&self, frame: &Bytes) -> Result<ParsedFrame, Rejection> {
         match parse(frame, self.server.inner.limits)? {
-            Incoming::Batch(messages) => self.session.batch(&self.server, messages),
-            one @ Incoming::One(_) => Ok(one),
+            ParsedFrame::Batch(messages) => self.session.check_batch(&self.server, messages),
+            one @ ParsedFrame::One(_) => Ok(one),
         }
     }
 
     /// Reads one frame that must be a single message.
-    pub(crate) fn read_one(&self, frame: &Bytes) -> Result<Message, Rejected> {
+    pub(crate) fn read_one(&self, frame: &Bytes) -> Result<Message, Rejection> {
         match parse(frame, self.server.inner.limits)? {
-            Incoming::One(message) => Ok(message),
-            Incoming::Batch(_) => Err(Rejected { id: None, error: batch::refused() }),
+            ParsedFrame::One(message) => Ok(message),
+            ParsedFrame::Batch(_) => Err(Rejection { id: None, error: batch::unsupported_error() }),
         }
     }
 
@@ -67,13 +67,13 @@ impl Conversation {
 
     /// Waits for changes, and returns a notification for each. Only for clients with a session: other clients use
     /// `subscriptions/listen`.
-    pub(crate) async fn changes(&self, allowed: Option<&Arc<Allowed>>) -> Vec<Vec<u8>> {
+    pub(crate) async fn changes(&self, allowed: Option<&Arc<Visibility>>) -> Vec<Vec<u8>> {
         self.session.changes(&self.server, allowed).await
     }
 
     /// Takes the peer's answer to a question of the server.
-    pub(crate) fn settle(&self, id: Option<&Id>, outcome: Result<RawJson, RpcError>) {
-        self.session.settle(id, outcome);
+    pub(crate) fn deliver_answer(&self, id: Option<&Id>, outcome: Result<RawJson, RpcError>) {
+        self.session.deliver_answer(id, outcome);
     }
 
     /// Ends all open questions, because the peer will send no more answers.
@@ -84,10 +84,10 @@ impl Conversation {
     /// Serves one message. Only a request has a response.
     pub(crate) async fn serve(&self, message: Message, mut arrival: Box<Arrival>) -> Option<Vec<u8>> {
         let Self { server, session, memory } = self;
-        let claim = classify_in(server.inner.era, &message, Door::Pipe);
+        let claim = classify_in(server.inner.era, &message, Delivery::Pipe);
         // A stateless request with a principal uses the values remembered for the principal, not those for the pipe.
         if !matches!(claim, Ok(Claim::Stateless(_))) || arrival.principal.is_none() {
-            arrival.memory.clone_from(memory);
+            arrival.memory_record.clone_from(memory);
         }
         match message {
             Message::Request { id, method, params } => Some(match claim {
@@ -99,27 +99,29 @@ impl Conversation {
                 Ok(Claim::Handshake(_) | Claim::Stateless(None)) => {
                     session.serve(server, &id, &method, &params, arrival).await
                 }
-                Err(error) => failed(&id, &error),
+                Err(error) => error_frame(&id, &error),
             }),
             Message::Notification { method, params } => {
                 match claim {
                     Ok(Claim::Stateless(envelope)) => {
-                        stateless::hear(server, &method, &params, envelope, arrival).await;
+                        stateless::handle_notification(server, &method, &params, envelope, arrival).await;
                     }
-                    Ok(Claim::Handshake(_)) => session.hear(server, &method, &params, arrival).await,
+                    Ok(Claim::Handshake(_)) => {
+                        session.handle_notification(server, &method, &params, arrival).await;
+                    }
                     Err(_) => {}
                 }
                 None
             }
             Message::Response { id, outcome } => {
-                self.settle(id.as_ref(), outcome);
+                self.deliver_answer(id.as_ref(), outcome);
                 None
             }
         }
     }
 }
 
-fn failed(id: &Id, error: &RpcError) -> Vec<u8> {
+fn error_frame(id: &Id, error: &RpcError) -> Vec<u8> {
     let mut frame = Vec::new();
     write_error(&mut frame, Some(id), error);
     frame

@@ -54,7 +54,7 @@ impl Server {
     /// # }
     /// ```
     pub async fn handle_json(&self, text: impl Into<String>, extensions: Extensions) -> Option<String> {
-        let conversation = Conversation::deaf(self.clone());
+        let conversation = Conversation::single_message(self.clone());
         let text = Bytes::from(text.into());
         let frame = match conversation.refuse_long(&text).and_then(|()| conversation.read_one(&text)) {
             Ok(message) => {
@@ -62,7 +62,7 @@ impl Server {
                 let arrival = Box::new(Arrival { extensions, principal, ..Arrival::default() });
                 conversation.serve(message, arrival).await?
             }
-            Err(rejected) if !rejected.wants_answer() => return None,
+            Err(rejected) if !rejected.needs_reply() => return None,
             Err(rejected) => {
                 let mut frame = Vec::new();
                 write_error(&mut frame, rejected.id.as_ref(), &rejected.error);

@@ -18,35 +18,35 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, Skimmed, write_error};
+use toolway_protocol::jsonrpc::{OversizedMessage, Params, ParsedFrame, Rejection, write_error};
 use toolway_protocol::types::Cancelled;
 use toolway_protocol::{Id, Message, Method, RpcError};
 
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::extensions::Extensions;
-use crate::ground::outbound::{Outbound, Said};
+use crate::ground::outbound::{Outbound, OutboundItem};
 use crate::ground::poll_once::poll_once;
 use crate::server::Server;
 use crate::server::admission::admit::Refuse;
-use crate::server::admission::connecting::Connecting;
+use crate::server::admission::connect_request::ConnectRequest;
 use crate::server::build::builder::ServerBuilder;
 use crate::server::call::scope::Arrival;
 use crate::server::failure::errors::busy;
-use crate::server::handshake::batch::{Batches, Place};
-use crate::server::observe::hooks::Parting;
+use crate::server::handshake::batch::{BatchSlot, Batches};
+use crate::server::observe::hooks::DisconnectGuard;
 use crate::server::pipe::conversation::Conversation;
-use crate::server::pipe::output::{Out, is_gone};
+use crate::server::pipe::output::{OutputBuffer, is_disconnect};
 use crate::transport::frame::{Line, Lines, push_line};
 
 /// How many bytes of output may wait before the task stops reading input.
-const MAX_WAITING: usize = 1 << 20;
+const MAX_OUTPUT: usize = 1 << 20;
 /// How many bytes of output may wait before notifications are held back. Repeated changes of one item are merged while
 /// they wait.
-const MAX_TOLD: usize = 8 << 10;
+const MAX_OUTPUT_FOR_NOTIFICATIONS: usize = 8 << 10;
 /// How many `subscriptions/listen` streams one pipe may have.
 const MAX_LISTENS: usize = 32;
 /// How many notifications of running requests may be queued.
-const MAX_SAID: usize = 64;
+const MAX_QUEUED_ITEMS: usize = 64;
 /// How long running requests may take after the input has ended.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -81,33 +81,34 @@ impl Server {
         reader: impl AsyncRead + Unpin + Send,
         writer: impl AsyncWrite + Unpin + Send,
     ) -> Result<()> {
-        let admission = self.admit(Connecting::over_pipe(), Extensions::new()).await;
+        let admission = self.admit(ConnectRequest::over_pipe(), Extensions::new()).await;
         match admission {
             Ok(admitted) => {
-                let parting = Parting::of_pipe(self, admitted.clone());
-                self.serve_until_over(reader, writer, admitted, parting).await
+                let parting = DisconnectGuard::for_pipe(self, admitted.clone());
+                self.serve_admitted(reader, writer, admitted, parting).await
             }
-            Err(refuse) => Err(Pipe::new(self.clone(), reader, writer).turn_away(&refuse).await),
+            Err(refuse) => Err(Pipe::new(self.clone(), reader, writer).refuse_peer(&refuse).await),
         }
     }
 
     /// Serves a peer that was admitted.
-    pub(crate) async fn serve_until_over(
+    pub(crate) async fn serve_admitted(
         &self,
         reader: impl AsyncRead + Unpin + Send,
         writer: impl AsyncWrite + Unpin + Send,
         admitted: Box<Arrival>,
-        parting: Parting,
+        parting: DisconnectGuard,
     ) -> Result<()> {
         let mut pipe = Pipe { admitted, ..Pipe::new(self.clone(), reader, writer) };
-        let mut served = Served { conversation: pipe.conversation.clone(), parting: Some(parting) };
+        let mut served =
+            PipeGuard { conversation: pipe.conversation.clone(), disconnect_guard: Some(parting) };
         let outcome = pipe.run().await;
-        let is_complete = outcome.is_ok() && pipe.running.is_empty() && pipe.out.is_done();
+        let is_complete = outcome.is_ok() && pipe.running.is_empty() && pipe.out.is_flushed();
         // Running requests are cancelled before the hooks run.
         drop(pipe);
-        if let Some(mut parting) = served.part() {
+        if let Some(mut parting) = served.take_disconnect_guard() {
             if is_complete {
-                parting.complete();
+                parting.mark_complete();
             }
             parting.finish().await;
         }
@@ -116,24 +117,24 @@ impl Server {
 }
 
 /// A pipe that is being served. Dropping the value runs the hooks for the end of the pipe.
-struct Served {
+struct PipeGuard {
     conversation: Arc<Conversation>,
-    parting: Option<Parting>,
+    disconnect_guard: Option<DisconnectGuard>,
 }
 
-impl Served {
-    fn part(&mut self) -> Option<Parting> {
-        let mut parting = self.parting.take()?;
+impl PipeGuard {
+    fn take_disconnect_guard(&mut self) -> Option<DisconnectGuard> {
+        let mut parting = self.disconnect_guard.take()?;
         if self.conversation.is_opened() {
-            parting.terminate();
+            parting.mark_terminated();
         }
         Some(parting)
     }
 }
 
-impl Drop for Served {
+impl Drop for PipeGuard {
     fn drop(&mut self) {
-        drop(self.part());
+        drop(self.take_disconnect_guard());
     }
 }
 
@@ -142,54 +143,54 @@ struct Pipe<R, W> {
     writer: W,
     lines: Lines,
     max_message: usize,
-    out: Out,
+    out: OutputBuffer,
     conversation: Arc<Conversation>,
     running: JoinSet<Option<Vec<u8>>>,
     /// The running requests by id, to cancel them.
     handles: HashMap<Id, AbortHandle>,
     /// The requests that run as tasks, by the id of the task.
-    asked: HashMap<task::Id, Asked>,
+    targets: HashMap<task::Id, ResponseTarget>,
     batches: Batches,
-    listens: Arc<Semaphore>,
+    listen_permits: Arc<Semaphore>,
     /// The messages of running handlers. Bounded: a handler that sends more than the peer reads has to wait.
-    said: mpsc::Receiver<Said>,
+    outbound_items: mpsc::Receiver<OutboundItem>,
     outbound: Outbound,
-    closing: Arc<CancellationToken>,
+    shutdown_token: Arc<CancellationToken>,
     /// The facts about the admitted peer.
     admitted: Box<Arrival>,
-    open: bool,
+    is_open: bool,
     /// When to stop waiting for running requests, once the input has ended.
     deadline: Instant,
 }
 
 /// The request that a response belongs to.
-struct Asked {
+struct ResponseTarget {
     id: Id,
     /// The place in the batch, if the request came in one.
-    place: Option<Place>,
+    slot: Option<BatchSlot>,
 }
 
 impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
     fn new(server: Server, reader: R, writer: W) -> Self {
-        let (sender, said) = mpsc::channel(MAX_SAID);
+        let (sender, said) = mpsc::channel(MAX_QUEUED_ITEMS);
         let max_message = server.max_message();
         Self {
-            said,
-            outbound: Outbound::to(sender, max_message),
-            closing: Arc::default(),
+            outbound_items: said,
+            outbound: Outbound::new(sender, max_message),
+            shutdown_token: Arc::default(),
             admitted: Box::default(),
             reader,
             writer,
             lines: Lines::new(max_message),
             max_message,
-            out: Out::default(),
+            out: OutputBuffer::default(),
             conversation: Arc::new(Conversation::new(server)),
             running: JoinSet::new(),
             handles: HashMap::new(),
-            asked: HashMap::new(),
+            targets: HashMap::new(),
             batches: Batches::new(max_message),
-            listens: Arc::new(Semaphore::new(MAX_LISTENS)),
-            open: true,
+            listen_permits: Arc::new(Semaphore::new(MAX_LISTENS)),
+            is_open: true,
             deadline: Instant::now(),
         }
     }
@@ -198,31 +199,31 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         loop {
             while self.has_room() {
                 match self.lines.next_line() {
-                    Some(line) => self.take(line).await,
+                    Some(line) => self.handle_line(line).await,
                     None => break,
                 }
             }
-            if !self.open && self.running.is_empty() && self.out.is_done() {
+            if !self.is_open && self.running.is_empty() && self.out.is_flushed() {
                 return Ok(());
             }
             match self.step().await {
-                Ok(Step::Go) => {}
+                Ok(Step::Continue) => {}
                 Ok(Step::End) => return Ok(()),
-                Err(error) if is_gone(&error) => return Ok(()),
+                Err(error) if is_disconnect(&error) => return Ok(()),
                 Err(error) => return Err(Error::new(ErrorKind::Transport, "the pipe broke").caused_by(error)),
             }
         }
     }
 
     /// Answers the first requests of a refused peer with the refusal, then ends.
-    async fn turn_away(mut self, refuse: &Refuse) -> Error {
-        while self.open && self.out.is_done() {
+    async fn refuse_peer(mut self, refuse: &Refuse) -> Error {
+        while self.is_open && self.out.is_flushed() {
             // If the pipe fails, the refusal is still the error to return.
-            self.open = self.lines.fill(&mut self.reader).await.unwrap_or(false);
+            self.is_open = self.lines.fill(&mut self.reader).await.unwrap_or(false);
             while self.has_room()
                 && let Some(line) = self.lines.next_line()
             {
-                self.turn_down(line, refuse);
+                self.answer_refusal(line, refuse);
             }
         }
         // The wait for a peer that does not read is limited.
@@ -231,69 +232,69 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
     }
 
     /// Answers a line with the refusal, if it needs a response.
-    fn turn_down(&mut self, line: Line, refuse: &Refuse) {
+    fn answer_refusal(&mut self, line: Line, refuse: &Refuse) {
         let id = match line {
-            Line::TooLong(Skimmed::Request(id)) => Some(id),
-            Line::TooLong(Skimmed::Unknown) => None,
-            Line::TooLong(Skimmed::Notification | Skimmed::Reply(_)) => return,
+            Line::TooLong(OversizedMessage::Request(id)) => Some(id),
+            Line::TooLong(OversizedMessage::Unknown) => None,
+            Line::TooLong(OversizedMessage::Notification | OversizedMessage::Reply(_)) => return,
             Line::Text(frame) => match self.conversation.read(&frame) {
-                Ok(Incoming::One(Message::Request { id, .. })) => Some(id),
-                Err(rejected) if rejected.wants_answer() => rejected.id,
+                Ok(ParsedFrame::One(Message::Request { id, .. })) => Some(id),
+                Err(rejected) if rejected.needs_reply() => rejected.id,
                 Ok(_) | Err(_) => return,
             },
         };
-        self.refuse(&Rejected { id, error: refuse.error() }, None);
+        self.refuse(&Rejection { id, error: refuse.error() }, None);
     }
 
     /// Returns whether there is room for more output. Running requests do not count: cancellations, pings and answers
     /// must always get through.
     fn has_room(&self) -> bool {
-        self.out.waiting.len() < MAX_WAITING
+        self.out.buffer.len() < MAX_OUTPUT
     }
 
     /// Waits for the first of: written output, a finished request, a notification of a handler, a change, more input,
     /// or the deadline.
     async fn step(&mut self) -> io::Result<Step> {
         let has_room = self.has_room();
-        let is_read = self.out.waiting.len() < MAX_TOLD;
+        let is_read = self.out.buffer.len() < MAX_OUTPUT_FOR_NOTIFICATIONS;
         tokio::select! {
             biased;
-            written = self.out.write(&mut self.writer), if !self.out.is_done() => written?,
+            written = self.out.write(&mut self.writer), if !self.out.is_flushed() => written?,
             Some(done) = self.running.join_next_with_id(), if !self.running.is_empty() => match done {
                 Ok((task, frame)) => self.finish(task, frame),
                 // A cancelled request has no response. A panic outside of user code is a bug of this crate; its request
                 // stays unanswered.
                 Err(error) => self.finish(error.id(), None),
             },
-            Some(said) = self.said.recv(), if is_read => self.out.say(said),
-            changes = self.conversation.changes(self.admitted.allowed.as_ref()), if is_read => {
+            Some(said) = self.outbound_items.recv(), if is_read => self.out.push(said),
+            changes = self.conversation.changes(self.admitted.visibility.as_ref()), if is_read => {
                 for frame in changes {
-                    push_line(&mut self.out.waiting, &frame);
+                    push_line(&mut self.out.buffer, &frame);
                 }
             }
-            more = self.lines.fill(&mut self.reader), if self.open && has_room => {
-                self.open = more?;
-                if !self.open {
+            more = self.lines.fill(&mut self.reader), if self.is_open && has_room => {
+                self.is_open = more?;
+                if !self.is_open {
                     self.deadline = Instant::now() + GRACE;
-                    self.closing.cancel();
+                    self.shutdown_token.cancel();
                     self.conversation.end_questions();
                 }
             }
-            () = tokio::time::sleep_until(self.deadline), if !self.open => return Ok(Step::End),
+            () = tokio::time::sleep_until(self.deadline), if !self.is_open => return Ok(Step::End),
         }
-        Ok(Step::Go)
+        Ok(Step::Continue)
     }
 
-    async fn take(&mut self, line: Line) {
+    async fn handle_line(&mut self, line: Line) {
         let frame = match line {
             Line::Text(frame) => frame,
             Line::TooLong(skimmed) => return self.refuse_long(skimmed),
         };
         match self.conversation.read(&frame) {
-            Ok(Incoming::One(message)) => self.take_one(Ok(message), None).await,
-            Ok(Incoming::Batch(messages)) => {
+            Ok(ParsedFrame::One(message)) => self.handle_message(Ok(message), None).await,
+            Ok(ParsedFrame::Batch(messages)) => {
                 for (message, place) in self.batches.open(messages) {
-                    self.take_one(message, Some(place)).await;
+                    self.handle_message(message, Some(place)).await;
                 }
             }
             Err(rejected) => self.refuse(&rejected, None),
@@ -302,28 +303,28 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
 
     /// Refuses a line that was too long to keep. Only the kind and the id of its message are known, if they could be
     /// read.
-    fn refuse_long(&mut self, skimmed: Skimmed) {
+    fn refuse_long(&mut self, skimmed: OversizedMessage) {
         let error = RpcError::too_large(self.max_message);
         match skimmed {
-            Skimmed::Request(id) => self.refuse(&Rejected { id: Some(id), error }, None),
-            Skimmed::Unknown => self.refuse(&Rejected { id: None, error }, None),
-            Skimmed::Reply(id) => {
-                self.conversation.settle(Some(&id), Err(error));
+            OversizedMessage::Request(id) => self.refuse(&Rejection { id: Some(id), error }, None),
+            OversizedMessage::Unknown => self.refuse(&Rejection { id: None, error }, None),
+            OversizedMessage::Reply(id) => {
+                self.conversation.deliver_answer(Some(&id), Err(error));
             }
             // A notification has no answer (JSON-RPC 2.0, 4.1).
-            Skimmed::Notification => tracing::warn!(
+            OversizedMessage::Notification => tracing::warn!(
                 max_message = self.max_message,
                 "a notification is longer than the server's `max_message`, and was ignored"
             ),
         }
     }
 
-    async fn take_one(&mut self, message: Result<Message, Rejected>, place: Option<Place>) {
+    async fn handle_message(&mut self, message: Result<Message, Rejection>, place: Option<BatchSlot>) {
         match message {
             Ok(Message::Notification { method: Method::Cancelled, params }) => self.cancel(&params),
-            Ok(Message::Response { id, outcome }) => self.conversation.settle(id.as_ref(), outcome),
+            Ok(Message::Response { id, outcome }) => self.conversation.deliver_answer(id.as_ref(), outcome),
             Ok(message) => {
-                let asked = message.id().map(|id| Asked { id: id.clone(), place });
+                let asked = message.id().map(|id| ResponseTarget { id: id.clone(), slot: place });
                 self.start(asked, message).await;
             }
             Err(rejected) => self.refuse(&rejected, place),
@@ -331,19 +332,19 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
     }
 
     /// Runs a message. Spawns a task only if the message is not handled in the first poll.
-    async fn start(&mut self, asked: Option<Asked>, message: Message) {
+    async fn start(&mut self, asked: Option<ResponseTarget>, message: Message) {
         if asked.as_ref().is_some_and(|asked| self.handles.contains_key(&asked.id)) {
             let error = RpcError::invalid_request("a request with this id is still running");
-            return self.turn_back(asked, error);
+            return self.reject(asked, error);
         }
-        if self.running.len() >= self.conversation.server.inner.places_of_one && !is_quick(&message) {
-            return self.turn_back(asked, busy("too many requests of this connection are running"));
+        if self.running.len() >= self.conversation.server.inner.permits_per_peer && !is_quick(&message) {
+            return self.reject(asked, busy("too many requests of this connection are running"));
         }
         let conversation = self.conversation.clone();
         let arrival = Arrival {
             outbound: self.outbound.clone(),
-            closing: Some(self.closing.clone()),
-            listens: Some(self.listens.clone()),
+            shutdown_token: Some(self.shutdown_token.clone()),
+            listen_permits: Some(self.listen_permits.clone()),
             ..(*self.admitted).clone()
         };
         let arrival = Box::new(arrival);
@@ -357,15 +358,15 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
                 if let Some(asked) = asked {
                     let task = handle.id();
                     self.handles.insert(asked.id.clone(), handle);
-                    self.asked.insert(task, asked);
+                    self.targets.insert(task, asked);
                 }
             }
         }
     }
 
     fn finish(&mut self, task: task::Id, mut frame: Option<Vec<u8>>) {
-        let asked = self.asked.remove(&task);
-        if let Some(Asked { id, .. }) = &asked {
+        let asked = self.targets.remove(&task);
+        if let Some(ResponseTarget { id, .. }) = &asked {
             if self.handles.get(id).is_some_and(|handle| handle.id() == task) {
                 self.handles.remove(id);
             } else {
@@ -378,36 +379,36 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
     }
 
     /// Sends a response, after the notifications that its request has queued.
-    fn answer(&mut self, asked: Option<Asked>, frame: Option<Vec<u8>>) {
-        while let Ok(said) = self.said.try_recv() {
-            self.out.say(said);
+    fn answer(&mut self, asked: Option<ResponseTarget>, frame: Option<Vec<u8>>) {
+        while let Ok(said) = self.outbound_items.try_recv() {
+            self.out.push(said);
         }
-        self.put(frame, asked.and_then(|asked| asked.place));
+        self.send_answer(frame, asked.and_then(|asked| asked.slot));
     }
 
     /// Refuses a message that is not started. A notification gets no response.
-    fn turn_back(&mut self, asked: Option<Asked>, error: RpcError) {
-        if let Some(Asked { id, place }) = asked {
-            self.refuse(&Rejected { id: Some(id), error }, place);
+    fn reject(&mut self, asked: Option<ResponseTarget>, error: RpcError) {
+        if let Some(ResponseTarget { id, slot: place }) = asked {
+            self.refuse(&Rejection { id: Some(id), error }, place);
         }
     }
 
-    fn refuse(&mut self, rejected: &Rejected, place: Option<Place>) {
-        if rejected.wants_answer() {
+    fn refuse(&mut self, rejected: &Rejection, place: Option<BatchSlot>) {
+        if rejected.needs_reply() {
             let mut frame = Vec::new();
             write_error(&mut frame, rejected.id.as_ref(), &rejected.error);
-            self.put(Some(frame), place);
+            self.send_answer(Some(frame), place);
         }
     }
 
     /// Sends an answer, or keeps it until its batch is complete.
-    fn put(&mut self, frame: Option<Vec<u8>>, place: Option<Place>) {
+    fn send_answer(&mut self, frame: Option<Vec<u8>>, place: Option<BatchSlot>) {
         let frame = match place {
-            Some(place) => self.batches.settle(place, frame),
+            Some(place) => self.batches.set_answer(place, frame),
             None => frame,
         };
         if let Some(frame) = frame {
-            push_line(&mut self.out.waiting, &frame);
+            push_line(&mut self.out.buffer, &frame);
         }
     }
 
@@ -432,6 +433,6 @@ fn is_quick(message: &Message) -> bool {
 }
 
 enum Step {
-    Go,
+    Continue,
     End,
 }

@@ -45,7 +45,7 @@ impl Text {
     }
 
     /// Sets the annotations, such as the audience.
-    pub fn annotated(mut self, annotations: Annotations) -> Self {
+    pub fn with_annotations(mut self, annotations: Annotations) -> Self {
         self.0.annotations = Some(Box::new(annotations));
         self
     }
@@ -69,7 +69,7 @@ macro_rules! media {
             })*
 
             /// Sets the annotations, such as the audience.
-            pub fn annotated(mut self, annotations: Annotations) -> Self {
+            pub fn with_annotations(mut self, annotations: Annotations) -> Self {
                 self.0.annotations = Some(Box::new(annotations));
                 self
             }
@@ -130,7 +130,7 @@ media! {
 /// ```
 /// use toolway::server::Embedded;
 ///
-/// let readme = Embedded::text("file:///README.md", "# Hello").mime("text/markdown");
+/// let readme = Embedded::text("file:///README.md", "# Hello").with_mime_type("text/markdown");
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedded(ResourceContents);
@@ -152,7 +152,7 @@ impl Embedded {
     }
 
     /// Sets the media type.
-    pub fn mime(mut self, mime_type: impl Into<String>) -> Self {
+    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.0.mime_type = Some(mime_type.into());
         self
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toolway_protocol::types::ReadResourceResult;
 
-use super::resource::{About, IntoResource};
+use super::resource::{IntoResource, ResourceInfo};
 use crate::server::failure::errors::ResourceError;
 
 /// The contents of a file: text if it is UTF-8 and the name does not suggest a binary type, otherwise a blob. The media
@@ -43,30 +43,30 @@ impl File {
     /// #[resource(uri = "assets://{name}")]
     /// fn asset(name: &str) -> Option<File> {
     ///     match name {
-    ///         "about.md" => Some(File::named(name, "# About")),
-    ///         "dot.gif" => Some(File::named(name, *b"GIF89a")),
+    ///         "about.md" => Some(File::from_bytes(name, "# About")),
+    ///         "dot.gif" => Some(File::from_bytes(name, *b"GIF89a")),
     ///         _ => None,
     ///     }
     /// }
     /// ```
-    pub fn named(name: impl Into<PathBuf>, bytes: impl Into<Vec<u8>>) -> Self {
+    pub fn from_bytes(name: impl Into<PathBuf>, bytes: impl Into<Vec<u8>>) -> Self {
         Self { name: name.into(), bytes: Some(bytes.into()) }
     }
 }
 
 impl IntoResource for File {
-    async fn into_resource(self, about: About) -> Result<ReadResourceResult, ResourceError> {
+    async fn into_resource(self, about: ResourceInfo) -> Result<ReadResourceResult, ResourceError> {
         let Self { name, bytes } = self;
-        let mime_type = of_name(&name);
+        let mime_type = media_type_of(&name);
         let bytes = match bytes {
             Some(bytes) => bytes,
             // `tokio::fs` would do the same, but needs an additional feature of tokio.
             None => {
-                let most = about.most();
+                let most = about.read_limit();
                 tokio::task::spawn_blocking(move || read(&name, most)).await??
             }
         };
-        about.check("file", bytes.len())?;
+        about.check_size("file", bytes.len())?;
         let contents = match (String::from_utf8(bytes), mime_type) {
             (Ok(text), None) => about.text(text, "text/plain"),
             (Ok(text), Some(mime_type)) if is_text(mime_type) => about.text(text, mime_type),
@@ -104,7 +104,7 @@ fn is_text(mime_type: &str) -> bool {
 }
 
 /// Returns the media type that a file's name suggests.
-pub(crate) fn of_name(path: &Path) -> Option<&'static str> {
+pub(crate) fn media_type_of(path: &Path) -> Option<&'static str> {
     let extension = path.extension()?.to_str()?.to_ascii_lowercase();
     MEDIA_TYPES.iter().find(|(known, _)| *known == extension).map(|(_, mime_type)| *mime_type)
 }

@@ -92,26 +92,26 @@ several_blocks! { A; A B; A B C; A B C D; A B C D E; A B C D E F; }
 /// A filled-in prompt: messages in their order, and a description.
 ///
 /// ```
-/// use toolway::server::Prompt;
+/// use toolway::server::PromptMessages;
 ///
-/// let prompt = Prompt::new().described("A review").assistant("You are an editor.").user("Review this.");
+/// let prompt = PromptMessages::new().with_description("A review").assistant("You are an editor.").user("Review this.");
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Prompt {
+pub struct PromptMessages {
     /// The description of the prompt.
     pub description: Option<String>,
     /// The messages.
     pub messages: Vec<Message>,
 }
 
-impl Prompt {
+impl PromptMessages {
     /// Creates a prompt without messages.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Sets the description.
-    pub fn described(mut self, description: impl Into<String>) -> Self {
+    pub fn with_description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
@@ -131,7 +131,7 @@ impl Prompt {
 
 /// Returns the role with this name. Any name other than `user` and `assistant` is an error, so that the author notices
 /// it.
-pub(super) fn role(name: &str) -> Result<Role, PromptError> {
+pub(super) fn parse_role(name: &str) -> Result<Role, PromptError> {
     match name {
         "user" => Ok(Role::User),
         "assistant" => Ok(Role::Assistant),
@@ -144,7 +144,7 @@ pub(super) fn role(name: &str) -> Result<Role, PromptError> {
 /// Checks that all roles are `user` or `assistant`: a role can be made from any text, and a result can be built by
 /// hand.
 pub(crate) fn check_roles(result: &GetPromptResult) -> Result<(), PromptError> {
-    result.messages.iter().try_for_each(|message| role(message.role.as_str()).map(drop))
+    result.messages.iter().try_for_each(|message| parse_role(message.role.as_str()).map(drop))
 }
 
 /// A type that a prompt may return.
@@ -155,7 +155,7 @@ pub(crate) fn check_roles(result: &GetPromptResult) -> Result<(), PromptError> {
 /// | [`Message`], a `Vec` or an array of it | those messages; each block becomes a message |
 /// | `[("user", "…"), ("assistant", "…")]` | those messages, in this order |
 /// | [`PromptMessage`], a `Vec` of it | those messages, unchanged |
-/// | [`Prompt`] | its messages and its description |
+/// | [`PromptMessages`] | its messages and its description |
 /// | `serde_json::Value` | the messages in a text, `{"user": …}`, `{"role": …, "content": …}`, a list of these, or `{"description": …, "messages": …}` |
 /// | [`GetPromptResult`] | the same result |
 /// | `Result<any of these, E>` | the prompt, or an error: see [`PromptError`] |
@@ -169,7 +169,7 @@ pub trait IntoPrompt {
     fn into_prompt(self) -> Result<GetPromptResult, PromptError>;
 }
 
-impl IntoPrompt for Prompt {
+impl IntoPrompt for PromptMessages {
     fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
         let messages = self.messages.into_iter().flat_map(|Message { role, blocks }| {
             blocks.into_iter().map(move |block| PromptMessage::new(role.clone(), block))
@@ -194,7 +194,7 @@ prompts! {
     [] GetPromptResult => |result| Ok(result);
     [] Vec<PromptMessage> => |messages| Ok(GetPromptResult::new(messages));
     [] PromptMessage => |message| vec![message].into_prompt();
-    [] Vec<Message> => |messages| Prompt { description: None, messages }.into_prompt();
+    [] Vec<Message> => |messages| PromptMessages { description: None, messages }.into_prompt();
     [const N: usize] [Message; N] => |messages| Vec::from(messages).into_prompt();
     [] Message => |message| vec![message].into_prompt();
     [] String => |text| user(text).into_prompt();
@@ -204,7 +204,7 @@ prompts! {
 
 impl<C: IntoBlocks> IntoPrompt for Vec<(&str, C)> {
     fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
-        let messages = self.into_iter().map(|(name, content)| Ok(Message::new(role(name)?, content)));
+        let messages = self.into_iter().map(|(name, content)| Ok(Message::new(parse_role(name)?, content)));
         messages.collect::<Result<Vec<Message>, PromptError>>()?.into_prompt()
     }
 }

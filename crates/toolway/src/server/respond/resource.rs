@@ -16,14 +16,14 @@ use crate::server::failure::errors::{IntoFailure, ResourceError};
 /// ```
 /// use toolway::prelude::*;
 /// use toolway::server::ResourceError;
-/// use toolway::server::convert::{About, IntoResource};
+/// use toolway::server::convert::{ResourceInfo, IntoResource};
 /// use toolway::types::ReadResourceResult;
 ///
 /// /// A page that is kept in Markdown and may be read as it is.
 /// struct Page(String);
 ///
 /// impl IntoResource for Page {
-///     async fn into_resource(self, about: About) -> Result<ReadResourceResult, ResourceError> {
+///     async fn into_resource(self, about: ResourceInfo) -> Result<ReadResourceResult, ResourceError> {
 ///         format!("<!-- {} -->\n{}", about.uri, self.0).into_resource(about).await
 ///     }
 /// }
@@ -35,7 +35,7 @@ use crate::server::failure::errors::{IntoFailure, ResourceError};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct About {
+pub struct ResourceInfo {
     /// The requested URI.
     pub uri: String,
     /// The media type that the server lists.
@@ -44,19 +44,19 @@ pub struct About {
     max_message: usize,
 }
 
-impl About {
+impl ResourceInfo {
     pub(crate) fn new(uri: impl Into<String>, mime_type: Option<String>, max_message: usize) -> Self {
         Self { uri: uri.into(), mime_type, max_message }
     }
 
     /// Returns the number of bytes to read from a file or stream: one more than can be sent, to detect longer contents.
-    pub(super) fn most(&self) -> u64 {
+    pub(super) fn read_limit(&self) -> u64 {
         self.max_message as u64 + 1
     }
 
     /// Refuses contents that are too long to be sent. The size is checked before the contents are encoded, because
     /// encoding makes a blob a third larger.
-    pub(super) fn check(&self, what: &str, bytes: usize) -> Result<(), ResourceError> {
+    pub(super) fn check_size(&self, what: &str, bytes: usize) -> Result<(), ResourceError> {
         let max = self.max_message;
         if bytes <= max {
             return Ok(());
@@ -70,14 +70,14 @@ impl About {
     }
 
     pub(super) fn text(&self, text: String, mime_type: &str) -> ResourceContents {
-        self.typed(mime_type).with_text(text)
+        self.empty_contents(mime_type).with_text(text)
     }
 
     pub(super) fn blob(&self, bytes: &[u8], mime_type: &str) -> ResourceContents {
-        self.typed(mime_type).with_blob(base64(bytes))
+        self.empty_contents(mime_type).with_blob(base64(bytes))
     }
 
-    fn typed(&self, mime_type: &str) -> ResourceContents {
+    fn empty_contents(&self, mime_type: &str) -> ResourceContents {
         let mime_type = self.mime_type.as_deref().unwrap_or(mime_type);
         ResourceContents::new(&self.uri).with_mime_type(mime_type)
     }
@@ -105,7 +105,7 @@ pub trait IntoResource: Sized {
     /// Converts the value to the contents.
     fn into_resource(
         self,
-        about: About,
+        about: ResourceInfo,
     ) -> impl Future<Output = Result<ReadResourceResult, ResourceError>> + Send;
 }
 
@@ -116,7 +116,7 @@ fn one(contents: ResourceContents) -> ReadResourceResult {
 macro_rules! contents {
     ($($type:ty, |$value:ident, $about:ident| $made:expr;)*) => {$(
         impl IntoResource for $type {
-            async fn into_resource(self, $about: About) -> Result<ReadResourceResult, ResourceError> {
+            async fn into_resource(self, $about: ResourceInfo) -> Result<ReadResourceResult, ResourceError> {
                 let $value = self;
                 $made
             }
@@ -129,21 +129,21 @@ contents! {
     Vec<u8>, |bytes, about| Ok(one(about.blob(&bytes, "application/octet-stream")));
     &[u8], |bytes, about| Ok(one(about.blob(bytes, "application/octet-stream")));
     Bytes, |bytes, about| Ok(one(about.blob(&bytes, "application/octet-stream")));
-    Value, |value, about| dynamic(value, &about);
+    Value, |value, about| contents_from_json(value, &about);
     ResourceContents, |contents, _about| Ok(one(contents));
     Vec<ResourceContents>, |contents, _about| Ok(ReadResourceResult::new(contents));
     ReadResourceResult, |result, _about| Ok(result);
 }
 
 impl<T: Serialize + Send> IntoResource for Json<T> {
-    async fn into_resource(self, about: About) -> Result<ReadResourceResult, ResourceError> {
+    async fn into_resource(self, about: ResourceInfo) -> Result<ReadResourceResult, ResourceError> {
         let json = RawJson::from_value(&self.0)?;
         Ok(one(about.text(json.as_str().to_owned(), "application/json")))
     }
 }
 
 impl<T: IntoResource + Send> IntoResource for Option<T> {
-    async fn into_resource(self, about: About) -> Result<ReadResourceResult, ResourceError> {
+    async fn into_resource(self, about: ResourceInfo) -> Result<ReadResourceResult, ResourceError> {
         match self {
             Some(value) => value.into_resource(about).await,
             None => Err(ResourceError::not_found()),
@@ -152,7 +152,7 @@ impl<T: IntoResource + Send> IntoResource for Option<T> {
 }
 
 impl<T: IntoResource + Send, E: IntoFailure<ResourceError> + Send> IntoResource for Result<T, E> {
-    async fn into_resource(self, about: About) -> Result<ReadResourceResult, ResourceError> {
+    async fn into_resource(self, about: ResourceInfo) -> Result<ReadResourceResult, ResourceError> {
         match self {
             Ok(value) => value.into_resource(about).await,
             Err(error) => Err(ResourceError::hidden(error.into_box())),
@@ -162,7 +162,7 @@ impl<T: IntoResource + Send, E: IntoFailure<ResourceError> + Send> IntoResource 
 
 /// Converts a JSON value: its member `text` or `blob` holds the contents. Without these members, the value itself is
 /// the contents.
-fn dynamic(value: Value, about: &About) -> Result<ReadResourceResult, ResourceError> {
+fn contents_from_json(value: Value, about: &ResourceInfo) -> Result<ReadResourceResult, ResourceError> {
     let text_of = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let mime_type =
         |usual: &str| text_of("mimeType").or_else(|| about.mime_type.clone()).unwrap_or(usual.to_owned());
@@ -195,10 +195,10 @@ fn dynamic(value: Value, about: &About) -> Result<ReadResourceResult, ResourceEr
 pub struct Reader<R>(pub R);
 
 impl<R: AsyncRead + Send + Unpin> IntoResource for Reader<R> {
-    async fn into_resource(mut self, about: About) -> Result<ReadResourceResult, ResourceError> {
+    async fn into_resource(mut self, about: ResourceInfo) -> Result<ReadResourceResult, ResourceError> {
         let mut bytes = Vec::new();
-        (&mut self.0).take(about.most()).read_to_end(&mut bytes).await?;
-        about.check("resource", bytes.len())?;
+        (&mut self.0).take(about.read_limit()).read_to_end(&mut bytes).await?;
+        about.check_size("resource", bytes.len())?;
         bytes.into_resource(about).await
     }
 }

@@ -13,8 +13,8 @@ use toolway_protocol::{Id, Method, Notification, RpcError};
 use crate::ground::outbound::Outbound;
 use crate::server::Server;
 use crate::server::call::scope::Arrival;
-use crate::server::catalog::visible::Sight;
-use crate::server::changes::listeners::{Listener, has, promised};
+use crate::server::catalog::visible::NotificationFilter;
+use crate::server::changes::listeners::{Listener, has_setting, promised_lists};
 use crate::server::failure::errors::busy;
 
 /// Sends changes until the server shuts down. Then writes the answer to `frame`.
@@ -25,12 +25,12 @@ pub(super) async fn listen(
     arrival: Box<Arrival>,
     frame: &mut Vec<u8>,
 ) -> Result<(), RpcError> {
-    let Some(places) = arrival.listens.as_ref().filter(|_| arrival.outbound.is_open()) else {
+    let Some(places) = arrival.listen_permits.as_ref().filter(|_| arrival.outbound.is_open()) else {
         return Err(RpcError::method_not_found(Method::Listen.name()));
     };
     let _place =
         places.clone().try_acquire_owned().map_err(|_| busy("too many streams of changes are open"))?;
-    let honoured = honoured(server, wanted.notifications);
+    let honoured = supported_filter(server, wanted.notifications);
     let is_wanted = |flag: Option<bool>| flag == Some(true);
     let listener = server.inner.changes.listen_to([
         is_wanted(honoured.tools_list_changed),
@@ -40,19 +40,19 @@ pub(super) async fn listen(
     for uri in honoured.resource_subscriptions.iter().flatten() {
         listener.subscribe(uri.clone())?;
     }
-    server.followed().await;
+    server.wait_for_subscriptions().await;
     // An item that the caller may not see is acknowledged like an item that does not exist. Neither causes
     // notifications.
-    let sight = Sight::new(server, arrival.allowed.clone());
+    let sight = NotificationFilter::new(server, arrival.visibility.clone());
     let heard = Notification::SubscriptionAcknowledged(SubscriptionAcknowledged::new(honoured));
-    arrival.outbound.send(written(id, &heard)).await;
+    arrival.outbound.send(notification_frame(id, &heard)).await;
     loop {
         tokio::select! {
             biased;
-            () = closing(arrival.closing.as_deref()) => break,
-            () = changed(&listener, &arrival.outbound) => {
-                for news in listener.take_for(|news| sight.shows(news)) {
-                    arrival.outbound.send(written(id, &news)).await;
+            () = wait_for_shutdown(arrival.shutdown_token.as_deref()) => break,
+            () = wait_for_changes(&listener, &arrival.outbound) => {
+                for news in listener.take_for(|news| sight.allows(news)) {
+                    arrival.outbound.send(notification_frame(id, &news)).await;
                 }
             }
         }
@@ -63,30 +63,30 @@ pub(super) async fn listen(
 
 /// Waits until there are changes and the outbound queue is empty. So several changes of one item become a single
 /// notification if the peer reads slowly.
-async fn changed(listener: &Listener, outbound: &Outbound) {
+async fn wait_for_changes(listener: &Listener, outbound: &Outbound) {
     listener.changed().await;
-    outbound.drained().await;
+    outbound.wait_until_empty().await;
 }
 
 /// Waits until the server shuts down. Without a token, waits forever.
-async fn closing(token: Option<&CancellationToken>) {
+async fn wait_for_shutdown(token: Option<&CancellationToken>) {
     match token {
         Some(token) => token.cancelled().await,
         None => std::future::pending().await,
     }
 }
 
-fn written(id: &Id, news: &Notification) -> Vec<u8> {
+fn notification_frame(id: &Id, news: &Notification) -> Vec<u8> {
     let mut frame = Vec::with_capacity(128);
     codec::write_change(&mut frame, id, news);
     frame
 }
 
 /// Returns the part of the wanted notifications that the server supports. The rest is left out of the acknowledgement.
-fn honoured(server: &Server, wanted: SubscriptionFilter) -> SubscriptionFilter {
+fn supported_filter(server: &Server, wanted: SubscriptionFilter) -> SubscriptionFilter {
     let capabilities = server.capabilities();
-    let [tools, prompts, resources] = promised(&capabilities);
-    let can_subscribe = has(capabilities.resources.as_ref(), "subscribe");
+    let [tools, prompts, resources] = promised_lists(&capabilities);
+    let can_subscribe = has_setting(capabilities.resources.as_ref(), "subscribe");
     let mut honoured = SubscriptionFilter::new();
     honoured.tools_list_changed = wanted.tools_list_changed.filter(|_| tools);
     honoured.prompts_list_changed = wanted.prompts_list_changed.filter(|_| prompts);

@@ -15,13 +15,13 @@ use toolway_protocol::{Era, Id, Method, Outcome, ProtocolVersion, Reply, Request
 
 use super::Server;
 use crate::ground::peer::Peer;
-use crate::server::call::layer::answer::Answer;
-use crate::server::call::noted::Noted;
+use crate::server::call::layer::reply::CallReply;
 use crate::server::call::scope::Arrival;
+use crate::server::call::telemetry::RequestTelemetry;
 use crate::server::call::threshold::Threshold;
 use crate::server::catalog::cache::Cacheable;
-use crate::server::changes::listeners::untold;
-use crate::server::execute::size::TooLarge;
+use crate::server::changes::listeners::without_change_notifications;
+use crate::server::execute::size::OversizedReply;
 use crate::server::failure::errors::Failure;
 
 /// Answers one request: writes the frame to send. If the frame is an error, returns its code, from which the HTTP
@@ -36,14 +36,14 @@ pub(super) fn serve<'s>(
     mut arrival: Box<Arrival>,
     frame: &'s mut Vec<u8>,
 ) -> impl Future<Output = Option<Code>> + Send + use<'s> {
-    let arrival = envelope.served().map(|version| {
-        describe(&mut arrival, version, Some(id), envelope, params);
+    let arrival = envelope.supported_version().map(|version| {
+        fill_arrival(&mut arrival, version, Some(id), envelope, params);
         arrival
     });
-    written(server, id, method, params, arrival, frame)
+    write_answer(server, id, method, params, arrival, frame)
 }
 
-async fn written(
+async fn write_answer(
     server: &Server,
     id: &Id,
     method: &Method,
@@ -61,7 +61,7 @@ async fn written(
                     RpcError::internal("the call ended without an answer")
                 }
                 Failure::NoSuchResource(uri) => codec::resource_not_found(&uri),
-                Failure::Lacks(required, text) => {
+                Failure::MissingCapabilities(required, text) => {
                     let mut error = RpcError::missing_capability(&required);
                     error.message = text.into();
                     error
@@ -71,24 +71,24 @@ async fn written(
             Some(error.code)
         }
     };
-    match server.too_large(method, frame) {
+    match server.check_reply_size(method, frame) {
         None => error,
         Some(too_large) => {
             // A new buffer, because the old one holds more memory than this text needs.
             *frame = Vec::new();
-            told_too_large(server, id, too_large, frame)
+            write_too_large(server, id, too_large, frame)
         }
     }
 }
 
-fn told_too_large(server: &Server, id: &Id, too_large: TooLarge, frame: &mut Vec<u8>) -> Option<Code> {
+fn write_too_large(server: &Server, id: &Id, too_large: OversizedReply, frame: &mut Vec<u8>) -> Option<Code> {
     if too_large.is_result {
         let reply = Reply::ToolCalled(CallToolResult::error(too_large.text));
         let inner = &server.inner;
-        codec::write_reply(frame, id, &reply, inner.cache.of(&reply), &inner.stamp);
+        codec::write_reply(frame, id, &reply, inner.cache.hints_for(&reply), &inner.stamp);
         return None;
     }
-    let error = too_large.error();
+    let error = too_large.into_error();
     write_error(frame, Some(id), &error);
     Some(error.code)
 }
@@ -107,35 +107,36 @@ async fn answer(
     if *method == Method::Discover {
         let supported: Vec<String> =
             ProtocolVersion::names(Era::Stateless).into_iter().map(String::from).collect();
-        let capabilities = match arrival.listens {
+        let capabilities = match arrival.listen_permits {
             Some(_) => server.capabilities(),
-            None => untold(server.capabilities()),
+            None => without_change_notifications(server.capabilities()),
         };
-        let mut discovered = codec::Discovered::new(supported, capabilities);
+        let mut discovered = codec::DiscoverResult::new(supported, capabilities);
         discovered.instructions.clone_from(&inner.instructions);
         let hints = inner.cache.get(Cacheable::Discovery);
-        codec::write_discovered(frame, id, &discovered, hints, &inner.stamp);
+        codec::write_discover_result(frame, id, &discovered, hints, &inner.stamp);
         return Ok(());
     }
-    if let Some(settling) = server.settling() {
+    if let Some(settling) = server.wait_for_sources() {
         settling.await;
     }
-    let request = match server.read(arrival.peer.version, method, params) {
+    let request = match server.decode_request(arrival.peer.version, method, params) {
         Ok(Request::Listen(wanted)) => {
             return Ok(Box::pin(listen::listen(server, id, wanted, arrival, frame)).await?);
         }
         Ok(request) => request,
-        Err(error) => return Err(Box::pin(server.refuse(method, error, &mut arrival)).await),
+        Err(error) => return Err(Box::pin(server.reject_request(method, error, &mut arrival)).await),
     };
-    arrival.asking = match request_state::asking(server, &request, arrival.principal.as_ref()).await {
-        Ok(asking) => asking,
-        Err(error) => return Err(Box::pin(server.refuse(method, error, &mut arrival)).await),
-    };
+    arrival.questions =
+        match request_state::question_context(server, &request, arrival.principal.as_ref()).await {
+            Ok(asking) => asking,
+            Err(error) => return Err(Box::pin(server.reject_request(method, error, &mut arrival)).await),
+        };
     let (principal, is_http) = (arrival.principal.clone(), arrival.headers.is_some());
-    let Answer { outcome, cache, past } = server.answer(request, arrival).await?;
+    let CallReply { outcome, cache, replay: past } = server.answer(request, arrival).await?;
     match outcome {
         Outcome::Complete(reply) => {
-            let hints = cache.as_ref().unwrap_or_else(|| inner.cache.of(&reply));
+            let hints = cache.as_ref().unwrap_or_else(|| inner.cache.hints_for(&reply));
             codec::write_reply(frame, id, &reply, hints, &inner.stamp);
         }
         Outcome::NeedInput(required) => {
@@ -150,22 +151,22 @@ async fn answer(
 
 /// Passes a notification to the application's handler. If its envelope is missing or invalid, the peer counts as
 /// unknown.
-pub(super) async fn hear(
+pub(super) async fn handle_notification(
     server: &Server,
     method: &Method,
     params: &Params,
     envelope: Option<Envelope>,
     mut arrival: Box<Arrival>,
 ) {
-    match envelope.map(|envelope| (envelope.served(), envelope)) {
-        Some((Ok(version), envelope)) => describe(&mut arrival, version, None, envelope, params),
+    match envelope.map(|envelope| (envelope.supported_version(), envelope)) {
+        Some((Ok(version), envelope)) => fill_arrival(&mut arrival, version, None, envelope, params),
         _ => arrival.peer = Arc::new(Peer::unknown(codec::VERSION)),
     }
-    server.hear(method, params, arrival).await;
+    server.handle_notification(method, params, arrival).await;
 }
 
 /// Adds the facts that a message carries about itself to `arrival`.
-fn describe(
+fn fill_arrival(
     arrival: &mut Arrival,
     version: ProtocolVersion,
     id: Option<&Id>,
@@ -174,6 +175,6 @@ fn describe(
 ) {
     arrival.threshold = envelope.log_level.map_or(Threshold::Nothing, Threshold::From);
     arrival.peer = Arc::new(Peer::from_envelope(version, envelope));
-    arrival.progress_token = params.reserved(Key::ProgressToken);
-    arrival.noted = Noted::of(id, params);
+    arrival.progress_token = params.meta_member(Key::ProgressToken);
+    arrival.telemetry = RequestTelemetry::new(id, params);
 }

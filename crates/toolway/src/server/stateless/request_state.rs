@@ -13,67 +13,67 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::request::{Request, Rounds};
-use toolway_protocol::types::{InputRequired, Keyed};
+use toolway_protocol::types::{InputRequired, OrderedMap};
 use toolway_protocol::{Method, RawJson, RpcError};
 
 use crate::server::Server;
 use crate::server::call::principal::Principal;
-use crate::server::call::question_log::{Asking, Way};
-use crate::server::call::replay::Past;
+use crate::server::call::question_log::{AskMode, QuestionContext};
+use crate::server::call::replay::ReplayState;
 use crate::server::failure::errors::busy;
 use crate::server::stateless::seal::keys::SealKeys;
-use crate::server::stateless::seal::{Bound, Unsealed};
+use crate::server::stateless::seal::{Binding, OpenError};
 
 /// Collects the answers and the state that came with a request.
-pub(crate) async fn asking(
+pub(crate) async fn question_context(
     server: &Server,
     request: &Request,
     principal: Option<&Principal>,
-) -> Result<Asking, RpcError> {
+) -> Result<QuestionContext, RpcError> {
     let Some(Rounds { input_responses, request_state, .. }) = request.rounds() else {
-        return Ok(Asking::default());
+        return Ok(QuestionContext::default());
     };
-    let mut asking = Asking { way: Way::Again, ..Asking::default() };
+    let mut asking = QuestionContext { mode: AskMode::NextCall, ..QuestionContext::default() };
     if let Some(responses) = input_responses {
-        let Keyed(answers) = responses.decode::<Keyed<RawJson>>().map_err(|_| {
+        let OrderedMap(answers) = responses.decode::<OrderedMap<RawJson>>().map_err(|_| {
             RpcError::invalid_params(
                 "`params.inputResponses` must be an object that maps the keys of questions to answers",
             )
         })?;
         let answers: BTreeMap<_, _> = answers.into_iter().map(|(key, answer)| (key, Ok(answer))).collect();
-        asking.fresh = Some(Arc::new(answers));
+        asking.new_answers = Some(Arc::new(answers));
     }
     if let Some(state) = request_state {
         // Boxed, because few calls carry a state.
-        asking.past = Some(Arc::new(Box::pin(past(server, request, principal, state)).await?));
+        asking.replay = Some(Arc::new(Box::pin(open_state(server, request, principal, state)).await?));
     }
     Ok(asking)
 }
 
-async fn past(
+async fn open_state(
     server: &Server,
     request: &Request,
     principal: Option<&Principal>,
     state: &str,
-) -> Result<Past, RpcError> {
+) -> Result<ReplayState, RpcError> {
     let now = now();
     let arguments = arguments(request);
-    let bound = bound(server, request, principal, arguments.as_ref());
-    let opened = server.inner.seal.open(&bound, state, now).map_err(|why| {
+    let bound = binding(server, request, principal, arguments.as_ref());
+    let opened = server.inner.seal_keys.open(&bound, state, now).map_err(|why| {
         RpcError::invalid_params(match why {
-            Unsealed::Foreign => "`params.requestState` was not issued for this call: call again without it",
-            Unsealed::Expired => "`params.requestState` has expired: call again without it",
+            OpenError::Foreign => "`params.requestState` was not issued for this call: call again without it",
+            OpenError::Expired => "`params.requestState` has expired: call again without it",
         })
     })?;
     if is_single_use(server, request) {
         // Checked before the state is marked as used: a client that is refused because the server is busy must be able
         // to retry.
-        if server.inner.places.available_permits() == 0 {
+        if server.inner.permits.available_permits() == 0 {
             return Err(busy("too many requests are running"));
         }
-        let left = Duration::from_secs(opened.expires.saturating_sub(now)) + CLOCKS;
+        let left = Duration::from_secs(opened.expires.saturating_sub(now)) + MAX_CLOCK_SKEW;
         let key = format!("used/{}", opened.id);
-        match server.inner.store.swap(&key, None, Bytes::from_static(b"1"), left).await {
+        match server.inner.store.compare_and_swap(&key, None, Bytes::from_static(b"1"), left).await {
             Ok(true) => {}
             Ok(false) => {
                 return Err(RpcError::invalid_params(
@@ -89,7 +89,7 @@ async fn past(
         }
     }
     // An opened state was written by this program, but perhaps by another version of it.
-    Past::read(&opened.plain).ok_or_else(|| {
+    ReplayState::read(&opened.plain).ok_or_else(|| {
         RpcError::invalid_params("`params.requestState` cannot be read any more: call again without it")
     })
 }
@@ -106,12 +106,12 @@ pub(crate) fn seal(
     params: &Params,
     principal: Option<&Principal>,
     required: InputRequired,
-    past: &Past,
+    past: &ReplayState,
     is_http: bool,
 ) -> Result<InputRequired, RpcError> {
-    if is_http && server.inner.seal.is_random() {
-        static TOLD: Once = Once::new();
-        TOLD.call_once(|| {
+    if is_http && server.inner.seal_keys.is_random() {
+        static WARNED: Once = Once::new();
+        WARNED.call_once(|| {
             tracing::warn!(
                 "this server asks questions over HTTP with random seal keys: after a restart, or on another machine, \
                  the states that clients send back cannot be decrypted; call `seal_keys` or set TOOLWAY_SEAL_KEYS"
@@ -126,9 +126,9 @@ pub(crate) fn seal(
     let request =
         Request::decode(method, params)?.ok_or_else(|| RpcError::method_not_found(method.name()))?;
     let arguments = arguments(&request);
-    let bound = bound(server, &request, principal, arguments.as_ref());
+    let bound = binding(server, &request, principal, arguments.as_ref());
     let expires = now().saturating_add(server.inner.question_timeout.as_secs().max(1));
-    Ok(required.with_request_state(server.inner.seal.seal(&bound, &text, expires)))
+    Ok(required.with_request_state(server.inner.seal_keys.seal(&bound, &text, expires)))
 }
 
 fn arguments(request: &Request) -> Option<RawJson> {
@@ -155,13 +155,13 @@ const _: () = {
     );
 };
 
-fn bound<'b>(
+fn binding<'b>(
     server: &'b Server,
     request: &'b Request,
     principal: Option<&'b Principal>,
     arguments: Option<&'b RawJson>,
-) -> Bound<'b> {
-    Bound {
+) -> Binding<'b> {
+    Binding {
         principal: principal.map(Principal::as_str),
         server: &server.inner.info.name,
         method: request.facts().map_or("", |facts| facts.name),
@@ -171,7 +171,7 @@ fn bound<'b>(
 }
 
 /// How far the clocks of machines that share a store may differ.
-const CLOCKS: Duration = Duration::from_secs(10 * 60);
+const MAX_CLOCK_SKEW: Duration = Duration::from_secs(10 * 60);
 
 /// Returns the seconds since the Unix epoch, by the system clock: another machine may open the state.
 fn now() -> u64 {

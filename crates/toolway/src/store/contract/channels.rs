@@ -23,7 +23,7 @@ cases! { "channels":
 }
 
 /// Returns the next message as text.
-async fn hear(subscription: &mut Box<dyn Subscription>) -> String {
+async fn next_text(subscription: &mut Box<dyn Subscription>) -> String {
     let message = subscription.next().await.expect("a subscriber must not miss any of so few messages");
     String::from_utf8_lossy(&message).into_owned()
 }
@@ -42,7 +42,7 @@ async fn what_is_published_after_subscribing_is_heard_in_order(trial: &Trial<'_>
             trial.publish(&channel, number.to_string()).await;
         }
         for number in 0..10 {
-            assert_eq!(hear(&mut subscription).await, number.to_string());
+            assert_eq!(next_text(&mut subscription).await, number.to_string());
         }
     }
 }
@@ -52,9 +52,9 @@ async fn what_was_published_before_is_not_heard(trial: &Trial<'_>) {
     trial.publish("channel", "before").await;
     let mut late = trial.subscribe("channel").await;
     trial.publish("channel", "after").await;
-    assert_eq!(hear(&mut late).await, "after");
-    assert_eq!(hear(&mut early).await, "before");
-    assert_eq!(hear(&mut early).await, "after");
+    assert_eq!(next_text(&mut late).await, "after");
+    assert_eq!(next_text(&mut early).await, "before");
+    assert_eq!(next_text(&mut early).await, "after");
 }
 
 async fn every_subscriber_hears_everything(trial: &Trial<'_>) {
@@ -67,7 +67,7 @@ async fn every_subscriber_hears_everything(trial: &Trial<'_>) {
     }
     for subscription in &mut subscriptions {
         for number in 0..5 {
-            assert_eq!(hear(subscription).await, number.to_string());
+            assert_eq!(next_text(subscription).await, number.to_string());
         }
     }
 }
@@ -82,8 +82,8 @@ async fn other_channels_are_not_heard(trial: &Trial<'_>) {
         trial.publish(channel, channel).await;
     }
     for (channel, subscription) in ODD_NAMES.into_iter().zip(&mut subscriptions) {
-        assert_eq!(hear(subscription).await, channel);
-        assert_eq!(hear(subscription).await, channel);
+        assert_eq!(next_text(subscription).await, channel);
+        assert_eq!(next_text(subscription).await, channel);
     }
 }
 
@@ -104,19 +104,19 @@ async fn a_dropped_future_loses_no_message(trial: &Trial<'_>) {
     for number in 0..10 {
         // The future is dropped once before a message is published, and then after zero to three polls that may receive
         // the message.
-        heard += ask(&mut subscription, 1, heard).await;
+        heard += poll_and_drop(&mut subscription, 1, heard).await;
         trial.publish("channel", number.to_string()).await;
         for polls in 0..4 {
-            heard += ask(&mut subscription, polls, heard).await;
+            heard += poll_and_drop(&mut subscription, polls, heard).await;
         }
     }
     for number in heard..10 {
-        assert_eq!(hear(&mut subscription).await, number.to_string());
+        assert_eq!(next_text(&mut subscription).await, number.to_string());
     }
 }
 
 /// Polls for the next message this many times and then drops the future. Returns how many messages came: 0 or 1.
-async fn ask(subscription: &mut Box<dyn Subscription>, polls: usize, expected: u32) -> u32 {
+async fn poll_and_drop(subscription: &mut Box<dyn Subscription>, polls: usize, expected: u32) -> u32 {
     let mut next = subscription.next();
     for _ in 0..polls {
         let now = poll_once(next.as_mut()).await;
@@ -168,13 +168,13 @@ async fn a_dropped_subscription_ends_and_others_go_on(trial: &Trial<'_>) {
     trial.publish("channel", "one").await;
     drop(goes);
     trial.publish("channel", "two").await;
-    assert_eq!(hear(&mut stays).await, "one");
-    assert_eq!(hear(&mut stays).await, "two");
+    assert_eq!(next_text(&mut stays).await, "one");
+    assert_eq!(next_text(&mut stays).await, "two");
     drop(stays);
     trial.publish("channel", "to nobody").await;
     let mut again = trial.subscribe("channel").await;
     trial.publish("channel", "three").await;
-    assert_eq!(hear(&mut again).await, "three");
+    assert_eq!(next_text(&mut again).await, "three");
 }
 
 async fn a_message_is_any_bytes(trial: &Trial<'_>) {

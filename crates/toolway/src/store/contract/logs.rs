@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::task::JoinSet;
 
-use super::trial::{LONG, MOMENT, ODD_NAMES, PLENTY, Trial, cases, drop_after};
-use crate::store::backend::{Entry, Keep, Room};
+use super::trial::{AMPLE_ROOM, LONG_TTL, ODD_NAMES, SHORT_TTL, Trial, cases, drop_after};
+use crate::store::backend::{Keep, LogEntry, Room};
 
 cases! { "logs":
     a_log_that_was_never_written_is_not_there,
@@ -48,22 +48,26 @@ async fn numbers(trial: &Trial<'_>, log: &str) -> Vec<u64> {
 }
 
 async fn append_for(trial: &Trial<'_>, log: &str, ttl: Duration) -> u64 {
-    let entry = Entry { bytes: "entry".into(), keep: WhileThereIsRoom };
-    trial.store.append(&trial.name(log), entry, PLENTY, ttl).await.expect("`append` must succeed")
+    let entry = LogEntry { bytes: "entry".into(), keep: WhileThereIsRoom };
+    trial.store.append(&trial.name(log), entry, AMPLE_ROOM, ttl).await.expect("`append` must succeed")
 }
 
 async fn a_log_that_was_never_written_is_not_there(trial: &Trial<'_>) {
     assert_eq!(trial.read("log").await, []);
     assert_eq!(trial.last("log").await, None);
-    assert!(!trial.forget("log").await);
+    assert!(!trial.delete_log("log").await);
 }
 
 async fn entries_are_numbered_from_one(trial: &Trial<'_>) {
     for (number, keep) in [(1, Always), (2, WhileThereIsRoom), (3, WhileThereIsRoom), (4, Always)] {
-        assert_eq!(trial.append("log", format!("entry {number}"), keep, PLENTY).await, number);
+        assert_eq!(trial.append("log", format!("entry {number}"), keep, AMPLE_ROOM).await, number);
         assert_eq!(trial.last("log").await, Some(number));
     }
-    assert_eq!(trial.append("other", "else", Always, PLENTY).await, 1, "each log must have its own numbers");
+    assert_eq!(
+        trial.append("other", "else", Always, AMPLE_ROOM).await,
+        1,
+        "each log must have its own numbers"
+    );
     let expected: Vec<_> = (1..=4).map(|number| (number, format!("entry {number}"))).collect();
     assert_eq!(texts(trial, "log").await, expected);
 }
@@ -77,9 +81,9 @@ async fn many_appends_at_once_leave_no_gap(trial: &Trial<'_>) {
             for turn in 0..5 {
                 let bytes = Bytes::from(format!("{task} {turn}"));
                 let keep = if turn % 2 == 0 { Always } else { WhileThereIsRoom };
-                let entry = Entry { bytes: bytes.clone(), keep };
+                let entry = LogEntry { bytes: bytes.clone(), keep };
                 written.push((
-                    store.append(&log, entry, PLENTY, LONG).await.expect("`append` must succeed"),
+                    store.append(&log, entry, AMPLE_ROOM, LONG_TTL).await.expect("`append` must succeed"),
                     bytes,
                 ));
                 tokio::task::yield_now().await;
@@ -98,7 +102,7 @@ async fn many_appends_at_once_leave_no_gap(trial: &Trial<'_>) {
 async fn reading_gives_pages(trial: &Trial<'_>) {
     for number in 1..=10_u64 {
         let keep = if number % 3 == 0 { Always } else { WhileThereIsRoom };
-        trial.append("log", number.to_string(), keep, PLENTY).await;
+        trial.append("log", number.to_string(), keep, AMPLE_ROOM).await;
     }
     let rows: [(u64, usize, std::ops::Range<u64>); 9] = [
         (0, 3, 1..4),
@@ -117,14 +121,14 @@ async fn reading_gives_pages(trial: &Trial<'_>) {
         assert_eq!(page, expected, "after {after}, at most {max}");
     }
     // Pages follow the existing numbers, also where some are missing.
-    let few = Room { entries: 2, ..PLENTY };
+    let few = Room { entries: 2, ..AMPLE_ROOM };
     trial.append("log", "11", WhileThereIsRoom, few).await;
     let page = trial.page("log", 4, 3).await;
     assert_eq!(page.into_iter().map(|(number, _)| number).collect::<Vec<_>>(), [6, 9, 10]);
 }
 
 async fn too_many_entries_drop_the_oldest(trial: &Trial<'_>) {
-    let room = Room { entries: 3, ..PLENTY };
+    let room = Room { entries: 3, ..AMPLE_ROOM };
     for number in 1..=7_u64 {
         trial.append("log", number.to_string(), WhileThereIsRoom, room).await;
         let expected: Vec<_> = (number.saturating_sub(2).max(1)..=number).collect();
@@ -133,7 +137,7 @@ async fn too_many_entries_drop_the_oldest(trial: &Trial<'_>) {
 }
 
 async fn too_many_bytes_drop_the_oldest(trial: &Trial<'_>) {
-    let room = Room { bytes: 10, ..PLENTY };
+    let room = Room { bytes: 10, ..AMPLE_ROOM };
     let rows: [(&str, &[u64]); 7] = [
         ("1234", &[1]),
         ("567890", &[1, 2]),
@@ -174,9 +178,9 @@ async fn what_must_stay_takes_no_room(trial: &Trial<'_>) {
 
 async fn the_newest_entry_stays_however_large(trial: &Trial<'_>) {
     for (name, room) in [
-        ("bytes", Room { bytes: 4, ..PLENTY }),
-        ("entries", Room { entries: 0, ..PLENTY }),
-        ("nothing", NOTHING),
+        ("bytes", Room { bytes: 4, ..AMPLE_ROOM }),
+        ("entries", Room { entries: 0, ..AMPLE_ROOM }),
+        ("nothing", NO_ROOM),
     ] {
         trial.append(name, "1", WhileThereIsRoom, room).await;
         assert_eq!(numbers(trial, name).await, [1], "room: {room:?}");
@@ -190,92 +194,96 @@ async fn the_newest_entry_stays_however_large(trial: &Trial<'_>) {
 
 async fn the_room_is_that_of_the_last_append(trial: &Trial<'_>) {
     for _ in 0..5 {
-        trial.append("log", "entry", WhileThereIsRoom, PLENTY).await;
+        trial.append("log", "entry", WhileThereIsRoom, AMPLE_ROOM).await;
     }
-    trial.append("log", "entry", WhileThereIsRoom, Room { entries: 2, ..PLENTY }).await;
+    trial.append("log", "entry", WhileThereIsRoom, Room { entries: 2, ..AMPLE_ROOM }).await;
     assert_eq!(numbers(trial, "log").await, [5, 6]);
-    trial.append("log", "entry", WhileThereIsRoom, PLENTY).await;
+    trial.append("log", "entry", WhileThereIsRoom, AMPLE_ROOM).await;
     assert_eq!(numbers(trial, "log").await, [5, 6, 7]);
-    trial.append("log", "entry", Always, Room { bytes: 9, ..PLENTY }).await;
+    trial.append("log", "entry", Always, Room { bytes: 9, ..AMPLE_ROOM }).await;
     assert_eq!(numbers(trial, "log").await, [7, 8]);
 }
 
 async fn numbers_go_on_after_what_was_dropped(trial: &Trial<'_>) {
     for number in 1..=20_u64 {
-        assert_eq!(trial.append("log", "entry", WhileThereIsRoom, NOTHING).await, number);
+        assert_eq!(trial.append("log", "entry", WhileThereIsRoom, NO_ROOM).await, number);
         assert_eq!(trial.last("log").await, Some(number));
     }
-    assert_eq!(trial.append("log", "entry", Always, NOTHING).await, 21);
+    assert_eq!(trial.append("log", "entry", Always, NO_ROOM).await, 21);
     assert_eq!(numbers(trial, "log").await, [21]);
     assert_eq!(trial.last("log").await, Some(21));
 }
 
 async fn a_log_lives_as_long_as_its_last_append_says(trial: &Trial<'_>) {
-    append_for(trial, "longer", MOMENT).await;
-    append_for(trial, "longer", LONG).await;
-    append_for(trial, "shorter", LONG).await;
-    append_for(trial, "shorter", MOMENT).await;
+    append_for(trial, "longer", SHORT_TTL).await;
+    append_for(trial, "longer", LONG_TTL).await;
+    append_for(trial, "shorter", LONG_TTL).await;
+    append_for(trial, "shorter", SHORT_TTL).await;
     trial.wait().await;
     assert_eq!(
         numbers(trial, "longer").await,
         [1, 2],
         "`append` must extend the lifetime of the whole log, not only of the last entry"
     );
-    assert_eq!(append_for(trial, "longer", LONG).await, 3);
+    assert_eq!(append_for(trial, "longer", LONG_TTL).await, 3);
     assert_eq!(trial.last("shorter").await, None);
     assert_eq!(trial.read("shorter").await, []);
 }
 
 async fn an_expired_log_was_never_there(trial: &Trial<'_>) {
     for log in ["read", "append", "forget"] {
-        append_for(trial, log, MOMENT).await;
-        append_for(trial, log, MOMENT).await;
+        append_for(trial, log, SHORT_TTL).await;
+        append_for(trial, log, SHORT_TTL).await;
     }
     assert_eq!(trial.last("read").await, Some(2), "a log must exist until it expires");
     trial.wait().await;
     assert_eq!(trial.read("read").await, []);
     assert_eq!(trial.last("read").await, None);
-    assert_eq!(append_for(trial, "append", LONG).await, 1, "`append` to an expired log must begin a new log");
+    assert_eq!(
+        append_for(trial, "append", LONG_TTL).await,
+        1,
+        "`append` to an expired log must begin a new log"
+    );
     assert_eq!(numbers(trial, "append").await, [1]);
-    assert!(!trial.forget("forget").await);
+    assert!(!trial.delete_log("forget").await);
 }
 
 async fn reading_a_log_does_not_renew_it(trial: &Trial<'_>) {
-    append_for(trial, "log", MOMENT).await;
-    (trial.wait)(MOMENT / 2).await;
+    append_for(trial, "log", SHORT_TTL).await;
+    (trial.wait)(SHORT_TTL / 2).await;
     // The log may already be gone on a slow machine; only the last check counts.
     trial.read("log").await;
     trial.last("log").await;
-    (trial.wait)(MOMENT * 3 / 4).await;
+    (trial.wait)(SHORT_TTL * 3 / 4).await;
     assert_eq!(trial.last("log").await, None);
 }
 
 async fn a_log_can_be_prolonged(trial: &Trial<'_>) {
-    append_for(trial, "longer", MOMENT).await;
-    append_for(trial, "shorter", LONG).await;
-    append_for(trial, "gone", MOMENT).await;
+    append_for(trial, "longer", SHORT_TTL).await;
+    append_for(trial, "shorter", LONG_TTL).await;
+    append_for(trial, "gone", SHORT_TTL).await;
     let prolong = async |log: &str, ttl| {
-        trial.store.prolong(&trial.name(log), ttl).await.expect("`prolong` must succeed")
+        trial.store.renew_log(&trial.name(log), ttl).await.expect("`prolong` must succeed")
     };
-    assert!(prolong("longer", LONG).await);
-    assert!(prolong("shorter", MOMENT).await);
-    assert!(!prolong("never", LONG).await);
+    assert!(prolong("longer", LONG_TTL).await);
+    assert!(prolong("shorter", SHORT_TTL).await);
+    assert!(!prolong("never", LONG_TTL).await);
     trial.wait().await;
     assert_eq!(numbers(trial, "longer").await, [1]);
     assert!(numbers(trial, "shorter").await.is_empty());
-    assert!(!prolong("gone", LONG).await, "`prolong` must not restore an expired log");
+    assert!(!prolong("gone", LONG_TTL).await, "`prolong` must not restore an expired log");
     assert_eq!(trial.last("never").await, None, "`prolong` must not create a log");
 }
 
 async fn a_forgotten_log_begins_again(trial: &Trial<'_>) {
     for _ in 0..3 {
-        trial.append("log", "old", WhileThereIsRoom, PLENTY).await;
-        trial.append("log", "old", Always, PLENTY).await;
-        trial.append("other", "else", WhileThereIsRoom, PLENTY).await;
+        trial.append("log", "old", WhileThereIsRoom, AMPLE_ROOM).await;
+        trial.append("log", "old", Always, AMPLE_ROOM).await;
+        trial.append("other", "else", WhileThereIsRoom, AMPLE_ROOM).await;
     }
-    assert!(trial.forget("log").await);
+    assert!(trial.delete_log("log").await);
     assert_eq!((trial.read("log").await, trial.last("log").await), (Vec::new(), None));
-    assert!(!trial.forget("log").await, "a second `forget` must find no log");
+    assert!(!trial.delete_log("log").await, "a second `forget` must find no log");
     // Entries of the deleted log take no room in the new one.
     let room = Room { entries: 2, bytes: 6 };
     assert_eq!(trial.append("log", "new", WhileThereIsRoom, room).await, 1);
@@ -288,7 +296,7 @@ async fn an_entry_is_any_bytes(trial: &Trial<'_>) {
     let large = Bytes::from(vec![0xff; 1 << 20]);
     let entries = [Bytes::new(), (0..=255).rev().collect::<Vec<u8>>().into(), "\r\n\0".into(), large];
     for (entry, keep) in entries.iter().zip([Always, WhileThereIsRoom].into_iter().cycle()) {
-        trial.append("log", entry.clone(), keep, PLENTY).await;
+        trial.append("log", entry.clone(), keep, AMPLE_ROOM).await;
     }
     let read: Vec<_> = trial.read("log").await.into_iter().map(|(_, bytes)| bytes).collect();
     assert!(read == entries, "`read` must return the bytes that were appended");
@@ -299,27 +307,27 @@ async fn the_name_of_a_log_is_any_text(trial: &Trial<'_>) {
     logs.push("long ".repeat(1000));
     for log in &logs {
         assert_eq!(
-            trial.append(log, log.clone(), Always, PLENTY).await,
+            trial.append(log, log.clone(), Always, AMPLE_ROOM).await,
             1,
             "{log:?} must differ from the logs before it"
         );
     }
     for log in &logs {
         assert_eq!(trial.read(log).await, [(1, Bytes::from(log.clone()))]);
-        assert!(trial.forget(log).await, "{log:?} must exist");
+        assert!(trial.delete_log(log).await, "{log:?} must exist");
     }
 }
 
 async fn a_key_a_log_and_a_channel_of_one_name_are_three_things(trial: &Trial<'_>) {
-    trial.put("name", "value", LONG).await;
+    trial.put("name", "value", LONG_TTL).await;
     assert_eq!(trial.last("name").await, None);
-    trial.append("name", "entry", Always, PLENTY).await;
+    trial.append("name", "entry", Always, AMPLE_ROOM).await;
     let mut subscription = trial.subscribe("name").await;
     assert_eq!(trial.get("name").await.as_deref(), Some(&b"value"[..]));
     assert!(trial.delete("name").await);
     assert_eq!(trial.last("name").await, Some(1), "deleting the value must not delete the log");
-    trial.put("name", "value", LONG).await;
-    assert!(trial.forget("name").await);
+    trial.put("name", "value", LONG_TTL).await;
+    assert!(trial.delete_log("name").await);
     assert!(trial.get("name").await.is_some(), "forgetting the log must not delete the value");
     trial.publish("name", "message").await;
     assert_eq!(
@@ -330,7 +338,7 @@ async fn a_key_a_log_and_a_channel_of_one_name_are_three_things(trial: &Trial<'_
 }
 
 async fn a_log_may_live_for_no_time_or_for_ever(trial: &Trial<'_>) {
-    append_for(trial, "gone", LONG).await;
+    append_for(trial, "gone", LONG_TTL).await;
     assert_eq!(
         append_for(trial, "gone", Duration::ZERO).await,
         2,
@@ -345,9 +353,9 @@ async fn a_log_may_live_for_no_time_or_for_ever(trial: &Trial<'_>) {
 
 async fn a_dropped_append_leaves_no_gap(trial: &Trial<'_>) {
     for polls in 0..8 {
-        let entry = Entry { bytes: "dropped".into(), keep: WhileThereIsRoom };
-        drop_after(polls, trial.store.append(&trial.name("log"), entry, PLENTY, LONG)).await;
-        let number = trial.append("log", format!("after {polls}"), Always, PLENTY).await;
+        let entry = LogEntry { bytes: "dropped".into(), keep: WhileThereIsRoom };
+        drop_after(polls, trial.store.append(&trial.name("log"), entry, AMPLE_ROOM, LONG_TTL)).await;
+        let number = trial.append("log", format!("after {polls}"), Always, AMPLE_ROOM).await;
         let entries = texts(trial, "log").await;
         let numbers: Vec<_> = entries.iter().map(|(number, _)| *number).collect();
         assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>(), "{polls} polls");
@@ -359,4 +367,4 @@ async fn a_dropped_append_leaves_no_gap(trial: &Trial<'_>) {
 }
 
 /// No room for droppable entries.
-const NOTHING: Room = Room { entries: 0, bytes: 0 };
+const NO_ROOM: Room = Room { entries: 0, bytes: 0 };

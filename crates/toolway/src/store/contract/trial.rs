@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::ground::future::BoxFuture;
-use crate::store::backend::{Entry, Keep, Room, Store, Subscription};
+use crate::store::backend::{Keep, LogEntry, Room, Store, Subscription};
 
 /// The environment of a case: a store, and a prefix that makes its names unique.
 pub(super) struct Trial<'t> {
@@ -23,9 +23,9 @@ impl Trial<'_> {
         format!("{}{name}", self.prefix)
     }
 
-    /// Waits until data with a `ttl` of `MOMENT` has expired.
+    /// Waits until data with a `ttl` of `SHORT_TTL` has expired.
     pub(super) async fn wait(&self) {
-        (self.wait)(MOMENT + MOMENT / 2).await;
+        (self.wait)(SHORT_TTL + SHORT_TTL / 2).await;
     }
 
     pub(super) async fn put(&self, key: &str, value: impl Into<Bytes>, ttl: Duration) {
@@ -44,17 +44,28 @@ impl Trial<'_> {
         self.store.delete(&self.name(key)).await.expect("`delete` must succeed")
     }
 
-    pub(super) async fn swap(&self, key: &str, expected: Option<&'static str>, value: &'static str) -> bool {
-        self.swap_for(key, expected.map(Bytes::from), value.into(), LONG).await
+    pub(super) async fn compare_and_swap(
+        &self,
+        key: &str,
+        expected: Option<&'static str>,
+        value: &'static str,
+    ) -> bool {
+        self.compare_and_swap_for(key, expected.map(Bytes::from), value.into(), LONG_TTL).await
     }
 
-    pub(super) async fn swap_for(&self, key: &str, old: Option<Bytes>, new: Bytes, ttl: Duration) -> bool {
-        self.store.swap(&self.name(key), old, new, ttl).await.expect("`swap` must succeed")
+    pub(super) async fn compare_and_swap_for(
+        &self,
+        key: &str,
+        old: Option<Bytes>,
+        new: Bytes,
+        ttl: Duration,
+    ) -> bool {
+        self.store.compare_and_swap(&self.name(key), old, new, ttl).await.expect("`swap` must succeed")
     }
 
     pub(super) async fn append(&self, log: &str, bytes: impl Into<Bytes>, keep: Keep, room: Room) -> u64 {
-        let entry = Entry { bytes: bytes.into(), keep };
-        self.store.append(&self.name(log), entry, room, LONG).await.expect("`append` must succeed")
+        let entry = LogEntry { bytes: bytes.into(), keep };
+        self.store.append(&self.name(log), entry, room, LONG_TTL).await.expect("`append` must succeed")
     }
 
     /// Returns all entries of a log.
@@ -70,8 +81,8 @@ impl Trial<'_> {
         self.store.last(&self.name(log)).await.expect("`last` must succeed")
     }
 
-    pub(super) async fn forget(&self, log: &str) -> bool {
-        self.store.forget(&self.name(log)).await.expect("`forget` must succeed")
+    pub(super) async fn delete_log(&self, log: &str) -> bool {
+        self.store.delete_log(&self.name(log)).await.expect("`forget` must succeed")
     }
 
     pub(super) async fn publish(&self, channel: &str, message: impl Into<Bytes>) {
@@ -113,8 +124,8 @@ pub(super) const ODD_NAMES: [&str; 30] = [
 ];
 
 /// The `ttl` of data that a case expects to expire. It is long enough that the next call still finds the data.
-pub(super) const MOMENT: Duration = Duration::from_millis(200);
+pub(super) const SHORT_TTL: Duration = Duration::from_millis(200);
 /// The `ttl` of all other data.
-pub(super) const LONG: Duration = Duration::from_secs(2 * 60);
+pub(super) const LONG_TTL: Duration = Duration::from_secs(2 * 60);
 /// Enough room for all entries of a case.
-pub(super) const PLENTY: Room = Room { entries: 10_000, bytes: 10 << 20 };
+pub(super) const AMPLE_ROOM: Room = Room { entries: 10_000, bytes: 10 << 20 };

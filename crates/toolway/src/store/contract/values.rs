@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::task::JoinSet;
 
-use super::trial::{LONG, MOMENT, ODD_NAMES, Trial, cases, drop_after};
+use super::trial::{LONG_TTL, ODD_NAMES, SHORT_TTL, Trial, cases, drop_after};
 
 cases! { "values":
     a_key_that_was_never_put_has_no_value,
@@ -32,26 +32,26 @@ cases! { "values":
 
 async fn a_key_that_was_never_put_has_no_value(trial: &Trial<'_>) {
     assert_eq!(trial.get("key").await, None);
-    assert_eq!(trial.renew("key", LONG).await, None);
+    assert_eq!(trial.renew("key", LONG_TTL).await, None);
     assert!(!trial.delete("key").await);
     assert_eq!(trial.get("key").await, None, "`renew` and `delete` must not create a value");
 }
 
 async fn put_keeps_a_value_and_replaces_it(trial: &Trial<'_>) {
-    trial.put("key", "one", LONG).await;
-    trial.put("other", "else", LONG).await;
+    trial.put("key", "one", LONG_TTL).await;
+    trial.put("other", "else", LONG_TTL).await;
     assert_eq!(trial.get("key").await.as_deref(), Some(&b"one"[..]));
-    trial.put("key", "two", LONG).await;
+    trial.put("key", "two", LONG_TTL).await;
     assert_eq!(trial.get("key").await.as_deref(), Some(&b"two"[..]));
     assert_eq!(trial.get("key").await.as_deref(), Some(&b"two"[..]), "`get` must not remove the value");
     assert_eq!(trial.get("other").await.as_deref(), Some(&b"else"[..]));
 }
 
 async fn put_replaces_how_long_a_value_lives(trial: &Trial<'_>) {
-    trial.put("longer", "value", MOMENT).await;
-    trial.put("longer", "value", LONG).await;
-    trial.put("shorter", "value", LONG).await;
-    trial.put("shorter", "value", MOMENT).await;
+    trial.put("longer", "value", SHORT_TTL).await;
+    trial.put("longer", "value", LONG_TTL).await;
+    trial.put("shorter", "value", LONG_TTL).await;
+    trial.put("shorter", "value", SHORT_TTL).await;
     trial.wait().await;
     assert!(trial.get("longer").await.is_some(), "the last `put` must extend the lifetime");
     assert_eq!(trial.get("shorter").await, None, "the last `put` must shorten the lifetime");
@@ -59,77 +59,86 @@ async fn put_replaces_how_long_a_value_lives(trial: &Trial<'_>) {
 
 async fn an_expired_value_was_never_there(trial: &Trial<'_>) {
     for key in ["get", "renew", "delete"] {
-        trial.put(key, "value", MOMENT).await;
+        trial.put(key, "value", SHORT_TTL).await;
     }
     assert!(trial.get("get").await.is_some(), "a value must exist until it expires");
     trial.wait().await;
     assert_eq!(trial.get("get").await, None);
-    assert_eq!(trial.renew("renew", LONG).await, None);
+    assert_eq!(trial.renew("renew", LONG_TTL).await, None);
     assert_eq!(trial.get("renew").await, None, "`renew` must not restore an expired value");
     assert!(!trial.delete("delete").await);
 }
 
 async fn getting_a_value_does_not_renew_it(trial: &Trial<'_>) {
-    trial.put("key", "value", MOMENT).await;
-    (trial.wait)(MOMENT / 2).await;
+    trial.put("key", "value", SHORT_TTL).await;
+    (trial.wait)(SHORT_TTL / 2).await;
     // The value may already be gone on a slow machine; only the last check counts.
     trial.get("key").await;
-    (trial.wait)(MOMENT * 3 / 4).await;
+    (trial.wait)(SHORT_TTL * 3 / 4).await;
     assert_eq!(trial.get("key").await, None);
 }
 
 async fn renew_gives_the_value_and_a_longer_life(trial: &Trial<'_>) {
-    trial.put("key", "value", MOMENT).await;
-    let renewed = trial.renew("key", LONG).await;
+    trial.put("key", "value", SHORT_TTL).await;
+    let renewed = trial.renew("key", LONG_TTL).await;
     assert_eq!(renewed.as_deref(), Some(&b"value"[..]));
     trial.wait().await;
     assert_eq!(trial.get("key").await.as_deref(), Some(&b"value"[..]));
 }
 
 async fn renew_may_shorten_a_life(trial: &Trial<'_>) {
-    trial.put("key", "value", LONG).await;
-    assert!(trial.renew("key", MOMENT).await.is_some());
+    trial.put("key", "value", LONG_TTL).await;
+    assert!(trial.renew("key", SHORT_TTL).await.is_some());
     trial.wait().await;
     assert_eq!(trial.get("key").await, None);
 }
 
 async fn a_swap_that_expects_nothing_wants_nothing_there(trial: &Trial<'_>) {
-    assert!(trial.swap("key", None, "one").await);
-    assert!(!trial.swap("key", None, "two").await);
+    assert!(trial.compare_and_swap("key", None, "one").await);
+    assert!(!trial.compare_and_swap("key", None, "two").await);
     assert_eq!(trial.get("key").await.as_deref(), Some(&b"one"[..]));
 }
 
 async fn a_swap_that_expects_a_value_wants_that_value(trial: &Trial<'_>) {
-    assert!(!trial.swap("key", Some("one"), "two").await, "`swap` must fail: the key has no value");
+    assert!(
+        !trial.compare_and_swap("key", Some("one"), "two").await,
+        "`swap` must fail: the key has no value"
+    );
     assert_eq!(trial.get("key").await, None);
-    trial.put("key", "one", LONG).await;
+    trial.put("key", "one", LONG_TTL).await;
     for wrong in ["", "on", "onee", "ONE"] {
-        assert!(!trial.swap("key", Some(wrong), "two").await, "`swap` must fail: the value is not {wrong:?}");
+        assert!(
+            !trial.compare_and_swap("key", Some(wrong), "two").await,
+            "`swap` must fail: the value is not {wrong:?}"
+        );
     }
     assert_eq!(trial.get("key").await.as_deref(), Some(&b"one"[..]));
-    assert!(trial.swap("key", Some("one"), "two").await);
+    assert!(trial.compare_and_swap("key", Some("one"), "two").await);
     assert_eq!(trial.get("key").await.as_deref(), Some(&b"two"[..]));
-    assert!(trial.swap("key", Some("two"), "two").await, "`swap` must accept the same value again");
+    assert!(
+        trial.compare_and_swap("key", Some("two"), "two").await,
+        "`swap` must accept the same value again"
+    );
 }
 
 async fn a_swap_takes_what_has_expired_for_nothing(trial: &Trial<'_>) {
     for key in ["value", "nothing"] {
-        trial.put(key, "old", MOMENT).await;
+        trial.put(key, "old", SHORT_TTL).await;
     }
     trial.wait().await;
-    assert!(!trial.swap("value", Some("old"), "new").await);
+    assert!(!trial.compare_and_swap("value", Some("old"), "new").await);
     assert_eq!(trial.get("value").await, None);
-    assert!(trial.swap("nothing", None, "new").await);
+    assert!(trial.compare_and_swap("nothing", None, "new").await);
     assert_eq!(trial.get("nothing").await.as_deref(), Some(&b"new"[..]));
 }
 
 async fn a_swap_gives_a_new_life_only_when_it_succeeds(trial: &Trial<'_>) {
-    trial.put("succeeds", "old", MOMENT).await;
-    assert!(trial.swap("succeeds", Some("old"), "new").await);
-    trial.put("fails", "old", MOMENT).await;
-    assert!(!trial.swap("fails", Some("else"), "new").await);
-    trial.put("shortens", "old", LONG).await;
-    assert!(trial.swap_for("shortens", Some("old".into()), "new".into(), MOMENT).await);
+    trial.put("succeeds", "old", SHORT_TTL).await;
+    assert!(trial.compare_and_swap("succeeds", Some("old"), "new").await);
+    trial.put("fails", "old", SHORT_TTL).await;
+    assert!(!trial.compare_and_swap("fails", Some("else"), "new").await);
+    trial.put("shortens", "old", LONG_TTL).await;
+    assert!(trial.compare_and_swap_for("shortens", Some("old".into()), "new".into(), SHORT_TTL).await);
     trial.wait().await;
     assert_eq!(trial.get("succeeds").await.as_deref(), Some(&b"new"[..]));
     assert_eq!(trial.get("fails").await, None, "a `swap` that fails must not renew the value");
@@ -139,14 +148,15 @@ async fn a_swap_gives_a_new_life_only_when_it_succeeds(trial: &Trial<'_>) {
 async fn of_many_swaps_at_once_one_wins(trial: &Trial<'_>) {
     for expected in [None, Some("start")] {
         if let Some(start) = expected {
-            trial.put("key", start, LONG).await;
+            trial.put("key", start, LONG_TTL).await;
         }
         let mut tasks = JoinSet::new();
         for number in 0..50 {
             let (store, key) = (trial.store.clone(), trial.name("key"));
             tasks.spawn(async move {
                 let value = Bytes::from(format!("winner {number}"));
-                let won = store.swap(&key, expected.map(Bytes::from), value.clone(), LONG).await;
+                let won =
+                    store.compare_and_swap(&key, expected.map(Bytes::from), value.clone(), LONG_TTL).await;
                 won.expect("`swap` must succeed").then_some(value)
             });
         }
@@ -161,7 +171,7 @@ async fn of_many_swaps_at_once_one_wins(trial: &Trial<'_>) {
 }
 
 async fn swaps_count_without_losing_any(trial: &Trial<'_>) {
-    trial.put("key", "0", LONG).await;
+    trial.put("key", "0", LONG_TTL).await;
     let mut tasks = JoinSet::new();
     for _ in 0..5 {
         let (store, key) = (trial.store.clone(), trial.name("key"));
@@ -171,7 +181,8 @@ async fn swaps_count_without_losing_any(trial: &Trial<'_>) {
                 let old = store.get(&key).await.expect("`get` must succeed").expect("the value must exist");
                 let count: u32 = std::str::from_utf8(&old).expect("a number").parse().expect("a number");
                 let new = Bytes::from((count + 1).to_string());
-                if store.swap(&key, Some(old), new, LONG).await.expect("`swap` must succeed") {
+                if store.compare_and_swap(&key, Some(old), new, LONG_TTL).await.expect("`swap` must succeed")
+                {
                     done += 1;
                 }
                 tokio::task::yield_now().await;
@@ -183,42 +194,48 @@ async fn swaps_count_without_losing_any(trial: &Trial<'_>) {
 }
 
 async fn a_deleted_value_is_gone(trial: &Trial<'_>) {
-    trial.put("key", "value", LONG).await;
-    trial.put("other", "else", LONG).await;
+    trial.put("key", "value", LONG_TTL).await;
+    trial.put("other", "else", LONG_TTL).await;
     assert!(trial.delete("key").await);
     assert_eq!(trial.get("key").await, None);
     assert!(!trial.delete("key").await, "a second `delete` must find no value");
     assert!(trial.get("other").await.is_some());
-    assert!(trial.swap("key", None, "again").await);
+    assert!(trial.compare_and_swap("key", None, "again").await);
 }
 
 async fn a_value_is_any_bytes(trial: &Trial<'_>) {
     let all: Bytes = (0..=255).rev().collect::<Vec<u8>>().into();
-    trial.put("key", all.clone(), LONG).await;
+    trial.put("key", all.clone(), LONG_TTL).await;
     assert_eq!(trial.get("key").await, Some(all.clone()));
     let new = Bytes::from_static(b"\r\n\0\xff\xfe");
-    assert!(trial.swap_for("key", Some(all), new.clone(), LONG).await);
-    assert_eq!(trial.renew("key", LONG).await, Some(new));
+    assert!(trial.compare_and_swap_for("key", Some(all), new.clone(), LONG_TTL).await);
+    assert_eq!(trial.renew("key", LONG_TTL).await, Some(new));
 }
 
 async fn an_empty_value_is_a_value(trial: &Trial<'_>) {
-    assert!(!trial.swap("key", Some(""), "value").await, "a missing value must differ from an empty value");
-    trial.put("key", "", LONG).await;
+    assert!(
+        !trial.compare_and_swap("key", Some(""), "value").await,
+        "a missing value must differ from an empty value"
+    );
+    trial.put("key", "", LONG_TTL).await;
     assert_eq!(trial.get("key").await, Some(Bytes::new()));
-    assert_eq!(trial.renew("key", LONG).await, Some(Bytes::new()));
-    assert!(!trial.swap("key", None, "value").await, "an empty value must differ from a missing value");
-    assert!(trial.swap("key", Some(""), "").await);
+    assert_eq!(trial.renew("key", LONG_TTL).await, Some(Bytes::new()));
+    assert!(
+        !trial.compare_and_swap("key", None, "value").await,
+        "an empty value must differ from a missing value"
+    );
+    assert!(trial.compare_and_swap("key", Some(""), "").await);
     assert!(trial.delete("key").await);
 }
 
 async fn a_value_may_be_a_mebibyte(trial: &Trial<'_>) {
     let large: Bytes = (0..1 << 20).map(|place: u32| place.to_le_bytes()[place as usize % 3]).collect();
-    trial.put("key", large.clone(), LONG).await;
+    trial.put("key", large.clone(), LONG_TTL).await;
     assert!(
         trial.get("key").await.is_some_and(|value| value == large),
         "`get` must return the bytes that were put"
     );
-    assert!(trial.swap_for("key", Some(large), "small".into(), LONG).await);
+    assert!(trial.compare_and_swap_for("key", Some(large), "small".into(), LONG_TTL).await);
 }
 
 async fn a_key_is_any_text(trial: &Trial<'_>) {
@@ -226,7 +243,7 @@ async fn a_key_is_any_text(trial: &Trial<'_>) {
     keys.extend(["long ".repeat(1000), "long ".repeat(999) + "Long "]);
     for (number, key) in keys.iter().enumerate() {
         assert_eq!(trial.get(key).await, None, "{key:?} must differ from the keys before it");
-        trial.put(key, number.to_string(), LONG).await;
+        trial.put(key, number.to_string(), LONG_TTL).await;
     }
     for (number, key) in keys.iter().enumerate() {
         assert_eq!(trial.get(key).await, Some(number.to_string().into()), "{key:?}");
@@ -235,7 +252,7 @@ async fn a_key_is_any_text(trial: &Trial<'_>) {
 }
 
 async fn a_life_may_be_nothing_or_for_ever(trial: &Trial<'_>) {
-    trial.put("gone", "value", LONG).await;
+    trial.put("gone", "value", LONG_TTL).await;
     trial.put("gone", "value", Duration::ZERO).await;
     assert_eq!(trial.get("gone").await, None, "a value with a lifetime of zero must be gone at once");
     // Below the resolution of some clocks: the value may exist or not, but this is not an error.
@@ -249,14 +266,18 @@ async fn a_life_may_be_nothing_or_for_ever(trial: &Trial<'_>) {
 
 async fn a_dropped_call_changes_a_value_wholly_or_not_at_all(trial: &Trial<'_>) {
     for polls in 0..8 {
-        trial.put("key", "old", LONG).await;
-        drop_after(polls, trial.store.put(&trial.name("key"), "new".into(), LONG)).await;
+        trial.put("key", "old", LONG_TTL).await;
+        drop_after(polls, trial.store.put(&trial.name("key"), "new".into(), LONG_TTL)).await;
         let found = trial.get("key").await;
         assert!(matches!(found.as_deref(), Some(b"old" | b"new")), "put: {found:?}");
 
         let swapping = trial.name("swap");
-        trial.put("swap", "old", LONG).await;
-        drop_after(polls, trial.store.swap(&swapping, Some("old".into()), "new".into(), LONG)).await;
+        trial.put("swap", "old", LONG_TTL).await;
+        drop_after(
+            polls,
+            trial.store.compare_and_swap(&swapping, Some("old".into()), "new".into(), LONG_TTL),
+        )
+        .await;
         let found = trial.get("swap").await;
         assert!(matches!(found.as_deref(), Some(b"old" | b"new")), "swap: {found:?}");
     }

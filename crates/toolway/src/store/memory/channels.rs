@@ -9,7 +9,7 @@ use std::task::Poll;
 use bytes::Bytes;
 use tokio::sync::Notify;
 
-use super::expiring::give_back;
+use super::expiring::shrink_if_sparse;
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
 use crate::store::backend::Subscription;
@@ -17,39 +17,39 @@ use crate::store::backend::Subscription;
 /// The queues of subscribers, by channel and in the order of subscription.
 #[derive(Default)]
 pub(super) struct Channels {
-    listeners: HashMap<Arc<str>, BTreeMap<u64, Arc<Queue>>>,
-    came: u64,
+    subscribers: HashMap<Arc<str>, BTreeMap<u64, Arc<Queue>>>,
+    last_id: u64,
 }
 
 impl Channels {
     pub(super) fn publish(&self, channel: &str, message: &Bytes) {
-        for queue in self.listeners.get(channel).into_iter().flat_map(BTreeMap::values) {
+        for queue in self.subscribers.get(channel).into_iter().flat_map(BTreeMap::values) {
             queue.push(message.clone());
         }
     }
 
     /// Returns the number of channels with a subscriber.
     pub(super) fn len(&self) -> usize {
-        self.listeners.len()
+        self.subscribers.len()
     }
 
-    fn join(&mut self, channel: &str) -> (Arc<str>, u64, Arc<Queue>) {
-        let name = match self.listeners.get_key_value(channel) {
+    fn subscribe(&mut self, channel: &str) -> (Arc<str>, u64, Arc<Queue>) {
+        let name = match self.subscribers.get_key_value(channel) {
             Some((name, _)) => name.clone(),
             None => channel.into(),
         };
-        self.came += 1;
+        self.last_id += 1;
         let queue = Arc::<Queue>::default();
-        self.listeners.entry(name.clone()).or_default().insert(self.came, queue.clone());
-        (name, self.came, queue)
+        self.subscribers.entry(name.clone()).or_default().insert(self.last_id, queue.clone());
+        (name, self.last_id, queue)
     }
 
-    fn leave(&mut self, channel: &str, listener: u64) {
-        if let Some(listeners) = self.listeners.get_mut(channel) {
+    fn unsubscribe(&mut self, channel: &str, listener: u64) {
+        if let Some(listeners) = self.subscribers.get_mut(channel) {
             listeners.remove(&listener);
             if listeners.is_empty() {
-                self.listeners.remove(channel);
-                give_back(&mut self.listeners);
+                self.subscribers.remove(channel);
+                shrink_if_sparse(&mut self.subscribers);
             }
         }
     }
@@ -58,32 +58,32 @@ impl Channels {
 /// The messages that one subscriber has not received yet.
 #[derive(Default)]
 struct Queue {
-    unheard: Mutex<Unheard>,
+    pending: Mutex<PendingMessages>,
     /// Only one task waits on this, so a leftover permit costs one extra check of the queue.
-    news: Notify,
+    notify: Notify,
 }
 
 #[derive(Default)]
-struct Unheard {
+struct PendingMessages {
     messages: VecDeque<Bytes>,
     has_missed: bool,
 }
 
 impl Queue {
     fn push(&self, message: Bytes) {
-        let mut unheard = self.unheard.lock();
-        if unheard.messages.len() == MAX_BEHIND {
+        let mut unheard = self.pending.lock();
+        if unheard.messages.len() == QUEUE_CAPACITY {
             unheard.messages.pop_front();
             unheard.has_missed = true;
         }
         unheard.messages.push_back(message);
         drop(unheard);
-        self.news.notify_one();
+        self.notify.notify_one();
     }
 
     /// Returns the next item, if there is one: a message, or `None` if messages were missed.
-    fn take(&self) -> Poll<Option<Bytes>> {
-        let mut unheard = self.unheard.lock();
+    fn poll_next(&self) -> Poll<Option<Bytes>> {
+        let mut unheard = self.pending.lock();
         if std::mem::take(&mut unheard.has_missed) {
             return Poll::Ready(None);
         }
@@ -92,39 +92,39 @@ impl Queue {
 }
 
 /// The subscription of one subscriber. Dropping it unsubscribes.
-pub(super) struct Heard {
+pub(super) struct ChannelSubscription {
     channels: Arc<Mutex<Channels>>,
     channel: Arc<str>,
     listener: u64,
     queue: Arc<Queue>,
 }
 
-impl Heard {
-    pub(super) fn on(channels: &Arc<Mutex<Channels>>, channel: &str) -> Self {
-        let (channel, listener, queue) = channels.lock().join(channel);
+impl ChannelSubscription {
+    pub(super) fn new(channels: &Arc<Mutex<Channels>>, channel: &str) -> Self {
+        let (channel, listener, queue) = channels.lock().subscribe(channel);
         Self { channels: channels.clone(), channel, listener, queue }
     }
 }
 
-impl Subscription for Heard {
+impl Subscription for ChannelSubscription {
     fn next(&mut self) -> BoxFuture<'_, Option<Bytes>> {
         Box::pin(async {
             loop {
                 // The message is taken in the same poll that returns it, so a dropped future never holds one.
-                if let Poll::Ready(next) = self.queue.take() {
+                if let Poll::Ready(next) = self.queue.poll_next() {
                     return next;
                 }
-                self.queue.news.notified().await;
+                self.queue.notify.notified().await;
             }
         })
     }
 }
 
-impl Drop for Heard {
+impl Drop for ChannelSubscription {
     fn drop(&mut self) {
-        self.channels.lock().leave(&self.channel, self.listener);
+        self.channels.lock().unsubscribe(&self.channel, self.listener);
     }
 }
 
 /// The maximum number of messages in a queue. When the queue is full, the oldest message is dropped.
-const MAX_BEHIND: usize = 16;
+const QUEUE_CAPACITY: usize = 16;

@@ -12,123 +12,125 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Values by name that expire. An expired value is never returned.
-pub(super) struct Expiring<T> {
-    things: HashMap<Arc<str>, Thing<T>>,
-    calendar: BTreeMap<Date, Arc<str>>,
+pub(super) struct ExpiringMap<T> {
+    entries: HashMap<Arc<str>, ExpiringEntry<T>>,
+    by_expiry: BTreeMap<ExpiryKey, Arc<str>>,
     /// A counter that distinguishes values with the same instant.
-    dates: u64,
+    key_counter: u64,
 }
 
-type Date = (Instant, u64);
+type ExpiryKey = (Instant, u64);
 
-struct Thing<T> {
+struct ExpiringEntry<T> {
     value: T,
-    until: Instant,
+    expires_at: Instant,
     /// The value's position in the calendar, never later than `until`.
-    date: Date,
+    expiry_key: ExpiryKey,
 }
 
-impl<T> Default for Expiring<T> {
+impl<T> Default for ExpiringMap<T> {
     fn default() -> Self {
-        Self { things: HashMap::new(), calendar: BTreeMap::new(), dates: 0 }
+        Self { entries: HashMap::new(), by_expiry: BTreeMap::new(), key_counter: 0 }
     }
 }
 
-impl<T> Expiring<T> {
+impl<T> ExpiringMap<T> {
     pub(super) fn get(&mut self, name: &str) -> Option<&T> {
-        let now = self.tidy();
-        self.things.get(name).filter(|thing| thing.until > now).map(|thing| &thing.value)
+        let now = self.remove_expired();
+        self.entries.get(name).filter(|thing| thing.expires_at > now).map(|thing| &thing.value)
     }
 
     pub(super) fn put(&mut self, name: &str, value: T, ttl: Duration) {
-        let now = self.tidy();
-        match self.things.get_mut(name) {
+        let now = self.remove_expired();
+        match self.entries.get_mut(name) {
             Some(thing) => {
                 thing.value = value;
-                thing.live(now, ttl, &mut self.calendar);
+                thing.set_ttl(now, ttl, &mut self.by_expiry);
             }
             None => {
                 let name = Arc::<str>::from(name);
-                let until = end(now, ttl);
-                self.dates += 1;
-                let date = (until, self.dates);
-                self.calendar.insert(date, name.clone());
-                self.things.insert(name, Thing { value, until, date });
+                let until = expiry(now, ttl);
+                self.key_counter += 1;
+                let date = (until, self.key_counter);
+                self.by_expiry.insert(date, name.clone());
+                self.entries.insert(name, ExpiringEntry { value, expires_at: until, expiry_key: date });
             }
         }
     }
 
     pub(super) fn renew(&mut self, name: &str, ttl: Duration) -> Option<&mut T> {
-        let now = self.tidy();
-        let thing = self.things.get_mut(name).filter(|thing| thing.until > now)?;
-        thing.live(now, ttl, &mut self.calendar);
+        let now = self.remove_expired();
+        let thing = self.entries.get_mut(name).filter(|thing| thing.expires_at > now)?;
+        thing.set_ttl(now, ttl, &mut self.by_expiry);
         Some(&mut thing.value)
     }
 
     pub(super) fn remove(&mut self, name: &str) -> Option<T> {
-        let now = self.tidy();
-        let thing = self.things.remove(name)?;
-        self.calendar.remove(&thing.date);
-        (thing.until > now).then_some(thing.value)
+        let now = self.remove_expired();
+        let thing = self.entries.remove(name)?;
+        self.by_expiry.remove(&thing.expiry_key);
+        (thing.expires_at > now).then_some(thing.value)
     }
 
     /// Returns the number of values, including expired ones that are not removed yet.
     pub(super) fn len(&self) -> usize {
-        self.things.len()
+        self.entries.len()
     }
 
     /// Removes a few expired values. Returns the current time.
-    fn tidy(&mut self) -> Instant {
+    fn remove_expired(&mut self) -> Instant {
         let now = Instant::now();
-        for _ in 0..A_FEW {
-            let Some(first) = self.calendar.first_entry().filter(|first| first.key().0 <= now) else { break };
+        for _ in 0..CHECKS_PER_CALL {
+            let Some(first) = self.by_expiry.first_entry().filter(|first| first.key().0 <= now) else {
+                break;
+            };
             let ((_, number), name) = first.remove_entry();
-            match self.things.get_mut(&name) {
-                Some(thing) if thing.until > now => {
-                    thing.date = (thing.until, number);
-                    self.calendar.insert(thing.date, name);
+            match self.entries.get_mut(&name) {
+                Some(thing) if thing.expires_at > now => {
+                    thing.expiry_key = (thing.expires_at, number);
+                    self.by_expiry.insert(thing.expiry_key, name);
                 }
                 _ => {
-                    self.things.remove(&name);
+                    self.entries.remove(&name);
                 }
             }
         }
-        give_back(&mut self.things);
+        shrink_if_sparse(&mut self.entries);
         now
     }
 }
 
-impl<T> Thing<T> {
-    fn live(&mut self, now: Instant, ttl: Duration, calendar: &mut BTreeMap<Date, Arc<str>>) {
-        self.until = end(now, ttl);
-        if self.until < self.date.0
-            && let Some(name) = calendar.remove(&self.date)
+impl<T> ExpiringEntry<T> {
+    fn set_ttl(&mut self, now: Instant, ttl: Duration, calendar: &mut BTreeMap<ExpiryKey, Arc<str>>) {
+        self.expires_at = expiry(now, ttl);
+        if self.expires_at < self.expiry_key.0
+            && let Some(name) = calendar.remove(&self.expiry_key)
         {
-            self.date.0 = self.until;
-            calendar.insert(self.date, name);
+            self.expiry_key.0 = self.expires_at;
+            calendar.insert(self.expiry_key, name);
         }
     }
 }
 
 /// Adds `ttl` to `now`. A `ttl` beyond the range of the clock, such as `Duration::MAX`, becomes a hundred years.
-fn end(now: Instant, ttl: Duration) -> Instant {
-    now.checked_add(ttl).unwrap_or_else(|| now + A_LONG_TIME)
+fn expiry(now: Instant, ttl: Duration) -> Instant {
+    now.checked_add(ttl).unwrap_or_else(|| now + MAX_TTL)
 }
 
 /// Shrinks a map that is mostly empty, because a map never shrinks by itself. Shrinking moves all entries, but it
 /// happens so rarely that the cost is negligible.
-pub(super) fn give_back<K: Eq + std::hash::Hash, V>(map: &mut HashMap<K, V>) {
-    if map.capacity() > SMALL.max(map.len() * 8) {
+pub(super) fn shrink_if_sparse<K: Eq + std::hash::Hash, V>(map: &mut HashMap<K, V>) {
+    if map.capacity() > MIN_SHRINK_CAPACITY.max(map.len() * 8) {
         map.shrink_to(map.len() * 2);
     }
 }
 
 /// The number of dates that one call checks. A call adds at most one value, so any number above one keeps up.
-const A_FEW: usize = 8;
+const CHECKS_PER_CALL: usize = 8;
 /// A map of at most this capacity is not worth shrinking.
-const SMALL: usize = 256;
+const MIN_SHRINK_CAPACITY: usize = 256;
 /// One hundred years.
-const A_LONG_TIME: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+const MAX_TTL: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 #[cfg(test)]
 mod tests {
@@ -136,18 +138,18 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn assert_every_thing_has_one_date(things: &Expiring<u32>) {
-        assert_eq!(things.calendar.len(), things.things.len());
-        for (date, name) in &things.calendar {
-            let thing = &things.things[name];
-            assert_eq!(thing.date, *date);
-            assert!(thing.until >= date.0);
+    fn assert_every_thing_has_one_date(things: &ExpiringMap<u32>) {
+        assert_eq!(things.by_expiry.len(), things.entries.len());
+        for (date, name) in &things.by_expiry {
+            let thing = &things.entries[name];
+            assert_eq!(thing.expiry_key, *date);
+            assert!(thing.expires_at >= date.0);
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_calendar_holds_every_thing_once_whatever_happens_to_it() {
-        let mut things = Expiring::default();
+        let mut things = ExpiringMap::default();
         // Pseudo-random steps, the same in each run.
         let mut state = 1_u64;
         for step in 0..20_000_u32 {
@@ -166,26 +168,26 @@ mod tests {
             }
         }
         tokio::time::advance(SECOND * 30).await;
-        for _ in 0..=50 / A_FEW {
+        for _ in 0..=50 / CHECKS_PER_CALL {
             assert!(things.get("nobody").is_none());
         }
-        assert_eq!((things.len(), things.calendar.len()), (0, 0));
+        assert_eq!((things.len(), things.by_expiry.len()), (0, 0));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_call_puts_away_a_few_and_the_next_ones_the_rest() {
-        let mut things = Expiring::default();
+        let mut things = ExpiringMap::default();
         for number in 0..1000_u32 {
             things.put(&number.to_string(), number, SECOND);
         }
         tokio::time::advance(SECOND).await;
         // All values have expired, but one call removes only a few of them.
         assert!(things.get("999").is_none());
-        assert_eq!(things.len(), 1000 - A_FEW);
-        for _ in 0..1000 / A_FEW {
+        assert_eq!(things.len(), 1000 - CHECKS_PER_CALL);
+        for _ in 0..1000 / CHECKS_PER_CALL {
             assert!(things.get("999").is_none());
         }
         assert_eq!(things.len(), 0);
-        assert!(things.things.capacity() <= SMALL, "{}", things.things.capacity());
+        assert!(things.entries.capacity() <= MIN_SHRINK_CAPACITY, "{}", things.entries.capacity());
     }
 }

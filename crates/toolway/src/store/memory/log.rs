@@ -5,31 +5,31 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use crate::store::backend::{Entry, Keep, Room};
+use crate::store::backend::{Keep, LogEntry, Room};
 
 /// Entries with their numbers, oldest first in both lists.
 #[derive(Default)]
 pub(super) struct Log {
-    stays: Vec<(u64, Bytes)>,
-    may_go: VecDeque<(u64, Bytes)>,
-    /// The number of bytes in `may_go`.
+    kept: Vec<(u64, Bytes)>,
+    droppable: VecDeque<(u64, Bytes)>,
+    /// The number of bytes in `droppable`.
     bytes: usize,
     last: u64,
 }
 
 impl Log {
-    pub(super) fn push(&mut self, entry: Entry, room: Room) -> u64 {
+    pub(super) fn push(&mut self, entry: LogEntry, room: Room) -> u64 {
         self.last += 1;
         match entry.keep {
-            Keep::Always => self.stays.push((self.last, entry.bytes)),
+            Keep::Always => self.kept.push((self.last, entry.bytes)),
             Keep::WhileThereIsRoom => {
                 self.bytes += entry.bytes.len();
-                self.may_go.push_back((self.last, entry.bytes));
+                self.droppable.push_back((self.last, entry.bytes));
             }
         }
-        while (self.may_go.len() > room.entries || self.bytes > room.bytes)
-            && self.may_go.front().is_some_and(|(number, _)| *number < self.last)
-            && let Some((_, dropped)) = self.may_go.pop_front()
+        while (self.droppable.len() > room.entries || self.bytes > room.bytes)
+            && self.droppable.front().is_some_and(|(number, _)| *number < self.last)
+            && let Some((_, dropped)) = self.droppable.pop_front()
         {
             self.bytes -= dropped.len();
         }
@@ -37,10 +37,10 @@ impl Log {
     }
 
     pub(super) fn read(&self, after: u64, max: usize) -> Vec<(u64, Bytes)> {
-        let from = self.stays.partition_point(|(number, _)| *number <= after);
-        let mut stays = self.stays[from..].iter().peekable();
-        let from = self.may_go.partition_point(|(number, _)| *number <= after);
-        let mut may_go = self.may_go.range(from..).peekable();
+        let from = self.kept.partition_point(|(number, _)| *number <= after);
+        let mut stays = self.kept[from..].iter().peekable();
+        let from = self.droppable.partition_point(|(number, _)| *number <= after);
+        let mut may_go = self.droppable.range(from..).peekable();
         let both = std::iter::from_fn(|| match (stays.peek(), may_go.peek()) {
             (Some((one, _)), Some((other, _))) if one < other => stays.next(),
             (Some(_), None) => stays.next(),

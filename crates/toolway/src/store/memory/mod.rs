@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use self::channels::{Channels, Heard};
-use self::expiring::Expiring;
+use self::channels::{ChannelSubscription, Channels};
+use self::expiring::ExpiringMap;
 use self::log::Log;
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
-use crate::store::backend::{Entry, Room, Store, Subscription};
+use crate::store::backend::{LogEntry, Room, Store, Subscription};
 
 /// A store in memory. Its data is lost when the process ends. Servers of one process may share it.
 ///
@@ -27,28 +27,28 @@ use crate::store::backend::{Entry, Room, Store, Subscription};
 /// data, and no single call has to remove everything.
 ///
 /// ```
-/// use toolway::store::{Memory, Store};
+/// use toolway::store::{MemoryStore, Store};
 /// use std::time::Duration;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> toolway::Result<()> {
-/// let store = Memory::new();
+/// let store = MemoryStore::new();
 /// store.put("key", "value".into(), Duration::from_secs(60)).await?;
 /// assert_eq!(store.get("key").await?.as_deref(), Some(&b"value"[..]));
 /// // `Debug` prints how much is stored. Expired entries count until they are removed.
-/// assert_eq!(format!("{store:?}"), "Memory { values: 1, logs: 0, channels: 0 }");
+/// assert_eq!(format!("{store:?}"), "MemoryStore { values: 1, logs: 0, channels: 0 }");
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Default)]
-pub struct Memory {
-    values: Mutex<Expiring<Bytes>>,
-    logs: Mutex<Expiring<Log>>,
+pub struct MemoryStore {
+    values: Mutex<ExpiringMap<Bytes>>,
+    logs: Mutex<ExpiringMap<Log>>,
     /// Shared with the subscriptions, which remove themselves when they are dropped.
     channels: Arc<Mutex<Channels>>,
 }
 
-impl Memory {
+impl MemoryStore {
     /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
@@ -56,31 +56,31 @@ impl Memory {
 }
 
 /// Returns a future that runs `work` at its first poll.
-fn storing<'s, T>(work: impl FnOnce() -> T + Send + 's) -> BoxFuture<'s, Result<T>> {
+fn lazy<'s, T>(work: impl FnOnce() -> T + Send + 's) -> BoxFuture<'s, Result<T>> {
     Box::pin(async { Ok(work()) })
 }
 
-impl Store for Memory {
+impl Store for MemoryStore {
     fn get<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<Option<Bytes>>> {
-        storing(|| self.values.lock().get(key).cloned())
+        lazy(|| self.values.lock().get(key).cloned())
     }
 
     fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> BoxFuture<'s, Result<Option<Bytes>>> {
-        storing(move || self.values.lock().renew(key, ttl).cloned())
+        lazy(move || self.values.lock().renew(key, ttl).cloned())
     }
 
     fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> BoxFuture<'s, Result<()>> {
-        storing(move || self.values.lock().put(key, value, ttl))
+        lazy(move || self.values.lock().put(key, value, ttl))
     }
 
-    fn swap<'s>(
+    fn compare_and_swap<'s>(
         &'s self,
         key: &'s str,
         expected: Option<Bytes>,
         value: Bytes,
         ttl: Duration,
     ) -> BoxFuture<'s, Result<bool>> {
-        storing(move || {
+        lazy(move || {
             let mut values = self.values.lock();
             let is_expected = values.get(key) == expected.as_ref();
             if is_expected {
@@ -91,17 +91,17 @@ impl Store for Memory {
     }
 
     fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<bool>> {
-        storing(|| self.values.lock().remove(key).is_some())
+        lazy(|| self.values.lock().remove(key).is_some())
     }
 
     fn append<'s>(
         &'s self,
         log: &'s str,
-        entry: Entry,
+        entry: LogEntry,
         room: Room,
         ttl: Duration,
     ) -> BoxFuture<'s, Result<u64>> {
-        storing(move || {
+        lazy(move || {
             let mut logs = self.logs.lock();
             if let Some(log) = logs.renew(log, ttl) {
                 return log.push(entry, room);
@@ -114,19 +114,19 @@ impl Store for Memory {
     }
 
     fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> BoxFuture<'s, Result<Vec<(u64, Bytes)>>> {
-        storing(move || self.logs.lock().get(log).map(|log| log.read(after, max)).unwrap_or_default())
+        lazy(move || self.logs.lock().get(log).map(|log| log.read(after, max)).unwrap_or_default())
     }
 
     fn last<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<Option<u64>>> {
-        storing(|| self.logs.lock().get(log).map(Log::last))
+        lazy(|| self.logs.lock().get(log).map(Log::last))
     }
 
-    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, Result<bool>> {
-        storing(move || self.logs.lock().renew(log, ttl).is_some())
+    fn renew_log<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, Result<bool>> {
+        lazy(move || self.logs.lock().renew(log, ttl).is_some())
     }
 
-    fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<bool>> {
-        storing(|| {
+    fn delete_log<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<bool>> {
+        lazy(|| {
             // A long log is dropped after the lock is released.
             let forgotten = self.logs.lock().remove(log);
             forgotten.is_some()
@@ -134,17 +134,17 @@ impl Store for Memory {
     }
 
     fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, Result<()>> {
-        storing(move || self.channels.lock().publish(channel, &message))
+        lazy(move || self.channels.lock().publish(channel, &message))
     }
 
     fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, Result<Box<dyn Subscription>>> {
-        storing(|| Box::new(Heard::on(&self.channels, channel)) as Box<dyn Subscription>)
+        lazy(|| Box::new(ChannelSubscription::new(&self.channels, channel)) as Box<dyn Subscription>)
     }
 }
 
-impl fmt::Debug for Memory {
+impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Memory")
+        f.debug_struct("MemoryStore")
             .field("values", &self.values.lock().len())
             .field("logs", &self.logs.lock().len())
             .field("channels", &self.channels.lock().len())

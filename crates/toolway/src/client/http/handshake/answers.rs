@@ -6,39 +6,44 @@ use std::sync::Arc;
 use ::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use tokio::time::{sleep, timeout};
-use toolway_protocol::jsonrpc::{Skimmed, Skimmer};
+use toolway_protocol::jsonrpc::{OversizedMessage, OversizedMessageReader};
 use toolway_protocol::{Id, Message, RpcError};
 
-use crate::client::http::handshake::conversation::{Conversation, MAX_ASIDE};
+use crate::client::http::handshake::http_session::{BACKGROUND_TIMEOUT, HttpSession};
 use crate::client::wire::backoff::backoff;
-use crate::client::wire::inbox::{Answering, MAX_ANSWERING};
+use crate::client::wire::inbox::{AnswerFrame, MAX_PENDING_ANSWERS};
 use crate::client::wire::outgoing::error_frame;
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// The maximum number of attempts to send one answer.
 const MAX_TRIES: u32 = 10;
 
-impl Conversation {
+impl HttpSession {
     /// Handles a message that arrived on a stream and is not the reply that the reader of the stream waits for.
     /// `during` is the request that the stream belongs to.
     ///
     /// If the message is a question whose answer is ready at once, the answer is sent before the next message is read,
     /// so that a server cannot make the client accumulate answers. An answer that takes time, or that does not reach
     /// the server, is sent in a task of its own.
-    pub(super) async fn heed(self: &Arc<Self>, message: Message, of_caller: &HeaderMap, during: Option<&Id>) {
-        let Some(message) = self.pending.take(message) else { return };
+    pub(super) async fn handle_message(
+        self: &Arc<Self>,
+        message: Message,
+        of_caller: &HeaderMap,
+        during: Option<&Id>,
+    ) {
+        let Some(message) = self.pending.deliver(message) else { return };
         let Some(inbox) = self.endpoint.inbox(during) else { return };
-        inbox.take(&message);
+        inbox.deliver(&message);
         match inbox.answer(&message) {
-            Some(Answering::Now(frame)) => {
+            Some(AnswerFrame::Now(frame)) => {
                 let headers = self.headers(of_caller);
-                match self.say(headers.clone(), frame.clone()).await {
-                    Err(error) if error.is_unsent() => self.insist(headers, async { Some(frame) }, 1),
+                match self.post_answer(headers.clone(), frame.clone()).await {
+                    Err(error) if error.is_unsent() => self.spawn_answer(headers, async { Some(frame) }, 1),
                     Err(error) => tracing::debug!(%error, "an answer did not reach the server"),
                     Ok(()) => {}
                 }
             }
-            Some(Answering::Later(frame)) => self.insist(self.headers(of_caller), frame, 0),
+            Some(AnswerFrame::Later(frame)) => self.spawn_answer(self.headers(of_caller), frame, 0),
             None => {}
         }
     }
@@ -46,16 +51,16 @@ impl Conversation {
     /// Starts a task that sends an answer as soon as it is ready. The task retries while the answer does not reach the
     /// server, up to [`MAX_TRIES`] attempts and until the conversation ends. `tried` is the number of attempts that
     /// were already made.
-    fn insist(
+    fn spawn_answer(
         self: &Arc<Self>,
         headers: HeaderMap,
         frame: impl Future<Output = Option<Bytes>> + Send + 'static,
         tried: u32,
     ) {
         let conversation = self.clone();
-        let mut answering = self.answering.lock();
+        let mut answering = self.answer_tasks.lock();
         while answering.try_join_next().is_some() {}
-        if answering.len() >= MAX_ANSWERING {
+        if answering.len() >= MAX_PENDING_ANSWERS {
             tracing::debug!("an answer is dropped, because too many answers are waiting to be sent");
             return;
         }
@@ -70,8 +75,8 @@ impl Conversation {
                     sleep(wait).await;
                 }
                 attempt += 1;
-                match conversation.say(headers.clone(), frame.clone()).await {
-                    Err(error) if error.is_unsent() && attempt < MAX_TRIES && !conversation.is_over() => {
+                match conversation.post_answer(headers.clone(), frame.clone()).await {
+                    Err(error) if error.is_unsent() && attempt < MAX_TRIES && !conversation.has_ended() => {
                         wait = Some(backoff(attempt, error.retry_after()));
                     }
                     Err(error) => return tracing::debug!(%error, "an answer did not reach the server"),
@@ -83,29 +88,29 @@ impl Conversation {
 
     /// Sends the answer to a question of the server. If the server replies that the answer is too large, sends an error
     /// in its place, because the server waits for a reply.
-    async fn say(&self, headers: HeaderMap, frame: Bytes) -> Result<()> {
-        match self.say_once(headers.clone(), frame.clone()).await {
-            Err(error) if error.is_too_large() => match instead(&frame, &error) {
-                Some(frame) => self.say_once(headers, frame).await,
+    async fn post_answer(&self, headers: HeaderMap, frame: Bytes) -> Result<()> {
+        match self.post_answer_once(headers.clone(), frame.clone()).await {
+            Err(error) if error.is_too_large() => match too_large_error_frame(&frame, &error) {
+                Some(frame) => self.post_answer_once(headers, frame).await,
                 None => Err(error),
             },
             outcome => outcome,
         }
     }
 
-    async fn say_once(&self, headers: HeaderMap, frame: Bytes) -> Result<()> {
+    async fn post_answer_once(&self, headers: HeaderMap, frame: Bytes) -> Result<()> {
         let saying = async {
-            let response = match self.post_to.get() {
+            let response = match self.post_url.get() {
                 Some(url) => self.endpoint.post_to(url.clone(), headers, frame).await?,
                 None => self.endpoint.post(headers, frame).await?,
             };
-            let has_name = self.session.get().is_some() || self.post_to.get().is_some();
+            let has_name = self.session_id.get().is_some() || self.post_url.get().is_some();
             if response.status() == StatusCode::NOT_FOUND && has_name {
                 self.end();
             }
-            self.endpoint.accepted(response).await
+            self.endpoint.check_accepted(response).await
         };
-        timeout(MAX_ASIDE, saying).await.unwrap_or_else(|_| {
+        timeout(BACKGROUND_TIMEOUT, saying).await.unwrap_or_else(|_| {
             Err(Error::new(ErrorKind::Timeout, "the server did not accept an answer in time"))
         })
     }
@@ -113,10 +118,10 @@ impl Conversation {
 
 /// Makes an error to send in place of an answer that is too large for the server. Returns `None` if `frame` is not a
 /// reply.
-fn instead(frame: &[u8], error: &Error) -> Option<Bytes> {
-    let mut skimmer = Skimmer::default();
+fn too_large_error_frame(frame: &[u8], error: &Error) -> Option<Bytes> {
+    let mut skimmer = OversizedMessageReader::default();
     skimmer.push(frame);
-    let Skimmed::Reply(id) = skimmer.finish() else { return None };
+    let OversizedMessage::Reply(id) = skimmer.finish() else { return None };
     tracing::warn!(%error, bytes = frame.len(), "the answer to a question of the server is too large for the server");
     let text = match error.rpc() {
         Some(refusal) => refusal.message.to_string(),

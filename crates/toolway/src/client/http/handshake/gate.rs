@@ -7,23 +7,23 @@ use tokio::time::timeout;
 use toolway_protocol::Method;
 
 /// The maximum time that a request waits for the server's stream.
-const MAX_GATED: Duration = Duration::from_secs(1);
+const GATE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Holds requests back while the server's stream is being opened. Many servers drop the messages that they want to send
 /// while no stream is open. If a call were sent at that time, a question that belongs to the call could be lost.
 ///
-/// Requests wait until the GET for the stream has succeeded or failed. If one request has waited for [`MAX_GATED`], all
+/// Requests wait until the GET for the stream has succeeded or failed. If one request has waited for [`GATE_TIMEOUT`], all
 /// requests go on without the stream.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
-    stream: watch::Sender<Stream>,
+    stream: watch::Sender<RequestedStream>,
     /// The number of requests that wait for the stream.
     waiting: watch::Sender<usize>,
 }
 
 /// The newest stream that was requested from the server.
 #[derive(Debug, Default, Clone, Copy)]
-struct Stream {
+struct RequestedStream {
     /// Counts the requested streams, to tell them apart.
     number: u64,
     /// `true` until the GET for the stream has succeeded or failed, or a request has timed out while it waited for the
@@ -34,7 +34,8 @@ struct Stream {
 impl Gate {
     /// Holds requests back from now on, because a stream is about to be requested.
     pub(super) fn close(&self) {
-        self.stream.send_modify(|stream| *stream = Stream { number: stream.number + 1, is_awaited: true });
+        self.stream
+            .send_modify(|stream| *stream = RequestedStream { number: stream.number + 1, is_awaited: true });
     }
 
     /// Lets all requests pass.
@@ -43,21 +44,21 @@ impl Gate {
     }
 
     /// Returns whether a request with this method has to wait now.
-    pub(super) fn holds(&self, method: &Method) -> bool {
-        self.stream.borrow().is_awaited && makes_the_server_speak(method)
+    pub(super) fn must_wait(&self, method: &Method) -> bool {
+        self.stream.borrow().is_awaited && may_trigger_messages(method)
     }
 
     /// Waits until requests may pass: the GET for the stream has succeeded or failed, or the wait has timed out.
-    pub(super) async fn pass(&self) {
+    pub(super) async fn wait_until_open(&self) {
         let stream = *self.stream.borrow();
         if !stream.is_awaited {
             return;
         }
         self.waiting.send_modify(|waiting| *waiting += 1);
-        let _waiting = Waiting(&self.waiting);
+        let _waiting = WaiterGuard(&self.waiting);
         let mut newest = self.stream.subscribe();
         let answered = newest.wait_for(|newest| newest.number != stream.number || !newest.is_awaited);
-        if timeout(MAX_GATED, answered).await.is_err() {
+        if timeout(GATE_TIMEOUT, answered).await.is_err() {
             tracing::debug!(
                 "the server did not answer the request for its stream in time; requests are sent without the stream"
             );
@@ -68,16 +69,16 @@ impl Gate {
     }
 
     /// Waits until at least one request waits for the stream.
-    pub(super) async fn wanted(&self) {
+    pub(super) async fn wait_for_waiter(&self) {
         // This cannot fail: `self` holds the sender.
         let _ = self.waiting.subscribe().wait_for(|waiting| *waiting > 0).await;
     }
 }
 
 /// A guard that counts one waiting request until the guard is dropped.
-struct Waiting<'g>(&'g watch::Sender<usize>);
+struct WaiterGuard<'g>(&'g watch::Sender<usize>);
 
-impl Drop for Waiting<'_> {
+impl Drop for WaiterGuard<'_> {
     fn drop(&mut self) {
         self.0.send_modify(|waiting| *waiting -= 1);
     }
@@ -85,7 +86,7 @@ impl Drop for Waiting<'_> {
 
 /// Returns whether a request with this method may make the server send more than the reply: questions, log messages or
 /// other notifications.
-fn makes_the_server_speak(method: &Method) -> bool {
+fn may_trigger_messages(method: &Method) -> bool {
     !matches!(
         method,
         Method::Initialize

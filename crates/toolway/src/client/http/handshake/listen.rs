@@ -6,37 +6,37 @@ use std::sync::Arc;
 use ::http::{HeaderMap, StatusCode};
 use tokio::time::sleep;
 
-use crate::client::http::handshake::conversation::{Conversation, Opened};
-use crate::client::http::handshake::cursor::{Cursor, Pause};
+use crate::client::http::handshake::cursor::{ReconnectDelay, StreamCursor};
 use crate::client::http::handshake::gate::{Gate, OpenOnDrop};
-use crate::client::http::request::events::{Break, Events};
+use crate::client::http::handshake::http_session::{HttpSession, StreamOpenOutcome};
+use crate::client::http::request::events::{EventReader, StreamError};
 
 /// The number of refusals to reopen the stream after which the client ends the conversation. Each stream that opens
 /// resets the count.
-const MAX_REFUSED: u32 = 5;
+const MAX_REOPEN_REFUSALS: u32 = 5;
 
 /// Reads the server's own stream, and reopens it, until the server no longer offers the stream. The caller closes the
 /// gate before it spawns this function as a task. Closing or dropping the client aborts the task.
-pub(super) async fn listen(conversation: Arc<Conversation>) {
+pub(super) async fn listen(conversation: Arc<HttpSession>) {
     let gate = &conversation.gate;
     let _open = OpenOnDrop(gate);
-    let mut cursor = Cursor::default();
+    let mut cursor = StreamCursor::default();
     let mut was_offered = false;
     let mut refused = 0;
     loop {
         let goes_on = cursor.is_resumable();
-        match conversation.open(&mut cursor, &HeaderMap::new()).await {
-            Opened::Stream(events) => {
+        match conversation.open_stream(&mut cursor, &HeaderMap::new()).await {
+            StreamOpenOutcome::Stream(events) => {
                 gate.open();
                 // Messages that the server sent between the previous stream and this one are lost, unless the server
                 // keeps them and the client has sent the id of the last event.
                 if std::mem::replace(&mut was_offered, true) && !goes_on {
-                    missed(&conversation);
+                    note_missed_messages(&conversation);
                 }
                 refused = 0;
-                match hear(&conversation, events, &mut cursor).await {
+                match read_stream(&conversation, events, &mut cursor).await {
                     // If the client requested the stream again, the server would send the same event again.
-                    Break::TooLong => {
+                    StreamError::TooLong => {
                         tracing::warn!(
                             "an event on the server's stream is too long; the client stops reading the stream"
                         );
@@ -46,70 +46,74 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
                 }
                 gate.close();
             }
-            Opened::Refused(StatusCode::BAD_REQUEST) if cursor.is_resumable() => {
-                cursor.forget();
+            StreamOpenOutcome::Refused(StatusCode::BAD_REQUEST) if cursor.is_resumable() => {
+                cursor.clear();
                 continue;
             }
             // If no stream was open before, 404 only means that the server does not offer a stream.
-            Opened::Refused(StatusCode::NOT_FOUND) if was_offered => {
+            StreamOpenOutcome::Refused(StatusCode::NOT_FOUND) if was_offered => {
                 tracing::debug!("the session no longer exists on the server");
                 conversation.end();
                 return;
             }
             // The server may not have noticed yet that the previous stream is gone, or a proxy may refuse the request.
             // If the refusals continue, the conversation ends, so that the client opens a new one.
-            Opened::Refused(status) if was_offered && status != StatusCode::METHOD_NOT_ALLOWED => {
+            StreamOpenOutcome::Refused(status) if was_offered && status != StatusCode::METHOD_NOT_ALLOWED => {
                 gate.open();
                 refused += 1;
                 tracing::debug!(%status, refused, "the server refused to reopen its stream");
-                if refused == MAX_REFUSED {
+                if refused == MAX_REOPEN_REFUSALS {
                     conversation.end();
                     return;
                 }
             }
             // The server does not offer a stream, which is allowed. The usual status is 405.
-            Opened::Refused(status) => {
+            StreamOpenOutcome::Refused(status) => {
                 tracing::debug!(%status, "the server offers no stream");
                 return;
             }
-            Opened::Failed(error) => {
+            StreamOpenOutcome::Failed(error) => {
                 gate.open();
                 tracing::debug!(%error, "the server's stream could not be opened");
             }
         }
-        pause(gate, &cursor).await;
+        wait_before_reopen(gate, &cursor).await;
     }
 }
 
 /// Records that notifications of the server may have been lost, such as a change of the tool list.
-fn missed(conversation: &Conversation) {
+fn note_missed_messages(conversation: &HttpSession) {
     if let Some(inbox) = conversation.endpoint.inbox(None) {
-        inbox.notifications.tools_changed();
-        inbox.notifications.opened_again();
+        inbox.notifications.invalidate_tools();
+        inbox.notifications.note_reconnected();
     }
 }
 
 /// Waits before the stream is requested again. A request that waits for the stream ends the client's part of the pause
 /// early, but never the part that the server asked for.
-async fn pause(gate: &Gate, cursor: &Cursor) {
-    let Pause { asked, own } = cursor.pause();
+async fn wait_before_reopen(gate: &Gate, cursor: &StreamCursor) {
+    let ReconnectDelay { by_server: asked, by_client: own } = cursor.delay();
     sleep(asked).await;
     tokio::select! {
         () = sleep(own) => {}
-        () = gate.wanted() => {}
+        () = gate.wait_for_waiter() => {}
     }
 }
 
 /// Handles the messages on a stream until the stream ends. Returns why it ended.
-pub(super) async fn hear(conversation: &Arc<Conversation>, mut events: Events, cursor: &mut Cursor) -> Break {
+pub(super) async fn read_stream(
+    conversation: &Arc<HttpSession>,
+    mut events: EventReader,
+    cursor: &mut StreamCursor,
+) -> StreamError {
     loop {
-        match events.messages(|event| cursor.note(event)).await {
+        match events.next_messages(|event| cursor.note(event)).await {
             Ok(messages) => {
                 for message in messages {
-                    conversation.heed(message, &HeaderMap::new(), None).await;
+                    conversation.handle_message(message, &HeaderMap::new(), None).await;
                 }
             }
-            Err(Break::NoMessage) => tracing::debug!("skipped an event that is not a message"),
+            Err(StreamError::NotAMessage) => tracing::debug!("skipped an event that is not a message"),
             Err(reason) => return reason,
         }
     }

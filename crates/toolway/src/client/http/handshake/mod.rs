@@ -8,9 +8,9 @@
 //! | file | question |
 //! |---|---|
 //! | `transport.rs` | How do messages travel over HTTP if the era of the server is not known in advance? |
-//! | `carry.rs` | How is a message of a conversation sent? |
-//! | `conversation.rs` | What is the state of a conversation, and how does it end? |
-//! | `session.rs` | How does the server identify the conversation? |
+//! | `send.rs` | How is a message of a conversation sent? |
+//! | `http_session.rs` | What is the state of a conversation, and how does it end? |
+//! | `session_id.rs` | How does the server identify the conversation? |
 //! | `cursor.rs` | Where did a stream break off, and when may it be requested again? |
 //! | `resume.rs` | How does the client resume a reply that broke off? |
 //! | `pending.rs` | What if a reply arrives on a stream that does not belong to its request? |
@@ -20,15 +20,15 @@
 //! | `legacy_sse.rs` | What if the server only supports the HTTP transport of 2024-11-05, which has two URLs? |
 
 mod answers;
-mod carry;
-mod conversation;
 mod cursor;
 mod gate;
+mod http_session;
 mod legacy_sse;
 mod listen;
 mod pending;
 mod resume;
-mod session;
+mod send;
+mod session_id;
 #[cfg(test)]
 mod tests;
 pub(super) mod transport;

@@ -14,10 +14,10 @@ pub(super) struct PendingReplies(Mutex<HashMap<Id, oneshot::Sender<Message>>>);
 
 impl PendingReplies {
     /// Registers a request that waits for its reply. Dropping the returned guard removes the request.
-    pub(super) fn expect(&self, id: &Id) -> Expected<'_> {
+    pub(super) fn register(&self, id: &Id) -> ExpectedReply<'_> {
         let (sender, reply) = oneshot::channel();
         self.0.lock().insert(id.clone(), sender);
-        Expected { pending: self, id: id.clone(), reply }
+        ExpectedReply { pending: self, id: id.clone(), reply }
     }
 
     #[cfg(test)]
@@ -27,7 +27,7 @@ impl PendingReplies {
 
     /// Passes a reply to the request that waits for it. Returns the message if it is not a reply, or if no request
     /// waits for it.
-    pub(super) fn take(&self, message: Message) -> Option<Message> {
+    pub(super) fn deliver(&self, message: Message) -> Option<Message> {
         let Message::Response { id: Some(id), .. } = &message else { return Some(message) };
         match self.0.lock().remove(id) {
             Some(waiting) => waiting.send(message).err(),
@@ -37,13 +37,13 @@ impl PendingReplies {
 }
 
 /// A guard of a request whose reply may arrive on the stream of another request or on the server's own stream.
-pub(super) struct Expected<'e> {
+pub(super) struct ExpectedReply<'e> {
     pending: &'e PendingReplies,
     id: Id,
     reply: oneshot::Receiver<Message>,
 }
 
-impl Expected<'_> {
+impl ExpectedReply<'_> {
     /// Waits for a reply on another stream. Waits forever if none arrives.
     pub(super) async fn reply(&mut self) -> Message {
         match (&mut self.reply).await {
@@ -53,7 +53,7 @@ impl Expected<'_> {
     }
 }
 
-impl Drop for Expected<'_> {
+impl Drop for ExpectedReply<'_> {
     fn drop(&mut self) {
         self.pending.0.lock().remove(&self.id);
     }

@@ -13,21 +13,21 @@ use http_body::{Body, Frame};
 use tokio::time::timeout;
 use toolway_protocol::{Id, Method, ProtocolVersion};
 
-use crate::client::http::handshake::conversation::Conversation;
+use crate::client::http::handshake::http_session::HttpSession;
 use crate::client::http::request::client::{HttpBody, HttpClient};
-use crate::client::http::request::endpoint::{HttpEndpoint, Redirects};
+use crate::client::http::request::endpoint::{HttpEndpoint, RedirectPolicy};
 
 use crate::client::http::request::url::Url;
-use crate::client::wire::outgoing::Outgoing;
+use crate::client::wire::outgoing::OutgoingMessage;
 use crate::ground::future::BoxFuture;
 
 /// A body that sends a text, and then either stays open or ends.
-struct Said {
+struct ScriptedBody {
     text: Option<&'static str>,
-    goes_away: bool,
+    ends: bool,
 }
 
-impl Body for Said {
+impl Body for ScriptedBody {
     type Data = Bytes;
     type Error = std::io::Error;
 
@@ -37,7 +37,7 @@ impl Body for Said {
     ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
         match self.text.take() {
             Some(text) => Poll::Ready(Some(Ok(Frame::data(text.into())))),
-            None if self.goes_away => Poll::Ready(None),
+            None if self.ends => Poll::Ready(None),
             None => Poll::Pending,
         }
     }
@@ -45,7 +45,7 @@ impl Body for Said {
 
 /// The answer to each request; a request beyond the last one is never answered.
 #[derive(Default)]
-struct Script(Mutex<VecDeque<(u16, Said)>>);
+struct Script(Mutex<VecDeque<(u16, ScriptedBody)>>);
 
 impl HttpClient for Script {
     fn send(&self, _: Request<Bytes>) -> BoxFuture<'_, crate::ground::error::Result<Response<HttpBody>>> {
@@ -60,21 +60,22 @@ impl HttpClient for Script {
     }
 }
 
-fn conversation(answers: Vec<(u16, &'static str, bool)>) -> Arc<Conversation> {
-    let answers =
-        answers.into_iter().map(|(status, text, goes_away)| (status, Said { text: Some(text), goes_away }));
+fn conversation(answers: Vec<(u16, &'static str, bool)>) -> Arc<HttpSession> {
+    let answers = answers
+        .into_iter()
+        .map(|(status, text, goes_away)| (status, ScriptedBody { text: Some(text), ends: goes_away }));
     let script = Arc::new(Script(Mutex::new(answers.collect())));
     let url = Url::parse("http://localhost/mcp").expect("a URL");
-    Arc::new(Conversation::new(Arc::new(HttpEndpoint::new(
+    Arc::new(HttpSession::new(Arc::new(HttpEndpoint::new(
         url,
         HeaderMap::new(),
         script,
-        Redirects::Allowed,
+        RedirectPolicy::Allowed,
     ))))
 }
 
-fn outgoing(method: Method) -> Outgoing {
-    Outgoing::new(b"{}".to_vec(), Some(Id::Number(1)), method, Some(ProtocolVersion::V2025_11_25))
+fn outgoing(method: Method) -> OutgoingMessage {
+    OutgoingMessage::new(b"{}".to_vec(), Some(Id::Number(1)), method, Some(ProtocolVersion::V2025_11_25))
 }
 
 /// The clock is paused. It advances only when all tasks wait, so the call has done all that it can before it times out.
@@ -88,11 +89,11 @@ async fn a_call_that_is_given_up_leaves_nothing_behind() {
         ("a request to resume that gets no reply", vec![(200, "id: 1\ndata:\n\n", true)]),
     ] {
         let conversation = conversation(answers);
-        let call = timeout(Duration::from_secs(10), conversation.carry(outgoing(Method::CallTool)));
+        let call = timeout(Duration::from_secs(10), conversation.send(outgoing(Method::CallTool)));
         assert!(call.await.is_err(), "{case}");
         assert!(conversation.pending.is_empty(), "{case}");
         assert_eq!(Arc::strong_count(&conversation), 1, "{case}: no task holds the conversation");
-        assert!(!conversation.is_over(), "{case}");
+        assert!(!conversation.has_ended(), "{case}");
     }
 }
 
@@ -101,9 +102,9 @@ async fn neither_does_one_of_the_old_transport() {
     let answers = vec![(405, "", true), (200, "event: endpoint\ndata: /post\n\n", false), (202, "", true)];
     let conversation = conversation(answers);
     // The server accepts the request with 202, and never sends the reply.
-    let call = timeout(Duration::from_secs(10), conversation.carry(outgoing(Method::Initialize)));
+    let call = timeout(Duration::from_secs(10), conversation.send(outgoing(Method::Initialize)));
     assert!(call.await.is_err());
-    assert!(conversation.post_to.get().is_some());
+    assert!(conversation.post_url.get().is_some());
     assert!(conversation.pending.is_empty());
     conversation.close().await.expect("closing this transport sends no request");
     tokio::task::yield_now().await;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use toolway_protocol::{Era, Message, ProtocolVersion};
 
-use crate::client::http::handshake::conversation::Conversation;
+use crate::client::http::handshake::http_session::HttpSession;
 use crate::client::http::stateless::transport::StatelessTransport;
 use crate::client::wire::inbox::Inbox;
-use crate::client::wire::outgoing::Outgoing;
+use crate::client::wire::outgoing::OutgoingMessage;
 use crate::client::wire::transport::Transport;
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
@@ -17,50 +17,50 @@ use crate::ground::future::BoxFuture;
 pub(crate) struct HttpTransport {
     stateless: StatelessTransport,
     /// The state of the handshake era. Unused if the server is of the stateless era.
-    conversation: Arc<Conversation>,
+    conversation: Arc<HttpSession>,
 }
 
 impl HttpTransport {
     pub(crate) fn new(stateless: StatelessTransport) -> Self {
-        Self { conversation: Arc::new(Conversation::new(stateless.endpoint.clone())), stateless }
+        Self { conversation: Arc::new(HttpSession::new(stateless.endpoint.clone())), stateless }
     }
 }
 
 impl Transport for HttpTransport {
-    fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<Option<Message>>> {
+    fn send(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, Result<Option<Message>>> {
         // A message without a revision belongs to a handshake that has not negotiated a revision yet.
         match outgoing.version.map_or(Era::Handshake, ProtocolVersion::era) {
-            Era::Stateless => self.stateless.carry(outgoing),
-            Era::Handshake => Box::pin(self.conversation.carry(outgoing)),
+            Era::Stateless => self.stateless.send(outgoing),
+            Era::Handshake => Box::pin(self.conversation.send(outgoing)),
         }
     }
 
-    fn deliver_to(&self, inbox: Inbox) {
-        self.stateless.deliver_to(inbox);
+    fn set_inbox(&self, inbox: Inbox) {
+        self.stateless.set_inbox(inbox);
     }
 
     fn is_connected(&self) -> bool {
-        !self.conversation.is_over()
+        !self.conversation.has_ended()
     }
 
-    fn lost(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.conversation.over())
+    fn disconnected(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.conversation.ended())
     }
 
     fn listening(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.conversation.listening())
+        Box::pin(self.conversation.wait_for_stream())
     }
 
     fn has_headers(&self) -> bool {
         true
     }
 
-    fn use_headers(&self, headers: &[(String, String)]) -> Result<()> {
-        self.stateless.use_headers(headers)
+    fn set_headers(&self, headers: &[(String, String)]) -> Result<()> {
+        self.stateless.set_headers(headers)
     }
 
-    fn use_max_message(&self, bytes: usize) -> usize {
-        self.stateless.use_max_message(bytes)
+    fn set_max_message(&self, bytes: usize) -> usize {
+        self.stateless.set_max_message(bytes)
     }
 
     fn cancels_by_dropping(&self, version: ProtocolVersion) -> bool {
@@ -74,6 +74,6 @@ impl Transport for HttpTransport {
 
 impl Drop for HttpTransport {
     fn drop(&mut self) {
-        self.conversation.leave();
+        self.conversation.detach();
     }
 }

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use tower_service::Service;
 
 use crate::client::http::request::client::{BoxError, HttpBody, HttpClient};
-use crate::client::http::request::watched::{Watched, gone};
+use crate::client::http::request::observed_connection::{ObservedConnection, connection_ended};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
@@ -29,7 +29,7 @@ const MAX_IDLE: usize = 32;
 
 /// How long an idle connection is kept. Many servers close idle connections after 30 or 60 seconds. A shorter time
 /// avoids sending a request at the moment when the server closes the connection.
-const IDLE: Duration = Duration::from_secs(20);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The interval of TCP keep-alive probes on a silent connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
@@ -38,18 +38,18 @@ const KEEP_ALIVE: Duration = Duration::from_secs(30);
 const MAX_UNANSWERED: u32 = 3;
 
 /// How long a request waits for a reply before it checks whether its connection still exists.
-const A_MOMENT: Duration = Duration::from_secs(1);
+const CONNECTION_CHECK_DELAY: Duration = Duration::from_secs(1);
 
 /// The setting of whether connections are kept for later requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reuse {
+pub(crate) enum ConnectionReuse {
     Allowed,
     Never,
 }
 
 /// The built-in HTTP client.
-pub(crate) struct BuiltIn<C> {
-    client: HyperClient<InTime<C>, Full<Bytes>>,
+pub(crate) struct BuiltInClient<C> {
+    client: HyperClient<TimedConnector<C>, Full<Bytes>>,
     connect_timeout: Duration,
     advice: Advice,
 }
@@ -68,29 +68,34 @@ pub(crate) fn connector() -> HttpConnector {
     connector
 }
 
-impl<C> BuiltIn<C>
+impl<C> BuiltInClient<C>
 where
-    InTime<C>: Connect + Clone,
+    TimedConnector<C>: Connect + Clone,
 {
-    pub(crate) fn new(connector: C, connect_timeout: Duration, reuse: Reuse, advice: Advice) -> Self {
+    pub(crate) fn new(
+        connector: C,
+        connect_timeout: Duration,
+        reuse: ConnectionReuse,
+        advice: Advice,
+    ) -> Self {
         let max_idle = match reuse {
-            Reuse::Allowed => MAX_IDLE,
-            Reuse::Never => 0,
+            ConnectionReuse::Allowed => MAX_IDLE,
+            ConnectionReuse::Never => 0,
         };
         let client = HyperClient::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
+            .pool_idle_timeout(IDLE_TIMEOUT)
             .pool_max_idle_per_host(max_idle)
             .http1_max_buf_size(MAX_HEAD)
             .http1_max_headers(MAX_HEADERS)
-            .build(InTime { connector, limit: connect_timeout });
+            .build(TimedConnector { connector, limit: connect_timeout });
         Self { client, connect_timeout, advice }
     }
 }
 
-impl<C> HttpClient for BuiltIn<C>
+impl<C> HttpClient for BuiltInClient<C>
 where
-    InTime<C>: Connect + Clone + Send + Sync + 'static,
+    TimedConnector<C>: Connect + Clone + Send + Sync + 'static,
     C: Send + Sync + 'static,
 {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<HttpBody>>> {
@@ -98,13 +103,13 @@ where
             let mut request = request.map(Full::new);
             let connection = capture_connection(&mut request);
             let mut sending = std::pin::pin!(self.client.request(request));
-            let sent = match timeout(A_MOMENT, &mut sending).await {
+            let sent = match timeout(CONNECTION_CHECK_DELAY, &mut sending).await {
                 Ok(sent) => sent,
                 Err(_) => tokio::select! {
                     biased;
                     sent = &mut sending => sent,
                     // Hyper may open another connection for the request, which takes up to the connect timeout.
-                    () = gone(connection, self.connect_timeout + A_MOMENT) => {
+                    () = connection_ended(connection, self.connect_timeout + CONNECTION_CHECK_DELAY) => {
                         let message = "the connection ended before the request was sent";
                         return Err(Error::new(ErrorKind::Transport, message).unsent());
                     }
@@ -113,7 +118,7 @@ where
             let response = sent.map_err(|error| {
                 if !error.is_connect() {
                     return Error::new(ErrorKind::Transport, "the connection failed")
-                        .broken_off()
+                        .reply_lost()
                         .caused_by(error);
                 }
                 let what =
@@ -127,16 +132,16 @@ where
 
 /// Applies a time limit to connecting as a whole: name lookup, TCP and TLS.
 #[derive(Clone)]
-pub(crate) struct InTime<C> {
+pub(crate) struct TimedConnector<C> {
     connector: C,
     limit: Duration,
 }
 
-impl<C> Service<Uri> for InTime<C>
+impl<C> Service<Uri> for TimedConnector<C>
 where
     C: Service<Uri, Error: Into<BoxError>, Future: Send + 'static>,
 {
-    type Response = Watched<C::Response>;
+    type Response = ObservedConnection<C::Response>;
     type Error = BoxError;
     type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
 
@@ -149,7 +154,7 @@ where
         let connecting = self.connector.call(uri);
         Box::pin(async move {
             match timeout(limit, connecting).await {
-                Ok(connected) => connected.map(Watched::new).map_err(Into::into),
+                Ok(connected) => connected.map(ObservedConnection::new).map_err(Into::into),
                 Err(_) => Err(format!("no connection was established within {limit:?}").into()),
             }
         })

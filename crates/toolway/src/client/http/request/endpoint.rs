@@ -8,17 +8,17 @@ use ::http::{Method, Request, Response};
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use toolway_protocol::json::Limits;
-use toolway_protocol::jsonrpc::{Incoming, parse};
+use toolway_protocol::jsonrpc::{ParsedFrame, parse};
 use toolway_protocol::{Id, Message};
 
 use crate::client::http::request::client::{HttpBody, HttpClient};
-use crate::client::http::request::events::{Break, Events, is_events, media_type};
-use crate::client::http::request::headers::{header, put_on};
-use crate::client::http::request::redirect::{self, MAX_HOPS};
+use crate::client::http::request::events::{EventReader, StreamError, is_event_stream, media_type};
+use crate::client::http::request::headers::{check_header, merge_headers};
+use crate::client::http::request::redirect::{self, MAX_REDIRECTS};
 use crate::client::http::request::refusal;
 use crate::client::http::request::url::Url;
 use crate::client::wire::inbox::Inbox;
-use crate::client::wire::transport::too_long_a_reply;
+use crate::client::wire::transport::reply_too_long_error;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 use crate::transport::frame::MAX_MESSAGE;
@@ -29,11 +29,11 @@ pub(crate) struct HttpEndpoint {
     /// The headers that were set for this server. Every request carries them.
     headers: HeaderMap,
     /// The headers that were set for the client. Every request carries them, unless `headers` has the same name.
-    more: OnceLock<HeaderMap>,
+    client_headers: OnceLock<HeaderMap>,
     client: Arc<dyn HttpClient>,
-    redirects: Redirects,
+    redirects: RedirectPolicy,
     /// The URL that a permanent redirect named. It replaces `url` for later requests.
-    moved: Mutex<Option<Url>>,
+    permanent_url: Mutex<Option<Url>>,
     /// The maximum length of a reply, or of an event in a reply.
     max_message: AtomicUsize,
     inbox: OnceLock<Inbox>,
@@ -41,7 +41,7 @@ pub(crate) struct HttpEndpoint {
 
 /// The setting of whether redirects are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Redirects {
+pub(crate) enum RedirectPolicy {
     /// A redirect within the same origin is followed.
     Allowed,
     /// Every redirect is an error.
@@ -49,19 +49,19 @@ pub(crate) enum Redirects {
 }
 
 /// A reply, and the URL that it came from after all redirects.
-pub(crate) struct Arrived {
+pub(crate) struct FinalResponse {
     pub(crate) response: Response<HttpBody>,
-    pub(crate) at: Url,
+    pub(crate) url: Url,
     /// The last URL that was reached through permanent redirects only.
-    for_good: Option<Url>,
+    permanent_url: Option<Url>,
 }
 
 /// The form of the reply to a request.
-pub(crate) enum Reply {
+pub(crate) enum ReplyBody {
     /// The whole reply.
     Whole(Message),
     /// A stream of events that contains the reply.
-    Stream(Events),
+    Stream(EventReader),
 }
 
 impl HttpEndpoint {
@@ -69,22 +69,31 @@ impl HttpEndpoint {
         url: Url,
         headers: HeaderMap,
         client: Arc<dyn HttpClient>,
-        redirects: Redirects,
+        redirects: RedirectPolicy,
     ) -> Self {
         let (more, moved, inbox) = (OnceLock::new(), Mutex::default(), OnceLock::new());
         let max_message = AtomicUsize::new(MAX_MESSAGE);
-        Self { url, headers, more, client, redirects, moved, max_message, inbox }
+        Self {
+            url,
+            headers,
+            client_headers: more,
+            client,
+            redirects,
+            permanent_url: moved,
+            max_message,
+            inbox,
+        }
     }
 
     /// Adds the headers that were set for the client to every request. Headers that were set for this server take
     /// precedence.
-    pub(crate) fn use_headers(&self, headers: &[(String, String)]) -> Result<()> {
+    pub(crate) fn set_client_headers(&self, headers: &[(String, String)]) -> Result<()> {
         let mut more = HeaderMap::new();
         for (name, value) in headers {
-            let (name, value) = header(name, value)?;
+            let (name, value) = check_header(name, value)?;
             more.insert(name, value);
         }
-        let _ = self.more.set(more);
+        let _ = self.client_headers.set(more);
         Ok(())
     }
 
@@ -93,10 +102,14 @@ impl HttpEndpoint {
     pub(crate) fn without_inbox(&self) -> Self {
         let (url, headers, client) = (self.url.clone(), self.headers.clone(), self.client.clone());
         let endpoint = Self::new(url, headers, client, self.redirects);
-        Self { more: self.more.clone(), moved: Mutex::new(Some(self.place())), ..endpoint }
+        Self {
+            client_headers: self.client_headers.clone(),
+            permanent_url: Mutex::new(Some(self.current_url())),
+            ..endpoint
+        }
     }
 
-    pub(crate) fn use_max_message(&self, bytes: usize) {
+    pub(crate) fn set_max_message(&self, bytes: usize) {
         self.max_message.store(bytes, Ordering::Relaxed);
     }
 
@@ -107,7 +120,7 @@ impl HttpEndpoint {
 
     /// Posts one message.
     pub(crate) async fn post(&self, headers: HeaderMap, frame: Bytes) -> Result<Response<HttpBody>> {
-        self.send(Method::POST, of_post(headers), frame).await
+        self.send(Method::POST, with_post_headers(headers), frame).await
     }
 
     /// Posts one message to another URL of the server.
@@ -117,12 +130,12 @@ impl HttpEndpoint {
         headers: HeaderMap,
         frame: Bytes,
     ) -> Result<Response<HttpBody>> {
-        Ok(self.send_to(url, Method::POST, of_post(headers), frame).await?.response)
+        Ok(self.send_to(url, Method::POST, with_post_headers(headers), frame).await?.response)
     }
 
     /// Returns the current URL of the server: the original URL, or the target of a permanent redirect.
-    pub(crate) fn place(&self) -> Url {
-        let moved = self.moved.lock();
+    pub(crate) fn current_url(&self) -> Url {
+        let moved = self.permanent_url.lock();
         moved.clone().unwrap_or_else(|| self.url.clone())
     }
 
@@ -134,9 +147,10 @@ impl HttpEndpoint {
         headers: HeaderMap,
         body: Bytes,
     ) -> Result<Response<HttpBody>> {
-        let Arrived { response, for_good, .. } = self.send_to(self.place(), method, headers, body).await?;
+        let FinalResponse { response, permanent_url: for_good, .. } =
+            self.send_to(self.current_url(), method, headers, body).await?;
         if for_good.is_some() {
-            *self.moved.lock() = for_good;
+            *self.permanent_url.lock() = for_good;
         }
         Ok(response)
     }
@@ -148,10 +162,10 @@ impl HttpEndpoint {
         method: Method,
         headers: HeaderMap,
         body: Bytes,
-    ) -> Result<Arrived> {
-        let mut all = self.more.get().cloned().unwrap_or_default();
-        put_on(&mut all, &self.headers);
-        put_on(&mut all, &headers);
+    ) -> Result<FinalResponse> {
+        let mut all = self.client_headers.get().cloned().unwrap_or_default();
+        merge_headers(&mut all, &self.headers);
+        merge_headers(&mut all, &headers);
         let mut for_good = None;
         let mut is_for_good = true;
         for hop in 0.. {
@@ -159,93 +173,101 @@ impl HttpEndpoint {
             *request.method_mut() = method.clone();
             *request.uri_mut() = url.uri().clone();
             *request.headers_mut() = all.clone();
-            let response = self.client.send(request).await.map_err(|error| failed(&url, error))?;
+            let response = self.client.send(request).await.map_err(|error| send_error(&url, error))?;
             let status = response.status();
             let Some(moved) = redirect::read(&method, &url, status, response.headers())? else {
-                return Ok(Arrived { response, at: url, for_good });
+                return Ok(FinalResponse { response, url, permanent_url: for_good });
             };
-            if self.redirects == Redirects::Refused {
-                return Err(redirect::unwanted(&url, &moved.to, status));
+            if self.redirects == RedirectPolicy::Refused {
+                return Err(redirect::disallowed_error(&url, &moved.url, status));
             }
-            if hop == MAX_HOPS {
-                return Err(redirect::endless(&self.url, status));
+            if hop == MAX_REDIRECTS {
+                return Err(redirect::too_many_error(&self.url, status));
             }
             // A permanent redirect that follows a temporary redirect does not count as permanent.
-            is_for_good &= moved.is_for_good;
+            is_for_good &= moved.is_permanent;
             if is_for_good {
-                for_good = Some(moved.to.clone());
+                for_good = Some(moved.url.clone());
             }
-            url = moved.to;
+            url = moved.url;
         }
         unreachable!("the loop returns after the last redirect")
     }
 
     /// Determines the form of the reply to the request `id`.
-    pub(crate) async fn reply(&self, response: Response<HttpBody>, id: Option<&Id>) -> Result<Reply> {
+    pub(crate) async fn read_reply(
+        &self,
+        response: Response<HttpBody>,
+        id: Option<&Id>,
+    ) -> Result<ReplyBody> {
         if let Some(coding) = response.headers().get(CONTENT_ENCODING).filter(|coding| *coding != "identity")
         {
             let coding = String::from_utf8_lossy(coding.as_bytes());
-            return Err(self.misbehaved(&format!(
+            return Err(self.misbehaved_error(&format!(
                 "the reply has the content encoding {coding}, which the client did not request"
             )));
         }
-        if response.status().is_success() && is_events(&response) {
-            return Ok(Reply::Stream(Events::of(response, self.max_message())));
+        if response.status().is_success() && is_event_stream(&response) {
+            return Ok(ReplyBody::Stream(EventReader::new(response, self.max_message())));
         }
         if media_type(response.headers()).as_deref() != Some("application/json") {
-            return Err(refusal::of_page(&self.url, response).await);
+            return Err(refusal::page_error(&self.url, response).await);
         }
         let (head, body) = response.into_parts();
         let max = self.max_message();
         let body = Limited::new(body, max).collect().await.map_err(|error| {
-            if error.is::<LengthLimitError>() { too_long_a_reply(max) } else { broke_off().caused_by(error) }
+            if error.is::<LengthLimitError>() {
+                reply_too_long_error(max)
+            } else {
+                broken_reply_error().caused_by(error)
+            }
         })?;
         let body = body.to_bytes();
         match parse(&body, Limits::default()) {
-            Ok(Incoming::One(Message::Response { outcome: Err(error), .. }))
-                if refusal::is_about_more(head.status) =>
+            Ok(ParsedFrame::One(Message::Response { outcome: Err(error), .. }))
+                if refusal::is_about_access_or_load(head.status) =>
             {
-                Err(refusal::of_message(&self.url, &head, error))
+                Err(refusal::message_error(&self.url, &head, error))
             }
             // A refusal without the id of the request is still about this request, because it is the reply to its POST.
             // Some servers put an id of their own into every refusal.
-            Ok(Incoming::One(Message::Response { id: named, outcome: outcome @ Err(_) }))
+            Ok(ParsedFrame::One(Message::Response { id: named, outcome: outcome @ Err(_) }))
                 if !head.status.is_success() && named.as_ref() != id =>
             {
-                Ok(Reply::Whole(Message::Response { id: None, outcome }))
+                Ok(ReplyBody::Whole(Message::Response { id: None, outcome }))
             }
-            Ok(Incoming::One(message @ Message::Response { .. })) => Ok(Reply::Whole(message)),
+            Ok(ParsedFrame::One(message @ Message::Response { .. })) => Ok(ReplyBody::Whole(message)),
             // The body is JSON but not a reply. Proxies and web frameworks send their own errors as JSON.
-            _ => Err(refusal::of_text(&self.url, &head, &body)),
+            _ => Err(refusal::text_error(&self.url, &head, &body)),
         }
     }
 
     /// Checks the HTTP reply to a message without a JSON-RPC reply: a notification, or an answer to the server.
-    pub(crate) async fn accepted(&self, response: Response<HttpBody>) -> Result<()> {
+    pub(crate) async fn check_accepted(&self, response: Response<HttpBody>) -> Result<()> {
         if response.status().is_success() {
             return Ok(());
         }
-        match self.reply(response, None).await? {
-            Reply::Whole(Message::Response { outcome: Err(error), .. }) => Err(error.into()),
-            _ => Err(self.misbehaved("a message was refused without a reason")),
+        match self.read_reply(response, None).await? {
+            ReplyBody::Whole(Message::Response { outcome: Err(error), .. }) => Err(error.into()),
+            _ => Err(self.misbehaved_error("a message was refused without a reason")),
         }
     }
 
-    pub(crate) fn misbehaved(&self, reason: &str) -> Error {
+    pub(crate) fn misbehaved_error(&self, reason: &str) -> Error {
         Error::new(ErrorKind::PeerMisbehaved, format!("{}: {reason}", self.url))
     }
 
     /// Returns the error for a stream that cannot be read any further.
-    pub(crate) fn broken(&self, reason: Break) -> Error {
+    pub(crate) fn stream_error(&self, reason: StreamError) -> Error {
         match reason {
-            Break::End => broke_off(),
-            Break::Connection(error) => broke_off().caused_by(error),
-            Break::TooLong => too_long_a_reply(self.max_message()),
-            Break::NoMessage => self.misbehaved("an event is not a message"),
+            StreamError::Ended => broken_reply_error(),
+            StreamError::Connection(error) => broken_reply_error().caused_by(error),
+            StreamError::TooLong => reply_too_long_error(self.max_message()),
+            StreamError::NotAMessage => self.misbehaved_error("an event is not a message"),
         }
     }
 
-    pub(crate) fn deliver_to(&self, inbox: Inbox) {
+    pub(crate) fn set_inbox(&self, inbox: Inbox) {
         let _ = self.inbox.set(inbox);
     }
 
@@ -253,26 +275,26 @@ impl HttpEndpoint {
     /// stream does not belong to a request.
     pub(crate) fn inbox(&self, during: Option<&Id>) -> Option<Inbox> {
         let inbox = self.inbox.get()?;
-        Some(during.map_or_else(|| inbox.clone(), |request| inbox.during(request)))
+        Some(during.map_or_else(|| inbox.clone(), |request| inbox.for_request(request)))
     }
 }
 
-fn of_post(mut headers: HeaderMap) -> HeaderMap {
+fn with_post_headers(mut headers: HeaderMap) -> HeaderMap {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     headers
 }
 
 /// Returns the error of a request without a reply.
-fn failed(url: &Url, error: Error) -> Error {
+fn send_error(url: &Url, error: Error) -> Error {
     let failed = |what| Error::new(error.kind(), format!("{what} {url}"));
     if error.is_unsent() {
         failed("failed to connect to").unsent().caused_by(error)
     } else {
-        failed("no reply came from").broken_off().caused_by(error)
+        failed("no reply came from").reply_lost().caused_by(error)
     }
 }
 
-fn broke_off() -> Error {
-    Error::new(ErrorKind::Transport, "the reply broke off").broken_off()
+fn broken_reply_error() -> Error {
+    Error::new(ErrorKind::Transport, "the reply broke off").reply_lost()
 }

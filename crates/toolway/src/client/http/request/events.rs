@@ -4,16 +4,16 @@ use ::http::header::CONTENT_TYPE;
 use ::http::{HeaderMap, Response};
 use http_body_util::BodyExt;
 use toolway_protocol::json::Limits;
-use toolway_protocol::jsonrpc::{Incoming, Skimmed, parse};
+use toolway_protocol::jsonrpc::{OversizedMessage, ParsedFrame, parse};
 use toolway_protocol::{Message, RpcError};
 
 use crate::client::http::request::client::HttpBody;
 use crate::client::wire::outgoing::error_frame;
-use crate::client::wire::transport::too_long_a_reply;
+use crate::client::wire::transport::reply_too_long_error;
 use crate::transport::sse::{Event, Parser};
 
 /// The events of one response, in order.
-pub(crate) struct Events {
+pub(crate) struct EventReader {
     body: HttpBody,
     parser: Parser,
     max_message: usize,
@@ -21,30 +21,30 @@ pub(crate) struct Events {
 
 /// The reason why no event or message could be read.
 #[derive(Debug)]
-pub(crate) enum Break {
+pub(crate) enum StreamError {
     /// The stream has ended.
-    End,
+    Ended,
     /// The connection is lost.
     Connection(Box<dyn std::error::Error + Send + Sync>),
     /// The event is too long to be read or skipped.
     TooLong,
     /// The data of the event is not a message.
-    NoMessage,
+    NotAMessage,
 }
 
-impl Events {
+impl EventReader {
     /// Creates a reader for the events of a response. An event may have at most `max_message` bytes.
-    pub(crate) fn of(response: Response<HttpBody>, max_message: usize) -> Self {
+    pub(crate) fn new(response: Response<HttpBody>, max_message: usize) -> Self {
         Self { body: response.into_body(), parser: Parser::new(max_message), max_message }
     }
 
     /// Replaces a reply that is too long with an error. So only the call that waits for the reply fails, and the stream
     /// continues. Other messages that are too long are ignored.
-    fn instead(&self, mut event: Event) -> Event {
+    fn replace_too_long_reply(&self, mut event: Event) -> Event {
         match event.too_long.take() {
             None => {}
-            Some(Skimmed::Reply(id)) => {
-                let error = RpcError::internal(too_long_a_reply(self.max_message).to_string());
+            Some(OversizedMessage::Reply(id)) => {
+                let error = RpcError::internal(reply_too_long_error(self.max_message).to_string());
                 event.data = error_frame(&id, &error.with_max_message(self.max_message));
             }
             Some(_) => tracing::warn!(
@@ -56,25 +56,26 @@ impl Events {
     }
 
     /// Returns the messages of the next event that `is_new` accepts. Events that it rejects are skipped.
-    pub(crate) async fn messages(
+    pub(crate) async fn next_messages(
         &mut self,
         mut is_new: impl FnMut(&Event) -> bool,
-    ) -> Result<Vec<Message>, Break> {
+    ) -> Result<Vec<Message>, StreamError> {
         loop {
             let event = self.next().await?;
             if is_new(&event) {
-                return messages(&event);
+                return parse_messages(&event);
             }
         }
     }
 
     /// Returns the next complete event. An event that is cut off by the end of the stream is dropped.
-    pub(crate) async fn next(&mut self) -> Result<Event, Break> {
+    pub(crate) async fn next(&mut self) -> Result<Event, StreamError> {
         loop {
-            if let Some(event) = self.parser.next_event().map_err(|_| Break::TooLong)? {
-                return Ok(self.instead(event));
+            if let Some(event) = self.parser.next_event().map_err(|_| StreamError::TooLong)? {
+                return Ok(self.replace_too_long_reply(event));
             }
-            let frame = self.body.frame().await.ok_or(Break::End)?.map_err(Break::Connection)?;
+            let frame =
+                self.body.frame().await.ok_or(StreamError::Ended)?.map_err(StreamError::Connection)?;
             if let Some(chunk) = frame.data_ref() {
                 self.parser.push(chunk);
             }
@@ -84,18 +85,18 @@ impl Events {
 
 /// Returns the messages of an event. The list is empty if the event has no data, or is of another kind than `message`.
 /// Revision 2025-03-26 allows several messages in one event.
-fn messages(event: &Event) -> Result<Vec<Message>, Break> {
+fn parse_messages(event: &Event) -> Result<Vec<Message>, StreamError> {
     if event.data.is_empty() || event.event.as_deref().is_some_and(|kind| kind != "message") {
         return Ok(Vec::new());
     }
     match parse(&event.data, Limits::default()) {
-        Ok(Incoming::One(message)) => Ok(vec![message]),
-        Ok(Incoming::Batch(messages)) => Ok(messages.into_iter().flatten().collect()),
-        Err(_) => Err(Break::NoMessage),
+        Ok(ParsedFrame::One(message)) => Ok(vec![message]),
+        Ok(ParsedFrame::Batch(messages)) => Ok(messages.into_iter().flatten().collect()),
+        Err(_) => Err(StreamError::NotAMessage),
     }
 }
 
-pub(crate) fn is_events(response: &Response<HttpBody>) -> bool {
+pub(crate) fn is_event_stream(response: &Response<HttpBody>) -> bool {
     media_type(response.headers()).as_deref() == Some("text/event-stream")
 }
 

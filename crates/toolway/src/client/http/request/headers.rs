@@ -5,7 +5,7 @@ use ::http::header::{HeaderMap, HeaderName, HeaderValue};
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// The headers that an application may not set: the client sets them itself, or they would make a reply unreadable.
-const OURS: [&str; 15] = [
+const RESERVED_HEADERS: [&str; 15] = [
     "accept",
     "accept-encoding",
     "connection",
@@ -24,29 +24,29 @@ const OURS: [&str; 15] = [
 ];
 
 /// The prefix of the headers that repeat tool arguments.
-const ARGUMENT: &str = "mcp-param-";
+const ARGUMENT_PREFIX: &str = "mcp-param-";
 
 /// The headers that belong to one call.
 #[derive(Debug, Default)]
-pub(crate) struct OfCall {
+pub(crate) struct CallHeaders {
     /// The headers that the caller set. They are also sent with the other HTTP requests of the call, such as the GET
     /// that resumes its reply.
-    pub(crate) of_caller: HeaderMap,
+    pub(crate) caller_headers: HeaderMap,
     /// The headers that repeat tool arguments. They are sent only with the POST of the call.
-    pub(crate) of_tool: HeaderMap,
+    pub(crate) argument_headers: HeaderMap,
 }
 
-impl OfCall {
+impl CallHeaders {
     /// Checks the headers of a call, and separates the two kinds.
-    pub(crate) fn read(pairs: &[(String, String)]) -> Result<Self> {
+    pub(crate) fn parse(pairs: &[(String, String)]) -> Result<Self> {
         let mut of_call = Self::default();
         for (name, value) in pairs {
-            if name.to_ascii_lowercase().starts_with(ARGUMENT) {
-                let (name, value) = (self::name(name)?, self::value(name, value)?);
-                of_call.of_tool.insert(name, value);
+            if name.to_ascii_lowercase().starts_with(ARGUMENT_PREFIX) {
+                let (name, value) = (self::check_name(name)?, self::check_value(name, value)?);
+                of_call.argument_headers.insert(name, value);
             } else {
-                let (name, value) = header(name, value)?;
-                of_call.of_caller.insert(name, value);
+                let (name, value) = check_header(name, value)?;
+                of_call.caller_headers.insert(name, value);
             }
         }
         Ok(of_call)
@@ -54,18 +54,18 @@ impl OfCall {
 }
 
 /// Checks a header that an application sets. Fails if the client sets this header itself.
-pub(crate) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
-    let valid = self::name(name)?;
-    if valid.as_str().starts_with("mcp-") || OURS.contains(&valid.as_str()) {
+pub(crate) fn check_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
+    let valid = self::check_name(name)?;
+    if valid.as_str().starts_with("mcp-") || RESERVED_HEADERS.contains(&valid.as_str()) {
         return Err(Error::new(
             ErrorKind::Misuse,
             format!("the header `{valid}` is set by the client itself: leave it out"),
         ));
     }
-    Ok((valid, self::value(name, value)?))
+    Ok((valid, self::check_value(name, value)?))
 }
 
-fn name(name: &str) -> Result<HeaderName> {
+fn check_name(name: &str) -> Result<HeaderName> {
     HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
         Error::new(
             ErrorKind::Misuse,
@@ -75,7 +75,7 @@ fn name(name: &str) -> Result<HeaderName> {
 }
 
 /// Checks the value of a header. The value may be a secret, so it is kept out of errors and logs.
-fn value(name: &str, value: &str) -> Result<HeaderValue> {
+fn check_value(name: &str, value: &str) -> Result<HeaderValue> {
     let mut valid = HeaderValue::from_str(value).map_err(|_| {
         Error::new(
             ErrorKind::Misuse,
@@ -89,14 +89,14 @@ fn value(name: &str, value: &str) -> Result<HeaderValue> {
 }
 
 /// Adds the headers of `more` to `headers`. They replace existing headers with the same name.
-pub(crate) fn put_on(headers: &mut HeaderMap, more: &HeaderMap) {
+pub(crate) fn merge_headers(headers: &mut HeaderMap, more: &HeaderMap) {
     for (name, value) in more {
         headers.insert(name.clone(), value.clone());
     }
 }
 
 /// Adds a header of the protocol.
-pub(crate) fn insert(headers: &mut HeaderMap, name: &'static str, value: &str) {
+pub(crate) fn insert_header(headers: &mut HeaderMap, name: &'static str, value: &str) {
     // Method names and revisions are plain ASCII, and `header::encode` encodes everything else.
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(HeaderName::from_static(name), value);

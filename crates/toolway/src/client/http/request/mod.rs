@@ -10,7 +10,7 @@
 //! | `events.rs` | Which messages does a stream of events contain? |
 //! | `client.rs` | What must an HTTP client do? |
 //! | `built_in.rs` | How does the built-in client send requests? |
-//! | `watched.rs` | How does a request learn that its connection has ended, if hyper does not report it? |
+//! | `observed_connection.rs` | How does a request learn that its connection has ended, if hyper does not report it? |
 //! | `tls.rs`, `no_tls.rs` | How is the server of an `https://` URL verified? |
 
 pub(crate) mod built_in;
@@ -18,6 +18,7 @@ pub(crate) mod client;
 pub(crate) mod endpoint;
 pub(crate) mod events;
 pub(crate) mod headers;
+mod observed_connection;
 mod redirect;
 pub(crate) mod refusal;
 #[cfg(feature = "tls")]
@@ -26,4 +27,3 @@ pub(crate) mod tls;
 #[path = "no_tls.rs"]
 pub(crate) mod tls;
 pub(crate) mod url;
-mod watched;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::http::request::built_in::Reuse;
+use crate::client::http::request::built_in::ConnectionReuse;
 use crate::client::http::request::client::HttpClient;
 use crate::client::http::request::url::Url;
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// Empty: a build without TLS has no certificates.
 #[derive(Clone, Default)]
-pub(crate) struct Trust {}
+pub(crate) struct TrustedRoots {}
 
 pub(crate) fn check(url: &Url) -> Result<()> {
     Err(Error::new(
@@ -23,7 +23,7 @@ pub(crate) fn check(url: &Url) -> Result<()> {
 }
 
 /// Always fails. It is never called, because `check` fails first.
-pub(crate) fn client(_: &Trust, _: Duration, _: Reuse) -> Result<Arc<dyn HttpClient>> {
+pub(crate) fn client(_: &TrustedRoots, _: Duration, _: ConnectionReuse) -> Result<Arc<dyn HttpClient>> {
     Err(Error::new(ErrorKind::Misuse, "this build does not support HTTPS"))
 }
 

@@ -11,13 +11,13 @@ use crate::client::http::request::url::Url;
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// The maximum number of redirects that one request follows.
-pub(crate) const MAX_HOPS: usize = 5;
+pub(crate) const MAX_REDIRECTS: usize = 5;
 
 /// A redirect that the client may follow.
-pub(crate) struct Moved {
-    pub(crate) to: Url,
+pub(crate) struct Redirect {
+    pub(crate) url: Url,
     /// `true` if the redirect is permanent, so that later requests should go to the new URL directly.
-    pub(crate) is_for_good: bool,
+    pub(crate) is_permanent: bool,
 }
 
 /// Reads the status and headers of a reply. Returns `None` if the reply is not a redirect: it has another status, or no
@@ -31,7 +31,7 @@ pub(crate) fn read(
     from: &Url,
     status: StatusCode,
     headers: &HeaderMap,
-) -> Result<Option<Moved>> {
+) -> Result<Option<Redirect>> {
     let keeps_method = match status {
         StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER => *method == Method::GET,
@@ -40,7 +40,7 @@ pub(crate) fn read(
     let Some(location) = headers.get(LOCATION) else { return Ok(None) };
     let location = location.to_str().ok().and_then(|location| from.join(location).ok());
     let Some(to) = location else {
-        return Err(refused(
+        return Err(refused_error(
             status,
             format!("{from} answered {status} with a location that is not an HTTP URL"),
         ));
@@ -51,7 +51,7 @@ pub(crate) fn read(
         } else {
             "which is another server"
         };
-        return Err(refused(
+        return Err(refused_error(
             status,
             format!(
                 "{from} answered {status}: it redirects to {to}, {what}; the client does not follow this redirect: \
@@ -60,19 +60,19 @@ pub(crate) fn read(
         ));
     }
     if !keeps_method {
-        return Err(refused(
+        return Err(refused_error(
             status,
             format!(
                 "{from} answered {status}, a redirect that changes the method of the request: connect to {to} instead"
             ),
         ));
     }
-    Ok(Some(Moved { to, is_for_good: status == StatusCode::PERMANENT_REDIRECT }))
+    Ok(Some(Redirect { url: to, is_permanent: status == StatusCode::PERMANENT_REDIRECT }))
 }
 
 /// Returns the error for a redirect when redirects are not allowed.
-pub(crate) fn unwanted(from: &Url, to: &Url, status: StatusCode) -> Error {
-    refused(
+pub(crate) fn disallowed_error(from: &Url, to: &Url, status: StatusCode) -> Error {
+    refused_error(
         status,
         format!(
             "{from} answered {status}: it redirects to {to}; redirects are not allowed here, so connect to that URL"
@@ -80,11 +80,14 @@ pub(crate) fn unwanted(from: &Url, to: &Url, status: StatusCode) -> Error {
     )
 }
 
-/// Returns the error for more than [`MAX_HOPS`] redirects of one request.
-pub(crate) fn endless(from: &Url, status: StatusCode) -> Error {
-    refused(status, format!("{from} redirects requests more than {MAX_HOPS} times: connect to the final URL"))
+/// Returns the error for more than [`MAX_REDIRECTS`] redirects of one request.
+pub(crate) fn too_many_error(from: &Url, status: StatusCode) -> Error {
+    refused_error(
+        status,
+        format!("{from} redirects requests more than {MAX_REDIRECTS} times: connect to the final URL"),
+    )
 }
 
-fn refused(status: StatusCode, message: String) -> Error {
+fn refused_error(status: StatusCode, message: String) -> Error {
     Error::new(ErrorKind::PeerRefused, message).with_http_status(status.as_u16())
 }

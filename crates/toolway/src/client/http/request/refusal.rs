@@ -21,7 +21,7 @@ use crate::ground::error::{Error, ErrorKind};
 const MAX_PAGE: usize = 2 << 10;
 
 /// The time limit for reading a body that is not a message.
-const PAGE_PATIENCE: Duration = Duration::from_secs(2);
+const PAGE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The maximum number of characters of a server's text that an error shows.
 const MAX_SHOWN: usize = 100;
@@ -30,14 +30,14 @@ const MAX_SHOWN: usize = 100;
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
 /// Returns the error for a reply whose body is not a message. Reads the beginning of the body.
-pub(crate) async fn of_page(url: &Url, response: Response<HttpBody>) -> Error {
+pub(crate) async fn page_error(url: &Url, response: Response<HttpBody>) -> Error {
     let (head, body) = response.into_parts();
-    let page = timeout(PAGE_PATIENCE, beginning(body)).await.unwrap_or_default();
-    of_text(url, &head, &page)
+    let page = timeout(PAGE_TIMEOUT, read_beginning(body)).await.unwrap_or_default();
+    text_error(url, &head, &page)
 }
 
 /// Reads the beginning of a body, up to [`MAX_PAGE`] bytes.
-async fn beginning(mut body: HttpBody) -> Vec<u8> {
+async fn read_beginning(mut body: HttpBody) -> Vec<u8> {
     let mut page = Vec::new();
     while let Some(Ok(frame)) = body.frame().await {
         if let Some(data) = frame.data_ref() {
@@ -51,7 +51,7 @@ async fn beginning(mut body: HttpBody) -> Vec<u8> {
 }
 
 /// Returns the error for a reply that contains `text` instead of a message.
-pub(crate) fn of_text(url: &Url, head: &Parts, text: &[u8]) -> Error {
+pub(crate) fn text_error(url: &Url, head: &Parts, text: &[u8]) -> Error {
     let status = head.status;
     let mut message = match status {
         StatusCode::UNAUTHORIZED => format!("{url} requires authorization: give a valid token with `bearer`"),
@@ -87,8 +87,8 @@ pub(crate) fn of_text(url: &Url, head: &Parts, text: &[u8]) -> Error {
     let challenge =
         (status == StatusCode::UNAUTHORIZED).then(|| head.headers.get(WWW_AUTHENTICATE)).flatten();
     for (what, said) in [
-        ("it asks for", challenge.map(|value| shown(value.as_bytes())).unwrap_or_default()),
-        ("it said", shown(text)),
+        ("it asks for", challenge.map(|value| excerpt(value.as_bytes())).unwrap_or_default()),
+        ("it said", excerpt(text)),
     ] {
         if !said.is_empty() {
             let _ = write!(message, "; {what}: {said}");
@@ -97,34 +97,34 @@ pub(crate) fn of_text(url: &Url, head: &Parts, text: &[u8]) -> Error {
     let kind = match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ErrorKind::PeerRefused,
         StatusCode::PAYLOAD_TOO_LARGE => ErrorKind::TooLarge,
-        _ if is_of_the_moment(status) || status.is_server_error() => ErrorKind::Transport,
+        _ if is_temporary(status) || status.is_server_error() => ErrorKind::Transport,
         _ => ErrorKind::PeerMisbehaved,
     };
-    judged(Error::new(kind, message).with_http_status(status.as_u16()), status, &head.headers)
+    with_retry_hints(Error::new(kind, message).with_http_status(status.as_u16()), status, &head.headers)
 }
 
 /// Returns the error for a reply that contains a JSON-RPC error. The statuses 401 and 403 add that the server denies
 /// access. Statuses of a temporary failure add whether and when the request may be sent again.
-pub(crate) fn of_message(url: &Url, head: &Parts, error: RpcError) -> Error {
+pub(crate) fn message_error(url: &Url, head: &Parts, error: RpcError) -> Error {
     let error = Error::from(error);
     match head.status {
         status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
             error.context(format!("{url} denies access")).with_http_status(status.as_u16())
         }
-        status if is_of_the_moment(status) => {
-            judged(error.with_http_status(status.as_u16()), status, &head.headers)
+        status if is_temporary(status) => {
+            with_retry_hints(error.with_http_status(status.as_u16()), status, &head.headers)
         }
         _ => error,
     }
 }
 
-/// Returns whether the status adds information to a JSON-RPC error, so that [`of_message`] must convert it.
-pub(crate) fn is_about_more(status: StatusCode) -> bool {
-    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) || is_of_the_moment(status)
+/// Returns whether the status adds information to a JSON-RPC error, so that [`message_error`] must convert it.
+pub(crate) fn is_about_access_or_load(status: StatusCode) -> bool {
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) || is_temporary(status)
 }
 
 /// Returns whether the status means a temporary failure.
-fn is_of_the_moment(status: StatusCode) -> bool {
+fn is_temporary(status: StatusCode) -> bool {
     matches!(
         status,
         StatusCode::REQUEST_TIMEOUT
@@ -135,7 +135,7 @@ fn is_of_the_moment(status: StatusCode) -> bool {
 }
 
 /// Adds to an error whether the request may be sent again, and when.
-fn judged(error: Error, status: StatusCode, headers: &HeaderMap) -> Error {
+fn with_retry_hints(error: Error, status: StatusCode, headers: &HeaderMap) -> Error {
     let retry_after = retry_after(headers);
     let error = match retry_after {
         Some(wait) => error.with_retry_after(wait),
@@ -150,7 +150,7 @@ fn judged(error: Error, status: StatusCode, headers: &HeaderMap) -> Error {
         StatusCode::REQUEST_TIMEOUT
         | StatusCode::SERVICE_UNAVAILABLE
         | StatusCode::BAD_GATEWAY
-        | StatusCode::GATEWAY_TIMEOUT => error.broken_off(),
+        | StatusCode::GATEWAY_TIMEOUT => error.reply_lost(),
         _ => error,
     }
 }
@@ -163,7 +163,7 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// Returns the beginning of a server's text, on one line and without control characters.
-fn shown(text: &[u8]) -> String {
+fn excerpt(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let mut words = String::new();
     for word in text
@@ -194,7 +194,7 @@ mod tests {
         for (name, value) in headers {
             head.headers.insert(*name, HeaderValue::from_static(value));
         }
-        of_text(&Url::parse("http://localhost/mcp").expect("a URL"), &head, text.as_bytes())
+        text_error(&Url::parse("http://localhost/mcp").expect("a URL"), &head, text.as_bytes())
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
             (202, &[], PeerMisbehaved, Loss::None, "answered 202 Accepted without a message"),
         ] {
             let error = error(status, headers, "");
-            let lost = match (error.is_unsent(), error.is_broken_off()) {
+            let lost = match (error.is_unsent(), error.is_reply_lost()) {
                 (true, _) => Loss::Unsent,
                 (_, true) => Loss::BrokenOff,
                 _ => Loss::None,

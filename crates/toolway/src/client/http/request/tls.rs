@@ -9,14 +9,14 @@ use rustls::crypto::ring::default_provider;
 use rustls::pki_types::CertificateDer;
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 
-use crate::client::http::request::built_in::{BuiltIn, Reuse, connector};
+use crate::client::http::request::built_in::{BuiltInClient, ConnectionReuse, connector};
 use crate::client::http::request::client::HttpClient;
 use crate::client::http::request::url::Url;
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// The certificate authorities that the application trusts in addition to those of the system.
 #[derive(Clone, Default)]
-pub(crate) struct Trust(pub(crate) Vec<CertificateDer<'static>>);
+pub(crate) struct TrustedRoots(pub(crate) Vec<CertificateDer<'static>>);
 
 #[expect(clippy::unnecessary_wraps, reason = "without TLS it fails")]
 pub(crate) fn check(_: &Url) -> Result<()> {
@@ -24,7 +24,11 @@ pub(crate) fn check(_: &Url) -> Result<()> {
 }
 
 /// Makes a client that sends encrypted requests. Blocks, because it reads the system's certificates from files.
-pub(crate) fn client(trust: &Trust, connect_timeout: Duration, reuse: Reuse) -> Result<Arc<dyn HttpClient>> {
+pub(crate) fn client(
+    trust: &TrustedRoots,
+    connect_timeout: Duration,
+    reuse: ConnectionReuse,
+) -> Result<Arc<dyn HttpClient>> {
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {
         tracing::warn!(%error, "certificates of the system could not be read");
@@ -32,26 +36,26 @@ pub(crate) fn client(trust: &Trust, connect_timeout: Duration, reuse: Reuse) -> 
     let mut config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| Error::new(ErrorKind::Misuse, "TLS cannot be used").caused_by(error))?
-        .with_root_certificates(roots(found.certs, is_restricted(), trust)?)
+        .with_root_certificates(root_store(found.certs, has_environment_roots(), trust)?)
         .with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     let mut tcp = connector();
     tcp.enforce_http(false);
     let tls = HttpsConnector::from((tcp, config));
-    Ok(Arc::new(BuiltIn::new(tls, connect_timeout, reuse, advice)))
+    Ok(Arc::new(BuiltInClient::new(tls, connect_timeout, reuse, advice)))
 }
 
 /// Returns whether the environment says which certificates are those of the system.
-fn is_restricted() -> bool {
+fn has_environment_roots() -> bool {
     ["SSL_CERT_FILE", "SSL_CERT_DIR"].iter().any(|name| std::env::var_os(name).is_some())
 }
 
 /// Collects the certificates to trust. Mozilla's are used where the system has none, but not where the environment names some: a wrong
 /// path must not make the client trust more authorities than the operator meant.
-fn roots(
+fn root_store(
     of_system: Vec<CertificateDer<'static>>,
     is_restricted: bool,
-    trust: &Trust,
+    trust: &TrustedRoots,
 ) -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     // Some systems contain certificates that cannot be parsed. They are skipped, and the others are used.
@@ -72,7 +76,7 @@ fn advice(error: &(dyn StdError + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(error) = error.downcast_ref::<rustls::Error>() {
-            return of_tls(error);
+            return tls_advice(error);
         }
         // `source` of an I/O error skips the wrapped error itself and returns the source of the wrapped error.
         next = match error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
@@ -83,7 +87,7 @@ fn advice(error: &(dyn StdError + 'static)) -> Option<String> {
     None
 }
 
-fn of_tls(error: &rustls::Error) -> Option<String> {
+fn tls_advice(error: &rustls::Error) -> Option<String> {
     let advice = match error {
         rustls::Error::InvalidCertificate(reason) => match reason {
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
@@ -141,15 +145,15 @@ mod tests {
     #[test]
     fn a_system_without_authorities_has_those_of_mozilla() {
         let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
-        let trust = Trust(vec![key.cert.der().clone()]);
+        let trust = TrustedRoots(vec![key.cert.der().clone()]);
         let mozilla = webpki_roots::TLS_SERVER_ROOTS.len();
-        let count = |of_system, is_restricted, trust: &Trust| {
-            roots(of_system, is_restricted, trust).ok().map(|roots| roots.len())
+        let count = |of_system, is_restricted, trust: &TrustedRoots| {
+            root_store(of_system, is_restricted, trust).ok().map(|roots| roots.len())
         };
-        assert_eq!(count(Vec::new(), false, &Trust::default()), Some(mozilla));
+        assert_eq!(count(Vec::new(), false, &TrustedRoots::default()), Some(mozilla));
         assert_eq!(count(vec![CertificateDer::from(vec![1, 2])], false, &trust), Some(mozilla + 1));
         assert_eq!(count(vec![key.cert.der().clone()], false, &trust), Some(2));
         assert_eq!(count(Vec::new(), true, &trust), Some(1), "only what the application trusts");
-        assert_eq!(count(Vec::new(), true, &Trust::default()), None);
+        assert_eq!(count(Vec::new(), true, &TrustedRoots::default()), None);
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct Url(Uri);
 
 impl Url {
     pub(crate) fn parse(text: &str) -> Result<Self> {
-        let misuse = |reason: &str| Error::new(ErrorKind::Misuse, format!("{} {reason}", shown(text)));
+        let misuse = |reason: &str| Error::new(ErrorKind::Misuse, format!("{} {reason}", display_url(text)));
         let uri: Uri = text.parse().map_err(|error: ::http::uri::InvalidUri| {
             misuse("is not a URL: a URL looks like http://localhost:8000/mcp").caused_by(error)
         })?;
@@ -111,7 +111,7 @@ fn is_http(scheme: Option<&Scheme>) -> bool {
 }
 
 /// Returns the printable form of a text that should be a URL, without the parts that may be secret.
-pub(crate) fn shown(text: &str) -> String {
+pub(crate) fn display_url(text: &str) -> String {
     // If the text is not a valid URL, it is unknown where the user and password end.
     if text.contains('@') && text.parse::<Uri>().is_err() {
         return "a URL that contains a user".to_owned();
@@ -137,11 +137,11 @@ impl fmt::Display for Url {
 /// Returns whether a path segment looks like a secret key. Some servers identify the caller by a key in the path.
 fn is_key(segment: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| segment.as_bytes().iter().any(kind);
-    segment.len() >= LONG && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
+    segment.len() >= MIN_KEY_LENGTH && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
 }
 
 /// The minimum length in bytes of a path segment that counts as a key.
-const LONG: usize = 20;
+const MIN_KEY_LENGTH: usize = 20;
 
 impl fmt::Debug for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -169,7 +169,7 @@ mod tests {
             ("file:///tmp/x?secret", "\"file:///tmp/x\""),
             ("no url?secret", "\"no url\""),
         ] {
-            assert_eq!(shown(text), public);
+            assert_eq!(display_url(text), public);
             if let Ok(url) = Url::parse(text) {
                 assert_eq!(url.to_string(), public);
                 assert_eq!(format!("{url:?}"), public);

@@ -7,11 +7,11 @@ use ::http::header::HeaderMap;
 use toolway_protocol::http::header::encode;
 use toolway_protocol::{Id, Message, ProtocolVersion};
 
-use crate::client::http::request::endpoint::{HttpEndpoint, Reply};
-use crate::client::http::request::events::Events;
-use crate::client::http::request::headers::{OfCall, insert, put_on};
+use crate::client::http::request::endpoint::{HttpEndpoint, ReplyBody};
+use crate::client::http::request::events::EventReader;
+use crate::client::http::request::headers::{CallHeaders, insert_header, merge_headers};
 use crate::client::wire::inbox::Inbox;
-use crate::client::wire::outgoing::Outgoing;
+use crate::client::wire::outgoing::OutgoingMessage;
 use crate::client::wire::transport::Transport;
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
@@ -30,25 +30,25 @@ impl StatelessTransport {
 }
 
 impl Transport for StatelessTransport {
-    fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<Option<Message>>> {
-        Box::pin(carry(&self.endpoint, outgoing))
+    fn send(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, Result<Option<Message>>> {
+        Box::pin(send(&self.endpoint, outgoing))
     }
 
-    fn deliver_to(&self, inbox: Inbox) {
-        self.endpoint.deliver_to(inbox);
+    fn set_inbox(&self, inbox: Inbox) {
+        self.endpoint.set_inbox(inbox);
     }
 
     fn has_headers(&self) -> bool {
         true
     }
 
-    fn use_headers(&self, headers: &[(String, String)]) -> Result<()> {
-        self.endpoint.use_headers(headers)
+    fn set_headers(&self, headers: &[(String, String)]) -> Result<()> {
+        self.endpoint.set_client_headers(headers)
     }
 
-    fn use_max_message(&self, bytes: usize) -> usize {
+    fn set_max_message(&self, bytes: usize) -> usize {
         let bytes = self.max_message.unwrap_or(bytes);
-        self.endpoint.use_max_message(bytes);
+        self.endpoint.set_max_message(bytes);
         bytes
     }
 
@@ -58,38 +58,39 @@ impl Transport for StatelessTransport {
     }
 }
 
-async fn carry(endpoint: &HttpEndpoint, outgoing: Outgoing) -> Result<Option<Message>> {
-    let response = endpoint.post(dress(&outgoing)?, outgoing.frame).await?;
+async fn send(endpoint: &HttpEndpoint, outgoing: OutgoingMessage) -> Result<Option<Message>> {
+    let response = endpoint.post(request_headers(&outgoing)?, outgoing.frame).await?;
     let Some(id) = outgoing.id else {
-        return endpoint.accepted(response).await.map(|()| None);
+        return endpoint.check_accepted(response).await.map(|()| None);
     };
-    match endpoint.reply(response, Some(&id)).await? {
-        Reply::Whole(message) => Ok(Some(message)),
-        Reply::Stream(events) => read(endpoint, events, &id).await.map(Some),
+    match endpoint.read_reply(response, Some(&id)).await? {
+        ReplyBody::Whole(message) => Ok(Some(message)),
+        ReplyBody::Stream(events) => read_reply(endpoint, events, &id).await.map(Some),
     }
 }
 
-fn dress(outgoing: &Outgoing) -> Result<HeaderMap> {
-    let OfCall { of_caller: mut headers, of_tool } = OfCall::read(&outgoing.headers)?;
-    put_on(&mut headers, &of_tool);
+fn request_headers(outgoing: &OutgoingMessage) -> Result<HeaderMap> {
+    let CallHeaders { caller_headers: mut headers, argument_headers: of_tool } =
+        CallHeaders::parse(&outgoing.headers)?;
+    merge_headers(&mut headers, &of_tool);
     if let Some(version) = outgoing.version {
-        insert(&mut headers, "mcp-protocol-version", version.as_str());
+        insert_header(&mut headers, "mcp-protocol-version", version.as_str());
     }
-    insert(&mut headers, "mcp-method", outgoing.method.name());
+    insert_header(&mut headers, "mcp-method", outgoing.method.name());
     if let Some(name) = &outgoing.name {
-        insert(&mut headers, "mcp-name", &encode(name));
+        insert_header(&mut headers, "mcp-name", &encode(name));
     }
     Ok(headers)
 }
 
 /// Reads events until the reply arrives. Ignores event ids, because this era cannot resume a stream.
-async fn read(endpoint: &HttpEndpoint, mut events: Events, id: &Id) -> Result<Message> {
+async fn read_reply(endpoint: &HttpEndpoint, mut events: EventReader, id: &Id) -> Result<Message> {
     let inbox = endpoint.inbox(Some(id));
     loop {
-        for message in events.messages(|_| true).await.map_err(|reason| endpoint.broken(reason))? {
+        for message in events.next_messages(|_| true).await.map_err(|reason| endpoint.stream_error(reason))? {
             match message {
                 reply @ Message::Response { .. } if reply.id() == Some(id) => return Ok(reply),
-                other => inbox.iter().for_each(|inbox| inbox.take(&other)),
+                other => inbox.iter().for_each(|inbox| inbox.deliver(&other)),
             }
         }
     }

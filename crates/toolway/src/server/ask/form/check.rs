@@ -35,7 +35,8 @@ pub(crate) fn check(
 
 fn checker(form: &FormSchema) -> Result<Checker, String> {
     let fields = &form.properties.0;
-    let properties: Map<_, _> = fields.iter().map(|(name, field)| (name.clone(), plain(field))).collect();
+    let properties: Map<_, _> =
+        fields.iter().map(|(name, field)| (name.clone(), field_schema(field))).collect();
     // A required field that the form does not define cannot be filled in, so it is skipped.
     let required = form.required.iter().flatten().filter(|name| properties.contains_key(*name));
     let required: Vec<_> = required.collect();
@@ -44,7 +45,7 @@ fn checker(form: &FormSchema) -> Result<Checker, String> {
 }
 
 /// Writes a field as a JSON Schema. Leaves out negative counts, because the schema would not compile with them.
-fn plain(field: &Field) -> Value {
+fn field_schema(field: &Field) -> Value {
     let mut schema = Map::new();
     let mut say = |keyword: &str, value: Option<Value>| {
         schema.extend(value.map(|value| (keyword.to_owned(), value)));
@@ -102,7 +103,7 @@ pub(crate) fn mistakes(form: &FormSchema) -> Vec<String> {
 }
 
 fn field_mistakes(field: &Field) -> Vec<String> {
-    let mut told = strays(field);
+    let mut told = inapplicable_rules(field);
     let counts = [
         ("min_length", field.min_length, "max_length", field.max_length),
         ("min_items", field.min_items, "max_items", field.max_items),
@@ -146,7 +147,7 @@ fn field_mistakes(field: &Field) -> Vec<String> {
 }
 
 /// Finds rules that do not apply to this kind of field.
-fn strays(field: &Field) -> Vec<String> {
+fn inapplicable_rules(field: &Field) -> Vec<String> {
     use FieldKind::{Array, Integer, Number, String};
     let has_choices = field.choices.is_some() || field.one_of.is_some();
     let text = [
@@ -187,7 +188,7 @@ fn strays(field: &Field) -> Vec<String> {
 
 fn default_mistake(name: &str, field: &Field) -> Option<String> {
     let default = field.default.as_ref()?;
-    let schema = json!({"type": "object", "required": [name], "properties": {name: plain(field)}});
+    let schema = json!({"type": "object", "required": [name], "properties": {name: field_schema(field)}});
     let problems = Checker::compile(&schema).ok()?.check(&json!({name: default}));
     (!problems.is_empty()).then(|| Problem::join_about("the default of field", &problems))
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use toolway_protocol::types::{Choice, Choices, Field, FieldKind};
 
-use crate::schema::{cut, shown_with_kind};
+use crate::schema::{preview_with_type, truncate};
 
 /// An enum whose variants are the choices of a field; the field takes one of them or several.
 ///
@@ -52,22 +52,22 @@ pub trait FormChoice: Sized + Send + 'static {
 }
 
 /// Returns a field that takes one of the choices.
-pub fn one<E: FormChoice>() -> Field {
+pub fn single_choice_field<E: FormChoice>() -> Field {
     let mut field = Field::new(FieldKind::String);
-    offer(&mut field, E::CHOICES);
+    set_choices(&mut field, E::CHOICES);
     field
 }
 
 /// Returns a field that takes several of the choices.
-pub(crate) fn several<E: FormChoice>() -> Field {
+pub(crate) fn multiple_choice_field<E: FormChoice>() -> Field {
     let mut field = Field::new(FieldKind::Array);
-    offer(&mut field, E::CHOICES);
+    set_choices(&mut field, E::CHOICES);
     field
 }
 
 /// Adds choices to a field. If one choice has a title, all get one, because a field cannot mix choices with and without
 /// titles.
-pub fn offer(field: &mut Field, choices: &[(&str, Option<&str>)]) {
+pub fn set_choices(field: &mut Field, choices: &[(&str, Option<&str>)]) {
     let is_titled = choices.iter().any(|(_, title)| title.is_some());
     let titled = || -> Vec<Choice> {
         choices.iter().map(|(value, title)| Choice::new(*value, title.unwrap_or(value))).collect()
@@ -90,7 +90,7 @@ pub fn offer(field: &mut Field, choices: &[(&str, Option<&str>)]) {
 /// A message with the value that was received.
 pub fn read<E: FormChoice>(value: &Value) -> Result<E, String> {
     match value.as_str() {
-        Some(text) => E::from_value(text).ok_or_else(|| format!("no such choice: `{}`", cut(text))),
-        None => Err(format!("expected a choice, got {}", shown_with_kind(value))),
+        Some(text) => E::from_value(text).ok_or_else(|| format!("no such choice: `{}`", truncate(text))),
+        None => Err(format!("expected a choice, got {}", preview_with_type(value))),
     }
 }

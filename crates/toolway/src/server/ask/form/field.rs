@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, Hash};
 use serde_json::{Number, Value};
 use toolway_protocol::types::{Choices, Field, FieldKind};
 
-use crate::schema::{shown_with_kind, whole};
+use crate::schema::{preview_with_type, whole};
 use crate::server::ask::form::choice;
 use crate::server::ask::form::choice::FormChoice;
 
@@ -73,7 +73,7 @@ pub trait FormField: Sized + Send + 'static {
     fn read(value: Value) -> Result<Self, String>;
 
     /// Returns the value of a field that was left out, or `None` if the field is required.
-    fn absent() -> Option<Self> {
+    fn value_if_missing() -> Option<Self> {
         None
     }
 }
@@ -86,7 +86,7 @@ impl FormField for String {
     fn read(value: Value) -> Result<Self, String> {
         match value {
             Value::String(text) => Ok(text),
-            other => Err(unfit("a string", &other)),
+            other => Err(type_mismatch("a string", &other)),
         }
     }
 }
@@ -97,7 +97,7 @@ impl FormField for bool {
     }
 
     fn read(value: Value) -> Result<Self, String> {
-        value.as_bool().ok_or_else(|| unfit("a boolean", &value))
+        value.as_bool().ok_or_else(|| type_mismatch("a boolean", &value))
     }
 }
 
@@ -107,7 +107,7 @@ impl FormField for f64 {
     }
 
     fn read(value: Value) -> Result<Self, String> {
-        value.as_f64().filter(|number| number.is_finite()).ok_or_else(|| unfit("a number", &value))
+        value.as_f64().filter(|number| number.is_finite()).ok_or_else(|| type_mismatch("a number", &value))
     }
 }
 
@@ -122,7 +122,7 @@ impl FormField for f32 {
     fn read(value: Value) -> Result<Self, String> {
         #[expect(clippy::cast_possible_truncation, reason = "fewer digits are what the author asked for")]
         let number = f64::read(value.clone())? as Self;
-        if number.is_finite() { Ok(number) } else { Err(unfit("a number that fits 32 bits", &value)) }
+        if number.is_finite() { Ok(number) } else { Err(type_mismatch("a number that fits 32 bits", &value)) }
     }
 }
 
@@ -140,7 +140,7 @@ macro_rules! whole_numbers {
             fn read(value: Value) -> Result<Self, String> {
                 let number = value.as_number().and_then(whole);
                 number.and_then(|number| number.try_into().ok()).ok_or_else(|| {
-                    unfit(&format!("a whole number from {} to {}", Self::MIN, Self::MAX), &value)
+                    type_mismatch(&format!("a whole number from {} to {}", Self::MIN, Self::MAX), &value)
                 })
             }
         }
@@ -172,7 +172,7 @@ impl<T: FormField> FormField for Option<T> {
         if value.is_null() { Ok(None) } else { T::read(value).map(Some) }
     }
 
-    fn absent() -> Option<Self> {
+    fn value_if_missing() -> Option<Self> {
         Some(None)
     }
 }
@@ -182,7 +182,7 @@ macro_rules! several_choices {
     ($([$($generics:tt)*] $collection:ty;)*) => {$(
         impl<$($generics)*> FormField for $collection {
             fn field() -> Field {
-                choice::several::<E>()
+                choice::multiple_choice_field::<E>()
             }
 
             fn read(value: Value) -> Result<Self, String> {
@@ -222,10 +222,10 @@ several_texts! {
 fn items(value: Value) -> Result<Vec<Value>, String> {
     match value {
         Value::Array(items) => Ok(items),
-        other => Err(unfit("an array", &other)),
+        other => Err(type_mismatch("an array", &other)),
     }
 }
 
-fn unfit(expected: &str, value: &Value) -> String {
-    format!("expected {expected}, got {}", shown_with_kind(value))
+fn type_mismatch(expected: &str, value: &Value) -> String {
+    format!("expected {expected}, got {}", preview_with_type(value))
 }

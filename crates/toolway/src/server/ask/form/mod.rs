@@ -4,13 +4,13 @@
 //! |---|---|
 //! | `field.rs` | Which types can be a field? |
 //! | `choice.rs` | Which choices can a form offer? |
-//! | `outline.rs` | How do fields become a form? Derived code calls this. |
+//! | `schema_builder.rs` | How do fields become a form? Derived code calls this. |
 //! | `check.rs` | Does the user's answer match the form, and is the form itself valid? |
 
 pub(crate) mod check;
 pub(crate) mod choice;
 pub(crate) mod field;
-pub mod outline;
+pub mod schema_builder;
 #[cfg(test)]
 mod tests;
 

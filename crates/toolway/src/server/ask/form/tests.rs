@@ -9,8 +9,8 @@ use toolway_protocol::types::{Choice, Choices, Field, FieldKind, Fields, FormSch
 use crate::server::ask::form::check::{check, mistakes};
 use crate::server::ask::form::choice::FormChoice;
 use crate::server::ask::form::field::FormField;
-use crate::server::ask::form::outline;
-use crate::server::ask::form::outline::Outline;
+use crate::server::ask::form::schema_builder;
+use crate::server::ask::form::schema_builder::FormSchemaBuilder;
 
 fn form(json: &Value) -> FormSchema {
     RawJson::parse(&json.to_string()).unwrap().decode().unwrap()
@@ -151,7 +151,7 @@ fn everything_wrong_is_told_at_once_but_not_without_end() {
         (10..40).map(|number| (format!("x{number}"), json!("y".repeat(1 << 16)))).collect();
     let form = form(&json!({"type": "object", "properties": properties}));
     let told = check(&form, content(sent.into())).unwrap_err();
-    assert_eq!(told.split("; ").count(), crate::schema::MOST_PROBLEMS);
+    assert_eq!(told.split("; ").count(), crate::schema::MAX_PROBLEMS);
     assert!(told.starts_with("field `x10`: expected a boolean, got the string \"yyy"), "{told}");
     assert!(told.contains("; field `x11`: "), "{told}");
     assert!(told.len() < 2_000, "{} bytes", told.len());
@@ -254,11 +254,11 @@ impl FormChoice for Colour {
 
 impl FormField for Colour {
     fn field() -> Field {
-        outline::one::<Self>()
+        schema_builder::single_choice_field::<Self>()
     }
 
     fn read(value: Value) -> Result<Self, String> {
-        outline::read_choice(&value)
+        schema_builder::read_choice(&value)
     }
 }
 
@@ -266,7 +266,7 @@ impl FormField for Colour {
 fn what_a_form_accepts_can_be_read_and_nothing_panics() {
     let mut tally = Tally::default();
     tally.field::<String>(|_| {});
-    tally.field::<String>(|field| outline::offer(field, &[("a", None), ("é😀", None)]));
+    tally.field::<String>(|field| schema_builder::set_choices(field, &[("a", None), ("é😀", None)]));
     tally.field::<bool>(|_| {});
     tally.field::<f32>(|_| {});
     tally.field::<f64>(|_| {});
@@ -278,7 +278,7 @@ fn what_a_form_accepts_can_be_read_and_nothing_panics() {
     tally.field::<u32>(|_| {});
     tally.field::<i64>(|_| {});
     tally.field::<u64>(|_| {});
-    tally.field::<u64>(|field| field.maximum = outline::number(&json!(u64::MAX)));
+    tally.field::<u64>(|field| field.maximum = schema_builder::number(&json!(u64::MAX)));
     tally.field::<isize>(|_| {});
     tally.field::<usize>(|_| {});
     tally.field::<i128>(|_| {});
@@ -287,7 +287,7 @@ fn what_a_form_accepts_can_be_read_and_nothing_panics() {
     tally.field::<Vec<Colour>>(|field| field.min_items = Some(1));
     tally.field::<BTreeSet<Colour>>(|_| {});
     tally.field::<HashSet<Colour>>(|_| {});
-    tally.field::<Vec<String>>(|field| outline::offer(field, &[("a", Some("A"))]));
+    tally.field::<Vec<String>>(|field| schema_builder::set_choices(field, &[("a", Some("A"))]));
     tally.field::<Option<Colour>>(|_| {});
     tally.field::<Option<u8>>(|field| field.default = Some(7.into()));
     tally.field::<Option<Vec<Colour>>>(|_| {});
@@ -302,9 +302,9 @@ struct Tally {
 
 impl Tally {
     fn field<T: FormField>(&mut self, describe: impl FnOnce(&mut Field)) {
-        let mut outline = Outline::default();
-        outline.add::<T>("x", describe);
-        let form = outline.finish();
+        let mut builder = FormSchemaBuilder::default();
+        builder.add::<T>("x", describe);
+        let form = builder.finish();
         assert_eq!(mistakes(&form), [""; 0]);
         for value in values() {
             let type_name = std::any::type_name::<T>();
@@ -313,7 +313,7 @@ impl Tally {
             let sent = content(json!({"x": value}));
             match check(&form, sent) {
                 Ok(mut filled) => {
-                    let read = outline::read::<T>(&mut filled, "x").map(|_| ());
+                    let read = schema_builder::read::<T>(&mut filled, "x").map(|_| ());
                     assert_eq!(read, Ok(()), "{type_name} and {value}");
                     self.read += 1;
                 }

@@ -9,7 +9,7 @@ use toolway_protocol::request::{CallTool, Request};
 
 use crate::ground::peer::Peer;
 use crate::server::Server;
-use crate::server::call::layer::stages::{Kind, Path};
+use crate::server::call::layer::stack::{CallKind, LayerPath};
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
 
@@ -34,13 +34,13 @@ pub struct Call {
     pub(crate) request: Request,
     pub(crate) arrival: Box<Arrival>,
     /// The layers that the call still has to pass through.
-    pub(crate) path: Path,
+    pub(crate) layer_path: LayerPath,
 }
 
 impl Call {
     /// Returns the kind of the request.
-    pub fn kind(&self) -> Kind {
-        Kind::of(&self.request)
+    pub fn kind(&self) -> CallKind {
+        CallKind::of(&self.request)
     }
 
     /// Returns the name of the method as the client sent it, such as `tools/call`.

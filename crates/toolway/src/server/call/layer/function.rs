@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tower_layer::Layer;
 
 use crate::ground::future::BoxFuture;
-use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
+use crate::server::call::layer::reply::{CallError, CallReply};
 use crate::server::call::layer::service::{Next, Service};
 
 /// Makes a layer from an async function or a closure that takes the call and the next service.
@@ -29,7 +29,7 @@ use crate::server::call::layer::service::{Next, Service};
 pub fn layer_fn<F, Fut>(function: F) -> FnLayer<F>
 where
     F: Fn(Call, Next) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<Answer, CallError>> + Send + 'static,
+    Fut: Future<Output = Result<CallReply, CallError>> + Send + 'static,
 {
     FnLayer(Arc::new(function))
 }
@@ -60,9 +60,9 @@ pub struct FnService<F> {
 impl<F, Fut> Service for FnService<F>
 where
     F: Fn(Call, Next) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<Answer, CallError>> + Send + 'static,
+    Fut: Future<Output = Result<CallReply, CallError>> + Send + 'static,
 {
-    fn call(&self, call: Call) -> BoxFuture<'static, Result<Answer, CallError>> {
+    fn call(&self, call: Call) -> BoxFuture<'static, Result<CallReply, CallError>> {
         Box::pin((self.function)(call, self.next.clone()))
     }
 }

@@ -3,14 +3,14 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `call.rs`, `stages.rs` | Which layers does a call pass through, and in which order? |
+//! | `call.rs`, `stack.rs` | Which layers does a call pass through, and in which order? |
 //! | `service.rs` | What is a layer, and how does it call the next one? |
-//! | `answer.rs` | What is returned through the layers? |
+//! | `reply.rs` | What is returned through the layers? |
 //! | `function.rs`, `tower.rs` | How does a closure or a layer of tower become a layer? |
 
-pub(crate) mod answer;
 pub(crate) mod call;
 pub(crate) mod function;
+pub(crate) mod reply;
 pub(crate) mod service;
-pub(crate) mod stages;
+pub(crate) mod stack;
 pub(crate) mod tower;

@@ -3,9 +3,9 @@
 use std::task::{Context, Poll};
 
 use crate::ground::future::BoxFuture;
-use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
-use crate::server::call::layer::stages::Kind;
+use crate::server::call::layer::reply::{CallError, CallReply};
+use crate::server::call::layer::stack::CallKind;
 
 /// A service that answers calls. A [`Layer`](tower_layer::Layer) makes a service that wraps [`Next`].
 ///
@@ -18,7 +18,7 @@ use crate::server::call::layer::stages::Kind;
 /// use toolway::BoxFuture;
 /// use toolway::prelude::*;
 /// use toolway::server::ToolEntry;
-/// use toolway::server::layer::{Answer, Call, CallError, Next, Service};
+/// use toolway::server::layer::{CallReply, Call, CallError, Next, Service};
 /// use toolway::testing::connect;
 /// use tower_layer::Layer;
 ///
@@ -39,7 +39,7 @@ use crate::server::call::layer::stages::Kind;
 /// }
 ///
 /// impl Service for Counting {
-///     fn call(&self, call: Call) -> BoxFuture<'static, Result<Answer, CallError>> {
+///     fn call(&self, call: Call) -> BoxFuture<'static, Result<CallReply, CallError>> {
 ///         self.count.0.fetch_add(1, Ordering::Relaxed);
 ///         self.next.call(call)
 ///     }
@@ -65,7 +65,7 @@ use crate::server::call::layer::stages::Kind;
 )]
 pub trait Service: Send + Sync + 'static {
     /// Answers a call itself, or passes it to the next service.
-    fn call(&self, call: Call) -> BoxFuture<'static, Result<Answer, CallError>>;
+    fn call(&self, call: Call) -> BoxFuture<'static, Result<CallReply, CallError>>;
 }
 
 /// The next service: the inner layers, and finally the handler.
@@ -81,26 +81,26 @@ impl Next {
     }
 
     /// Passes a call to the next layer or to the handler.
-    pub fn run(&self, mut call: Call) -> BoxFuture<'static, Result<Answer, CallError>> {
+    pub fn run(&self, mut call: Call) -> BoxFuture<'static, Result<CallReply, CallError>> {
         // The call knows its next layer, not the service. Therefore a layer is created once, and can wrap a tool that
         // is cloned, renamed or added to another server.
-        match call.path.step(Kind::of(&call.request)) {
+        match call.layer_path.next_layer(CallKind::of(&call.request)) {
             Some(layer) => layer.call(call),
-            None => (call.path.end)(call),
+            None => (call.layer_path.final_handler)(call),
         }
     }
 }
 
 impl Service for Next {
-    fn call(&self, call: Call) -> BoxFuture<'static, Result<Answer, CallError>> {
+    fn call(&self, call: Call) -> BoxFuture<'static, Result<CallReply, CallError>> {
         self.run(call)
     }
 }
 
 impl tower_service::Service<Call> for Next {
-    type Response = Answer;
+    type Response = CallReply;
     type Error = CallError;
-    type Future = BoxFuture<'static, Result<Answer, CallError>>;
+    type Future = BoxFuture<'static, Result<CallReply, CallError>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), CallError>> {
         Poll::Ready(Ok(()))

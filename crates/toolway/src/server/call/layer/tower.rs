@@ -8,8 +8,8 @@ use tower_layer::Layer;
 use crate::ground::future::BoxFuture;
 use crate::ground::mistakes::BoxError;
 use crate::ground::mutex::Mutex;
-use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
+use crate::server::call::layer::reply::{CallError, CallReply};
 use crate::server::call::layer::service::{Next, Service};
 
 /// Makes a layer of tower wrap calls: limits, timeouts, and every other layer that is generic over its request.
@@ -23,11 +23,11 @@ use crate::server::call::layer::service::{Next, Service};
 /// use ::tower::limit::ConcurrencyLimitLayer;
 /// use ::tower::timeout::TimeoutLayer;
 /// use toolway::prelude::*;
-/// use toolway::server::layer::{Kind, tower};
+/// use toolway::server::layer::{CallKind, tower};
 ///
 /// let server = Server::new("app", "1.0.0")
 ///     .layer(tower(TimeoutLayer::new(Duration::from_secs(30))))
-///     .layer_for(Kind::Tool, tower(ConcurrencyLimitLayer::new(8)))
+///     .layer_for(CallKind::Tool, tower(ConcurrencyLimitLayer::new(8)))
 ///     .build()?;
 /// # Ok::<(), toolway::Error>(())
 /// ```
@@ -35,15 +35,15 @@ use crate::server::call::layer::service::{Next, Service};
 /// A service that cannot be cloned, such as that of `RateLimitLayer`, needs a buffer in front of it that all clones
 /// share: `tower(ServiceBuilder::new().buffer(64).rate_limit(10, Duration::from_secs(1)))`, with the features `buffer`
 /// and `limit` of tower. The buffer runs in a task, so the server must then be built inside a runtime.
-pub fn tower<L>(layer: L) -> Tower<L> {
-    Tower(layer)
+pub fn tower<L>(layer: L) -> TowerLayer<L> {
+    TowerLayer(layer)
 }
 
 /// A layer of tower as a layer of a server. Made by [`tower`].
 #[derive(Debug, Clone)]
-pub struct Tower<L>(L);
+pub struct TowerLayer<L>(L);
 
-impl<L: Layer<Next>> Layer<Next> for Tower<L> {
+impl<L: Layer<Next>> Layer<Next> for TowerLayer<L> {
     type Service = TowerService<L::Service>;
 
     fn layer(&self, next: Next) -> Self::Service {
@@ -57,10 +57,10 @@ impl<L: Layer<Next>> Layer<Next> for Tower<L> {
     label = "this layer needs `.buffer(n)` first",
     note = "with the feature `buffer` of tower: `tower(ServiceBuilder::new().buffer(n).layer(…))`"
 )]
-pub trait ForEachCall: Clone {}
+pub trait CloneableService: Clone {}
 
 #[diagnostic::do_not_recommend]
-impl<S: Clone> ForEachCall for S {}
+impl<S: Clone> CloneableService for S {}
 
 /// A service of tower as a [`Service`].
 ///
@@ -69,12 +69,12 @@ pub struct TowerService<S>(Mutex<S>);
 
 impl<S> Service for TowerService<S>
 where
-    S: tower_service::Service<Call, Response = Answer, Error: Into<BoxError>, Future: Send>
-        + ForEachCall
+    S: tower_service::Service<Call, Response = CallReply, Error: Into<BoxError>, Future: Send>
+        + CloneableService
         + Send
         + 'static,
 {
-    fn call(&self, call: Call) -> BoxFuture<'static, Result<Answer, CallError>> {
+    fn call(&self, call: Call) -> BoxFuture<'static, Result<CallReply, CallError>> {
         let mut service = self.0.lock().clone();
         Box::pin(async move {
             poll_fn(|cx| service.poll_ready(cx)).await.map_err(CallError::hidden)?;

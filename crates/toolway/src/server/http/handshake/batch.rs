@@ -4,79 +4,79 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use ::http::{Response, StatusCode};
-use toolway_protocol::era::{Claim, Door, batch, classify};
+use toolway_protocol::era::{Claim, Delivery, batch, classify};
 use toolway_protocol::http::header::MirroredHeaders;
-use toolway_protocol::jsonrpc::{Rejected, write_error};
+use toolway_protocol::jsonrpc::{Rejection, write_error};
 use toolway_protocol::{Era, Message, ProtocolVersion, RpcError};
 
-use super::super::door::body::HttpBody;
-use super::super::door::endpoint::mirrored_headers;
-use super::super::door::exchange::exchange;
-use super::super::door::reply::{accepted, refused, reply};
-use super::call::{Work, changed, run};
-use super::requests::{answered, changes_record, hear};
-use super::visit::{Visit, no_store};
+use super::super::endpoint::body::ResponseBody;
+use super::super::endpoint::exchange::exchange;
+use super::super::endpoint::reply::{accepted, error_reply_without_id, reply};
+use super::super::endpoint::request::mirrored_headers;
+use super::call::{Work, run, update_record};
+use super::context::{AdmittedRequest, store_unavailable};
+use super::requests::{changes_record, deliver_answer, handle_notification};
 use crate::server::call::scope::Arrival;
-use crate::server::handshake::batch::Gathered;
+use crate::server::handshake::batch::BatchAnswers;
 use crate::server::handshake::{self, Session};
 
-type Messages = Vec<Result<Message, Rejected>>;
+type Messages = Vec<Result<Message, Rejection>>;
 
-pub(crate) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpBody> {
+pub(crate) async fn post(visit: AdmittedRequest<'_>, messages: Messages) -> Response<ResponseBody> {
     if !visit.server().serves(Era::Handshake) {
-        return refused(StatusCode::BAD_REQUEST, &batch::refused());
+        return error_reply_without_id(StatusCode::BAD_REQUEST, &batch::unsupported_error());
     }
     let version = match version(&messages, &mirrored_headers(&visit.arrival)) {
         Ok(version) => version,
-        Err(error) => return refused(StatusCode::BAD_REQUEST, &error),
+        Err(error) => return error_reply_without_id(StatusCode::BAD_REQUEST, &error),
     };
-    if visit.era.is_sessionless {
-        return alone(visit, messages, version).await;
+    if visit.handshake.is_sessionless {
+        return serve_without_session(visit, messages, version).await;
     }
-    let live = match visit.find(None).await {
+    let live = match visit.find_session(None).await {
         Ok(live) => live,
         Err(refusal) => return refusal,
     };
-    let messages = match batch::judge(live.session.version(), messages) {
+    let messages = match batch::check(live.session.version(), messages) {
         Ok(messages) => messages,
-        Err(error) => return refused(StatusCode::BAD_REQUEST, &error),
+        Err(error) => return error_reply_without_id(StatusCode::BAD_REQUEST, &error),
     };
-    let mut together = Together::new(&messages, visit.server().max_message());
+    let mut together = BatchFuture::new(&messages, visit.server().max_message());
     let mut runs = Vec::new();
     let mut places = Vec::new();
     for (index, message) in messages.into_iter().enumerate() {
         match message {
             Ok(Message::Request { id, method, params }) if changes_record(&method) => {
-                match changed(&visit, &live, &id, &method, &params).await {
-                    Ok(frame) => together.gathered.settle(index, Some(frame)),
+                match update_record(&visit, &live, &id, &method, &params).await {
+                    Ok(frame) => together.answers.set_answer(index, Some(frame)),
                     Err(refusal) => return refusal,
                 }
             }
             Ok(Message::Request { id, method, params }) => {
-                match live.begin(&id).and_then(|turn| Ok((turn, visit.endpoint.permit(&method)?))) {
+                match live.begin_request(&id).and_then(|turn| Ok((turn, visit.endpoint.permit(&method)?))) {
                     Ok((turn, place)) => {
                         places.push(place);
                         runs.push((index, turn, id, method, params));
                     }
-                    Err(error) => together.refuse(index, Rejected { id: Some(id), error }),
+                    Err(error) => together.refuse(index, Rejection { id: Some(id), error }),
                 }
             }
             Ok(Message::Notification { method, params }) => {
-                if let Err(error) = hear(&visit, &live, method, params).await {
-                    return no_store(error);
+                if let Err(error) = handle_notification(&visit, &live, method, params).await {
+                    return store_unavailable(error);
                 }
             }
             Ok(Message::Response { id, outcome }) => {
-                if let Err(error) = answered(&live, id.as_ref(), outcome).await {
-                    return no_store(error);
+                if let Err(error) = deliver_answer(&live, id.as_ref(), outcome).await {
+                    return store_unavailable(error);
                 }
             }
-            Err(rejected) if rejected.wants_answer() => together.refuse(index, rejected),
+            Err(rejected) if rejected.needs_reply() => together.refuse(index, rejected),
             Err(_) => {}
         }
     }
     if runs.is_empty() {
-        return poll_once(together);
+        return finished_reply(together);
     }
     let server = visit.server().clone();
     let session = live.session.clone();
@@ -87,7 +87,7 @@ pub(crate) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpB
                 index,
                 Box::pin(async move {
                     let work = pin!(handshake::serve(&server, &session, &id, &method, &params, arrival));
-                    turn.take(work).await
+                    turn.run(work).await
                 }),
             ));
         }
@@ -100,38 +100,49 @@ pub(crate) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpB
 fn version(messages: &Messages, headers: &MirroredHeaders<'_>) -> Result<Option<ProtocolVersion>, RpcError> {
     let mut version = None;
     for message in messages.iter().flatten() {
-        match classify(message, Door::Http(headers)) {
+        match classify(message, Delivery::Http(headers)) {
             Ok(Claim::Handshake(named)) => version = named,
-            _ => return Err(batch::refused()),
+            _ => return Err(batch::unsupported_error()),
         }
     }
     Ok(version)
 }
 
 /// Answers a batch without a session.
-async fn alone(visit: Visit<'_>, messages: Messages, version: Option<ProtocolVersion>) -> Response<HttpBody> {
-    let session = visit.unopened(version);
-    let messages = match batch::judge(session.version(), messages) {
+async fn serve_without_session(
+    visit: AdmittedRequest<'_>,
+    messages: Messages,
+    version: Option<ProtocolVersion>,
+) -> Response<ResponseBody> {
+    let session = visit.session_without_handshake(version);
+    let messages = match batch::check(session.version(), messages) {
         Ok(messages) => messages,
-        Err(error) => return refused(StatusCode::BAD_REQUEST, &error),
+        Err(error) => return error_reply_without_id(StatusCode::BAD_REQUEST, &error),
     };
-    let mut together = Together::new(&messages, visit.server().max_message());
+    let mut together = BatchFuture::new(&messages, visit.server().max_message());
     let mut runs = Vec::new();
     for (index, message) in messages.into_iter().enumerate() {
         match message {
             Ok(Message::Request { id, method, params }) => match visit.endpoint.permit(&method) {
                 Ok(place) => runs.push((index, place, id, method, params)),
-                Err(error) => together.refuse(index, Rejected { id: Some(id), error }),
+                Err(error) => together.refuse(index, Rejection { id: Some(id), error }),
             },
             Ok(Message::Notification { method, params }) => {
-                handshake::hear(visit.server(), &session, &method, &params, visit.arrival.clone()).await;
+                handshake::handle_notification(
+                    visit.server(),
+                    &session,
+                    &method,
+                    &params,
+                    visit.arrival.clone(),
+                )
+                .await;
             }
-            Err(rejected) if rejected.wants_answer() => together.refuse(index, rejected),
+            Err(rejected) if rejected.needs_reply() => together.refuse(index, rejected),
             Ok(Message::Response { .. }) | Err(_) => {}
         }
     }
     if runs.is_empty() {
-        return poll_once(together);
+        return finished_reply(together);
     }
     let server = visit.server().clone();
     let max_message = server.max_message();
@@ -150,47 +161,47 @@ async fn alone(visit: Visit<'_>, messages: Messages, version: Option<ProtocolVer
         drop(arrival);
         (together.await.unwrap_or_default(), StatusCode::OK)
     };
-    if visit.takes_events() {
+    if visit.accepts_events() {
         return exchange(visit.arrival, max_message, work).await;
     }
     let (frame, status) = work(visit.arrival).await;
     reply(status, frame)
 }
 
-fn poll_once(mut together: Together) -> Response<HttpBody> {
-    match together.gathered.take_frame(together.max_message) {
+fn finished_reply(mut together: BatchFuture) -> Response<ResponseBody> {
+    match together.answers.take_frame(together.max_message) {
         Some(frame) => reply(StatusCode::OK, frame),
         None => accepted(),
     }
 }
 
 /// A future that runs the requests of a batch concurrently, and returns their answers as one frame.
-struct Together {
-    gathered: Gathered,
+struct BatchFuture {
+    answers: BatchAnswers,
     running: Vec<(usize, Work)>,
     max_message: usize,
 }
 
-impl Together {
+impl BatchFuture {
     fn new(messages: &Messages, max_message: usize) -> Self {
-        Self { gathered: Gathered::new(messages), running: Vec::new(), max_message }
+        Self { answers: BatchAnswers::new(messages), running: Vec::new(), max_message }
     }
 
-    fn refuse(&mut self, index: usize, rejected: Rejected) {
+    fn refuse(&mut self, index: usize, rejected: Rejection) {
         let mut frame = Vec::new();
         write_error(&mut frame, rejected.id.as_ref(), &rejected.error);
-        self.gathered.settle(index, Some(frame));
+        self.answers.set_answer(index, Some(frame));
     }
 }
 
-impl Future for Together {
+impl Future for BatchFuture {
     type Output = Option<Vec<u8>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { gathered, running, max_message } = &mut *self;
+        let Self { answers: gathered, running, max_message } = &mut *self;
         running.retain_mut(|(index, work)| match work.as_mut().poll(cx) {
             Poll::Ready(answer) => {
-                gathered.settle(*index, answer);
+                gathered.set_answer(*index, answer);
                 false
             }
             Poll::Pending => true,

@@ -11,52 +11,52 @@ use std::time::Duration;
 use ::http::{Response, StatusCode};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
-use toolway_protocol::era::handshake::has_primers;
+use toolway_protocol::era::handshake::has_priming_events;
 use toolway_protocol::jsonrpc::{Code, Params};
 use toolway_protocol::{Id, Message, Method, ProtocolVersion, RpcError};
 
-use super::super::door::body::{HttpBody, event_stream};
-use super::super::door::exchange::exchange;
-use super::super::door::reply::{accepted, failed, refused, reply, unavailable};
-use super::elsewhere::Elsewhere;
-use super::live::Live;
-use super::stream::{Log, Reader};
-use super::visit::{Visit, no_store};
+use super::super::endpoint::body::{ResponseBody, event_stream};
+use super::super::endpoint::exchange::exchange;
+use super::super::endpoint::reply::{accepted, error_reply, error_reply_without_id, reply, unavailable};
+use super::context::{AdmittedRequest, store_unavailable};
+use super::live_session::LiveSession;
+use super::remote_answers::RemoteAnswers;
+use super::stream::{StreamLog, StreamReader};
 use crate::ground::error::Result;
-use crate::ground::outbound::{Outbound, Said};
+use crate::ground::outbound::{Outbound, OutboundItem};
 use crate::ground::poll_once::poll_once;
 use crate::server::call::scope::Arrival;
 use crate::server::failure::errors::busy;
 use crate::server::handshake;
 
 /// How often the server tries to save a change of a session's record.
-pub(super) const TRIES: usize = 8;
+pub(super) const MAX_SAVE_ATTEMPTS: usize = 8;
 /// How many notifications of one request may wait to be written to the log.
-const MAX_SAID: usize = 256;
+const MAX_QUEUED_ITEMS: usize = 256;
 /// How long the reply to a request is held back while the request has no output. Then the reply becomes a stream, which
 /// the client can resume.
-const PATIENCE: Duration = Duration::from_millis(500);
+const STREAM_DELAY: Duration = Duration::from_millis(500);
 /// The longest interval between two renewals of a session in which a request runs.
-const LONGEST: Duration = Duration::from_secs(5 * 60);
+const MAX_RENEWAL_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
 /// The future of a request. Returns `None` if the request is cancelled.
 pub(super) type Work = Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>>;
 
 /// Answers a message without a session, which the protocol allows.
-pub(super) async fn alone(
-    visit: Visit<'_>,
+pub(super) async fn serve_without_session(
+    visit: AdmittedRequest<'_>,
     message: Message,
     version: Option<ProtocolVersion>,
-) -> Response<HttpBody> {
+) -> Response<ResponseBody> {
     let server = visit.server().clone();
-    let session = visit.unopened(version);
+    let session = visit.session_without_handshake(version);
     match message {
         Message::Request { id, method, params } => {
             let place = match visit.endpoint.permit(&method) {
                 Ok(place) => place,
                 Err(error) => return unavailable(Some(&id), &error),
             };
-            let takes_events = visit.takes_events();
+            let takes_events = visit.accepts_events();
             let max_message = server.max_message();
             let work = |arrival: Box<Arrival>| async move {
                 let _place = place;
@@ -69,50 +69,50 @@ pub(super) async fn alone(
             reply(status, frame)
         }
         Message::Notification { method, params } => {
-            handshake::hear(&server, &session, &method, &params, visit.arrival).await;
+            handshake::handle_notification(&server, &session, &method, &params, visit.arrival).await;
             accepted()
         }
         Message::Response { .. } => {
             let error = RpcError::invalid_request("the response does not belong to a request of this server");
-            refused(StatusCode::BAD_REQUEST, &error)
+            error_reply_without_id(StatusCode::BAD_REQUEST, &error)
         }
     }
 }
 
 /// Answers a request that changes the stored record of its session. If another server changes the record at the same
 /// time, the change is applied again to the new record.
-pub(super) async fn changed(
-    visit: &Visit<'_>,
-    live: &Arc<Live>,
+pub(super) async fn update_record(
+    visit: &AdmittedRequest<'_>,
+    live: &Arc<LiveSession>,
     id: &Id,
     method: &Method,
     params: &Params,
-) -> Result<Vec<u8>, Response<HttpBody>> {
+) -> Result<Vec<u8>, Response<ResponseBody>> {
     let server = visit.server();
-    for _ in 0..TRIES {
-        let before = live.applied();
+    for _ in 0..MAX_SAVE_ATTEMPTS {
+        let before = live.apply_count();
         let frame = handshake::serve(server, &live.session, id, method, params, Box::default()).await;
-        let is_saved = live.save().await.map_err(no_store)?;
-        if is_saved && live.applied() == before {
+        let is_saved = live.save().await.map_err(store_unavailable)?;
+        if is_saved && live.apply_count() == before {
             return Ok(frame);
         }
-        live.refresh().await.map_err(no_store)?;
+        live.refresh().await.map_err(store_unavailable)?;
     }
     Err(unavailable(Some(id), &busy("too many requests change this session at the same time")))
 }
 
 /// Answers a request of a session.
 pub(super) async fn call(
-    visit: Visit<'_>,
-    live: Arc<Live>,
+    visit: AdmittedRequest<'_>,
+    live: Arc<LiveSession>,
     id: Id,
     method: Method,
     params: Params,
-) -> Response<HttpBody> {
-    let turn = match live.begin(&id) {
+) -> Response<ResponseBody> {
+    let turn = match live.begin_request(&id) {
         Ok(turn) => turn,
         Err(error) if error.code == Code::INTERNAL_ERROR => return unavailable(Some(&id), &error),
-        Err(error) => return failed(StatusCode::OK, Some(&id), &error),
+        Err(error) => return error_reply(StatusCode::OK, Some(&id), &error),
     };
     let place = match visit.endpoint.permit(&method) {
         Ok(place) => place,
@@ -123,7 +123,7 @@ pub(super) async fn call(
     run(visit, live, place, |arrival| {
         Box::pin(async move {
             let work = pin!(handshake::serve(&server, &session, &id, &method, &params, arrival));
-            turn.take(work).await
+            turn.run(work).await
         })
     })
     .await
@@ -132,19 +132,19 @@ pub(super) async fn call(
 /// Runs the work of one request, or of a batch. The permits in `places` are held until the output is written to the
 /// log; a server that shuts down waits for these permits.
 pub(super) async fn run(
-    visit: Visit<'_>,
-    live: Arc<Live>,
+    visit: AdmittedRequest<'_>,
+    live: Arc<LiveSession>,
     places: impl Send + 'static,
     start: impl FnOnce(Box<Arrival>) -> Work,
-) -> Response<HttpBody> {
-    let takes_events = visit.takes_events();
-    let closing = visit.endpoint.closing().clone();
+) -> Response<ResponseBody> {
+    let takes_events = visit.accepts_events();
+    let closing = visit.endpoint.shutdown_token().clone();
     let max_message = visit.server().max_message();
     let mut arrival = visit.arrival;
-    arrival.memory = Some(live.memory());
-    let (sender, mut said) = mpsc::channel(MAX_SAID);
+    arrival.memory_record = Some(live.memory());
+    let (sender, mut said) = mpsc::channel(MAX_QUEUED_ITEMS);
     if takes_events {
-        arrival.outbound = Outbound::to(sender, max_message);
+        arrival.outbound = Outbound::new(sender, max_message);
     }
     let mut work = start(arrival);
     // Most requests finish in the first poll, and need neither a task nor a log.
@@ -167,9 +167,9 @@ pub(super) async fn run(
         driving.await;
         drop(places);
     });
-    // A reply that the client can resume becomes a stream after `PATIENCE`.
-    let opening = if takes_events && has_primers(live.session.version()) {
-        match tokio::time::timeout(PATIENCE, &mut decided).await {
+    // A reply that the client can resume becomes a stream after `STREAM_DELAY`.
+    let opening = if takes_events && has_priming_events(live.session.version()) {
+        match tokio::time::timeout(STREAM_DELAY, &mut decided).await {
             Ok(opening) => opening.ok(),
             Err(_) => {
                 // From here on the answer goes to the log. An answer that was sent just before `close` is still
@@ -182,20 +182,22 @@ pub(super) async fn run(
         decided.await.ok()
     };
     match opening {
-        Some(Opening::Answer(frame)) => return reply(StatusCode::OK, frame),
-        Some(Opening::Failed) => return unavailable(None, &busy("the reply cannot be stored at the moment")),
+        Some(ReplyForm::Answer(frame)) => return reply(StatusCode::OK, frame),
+        Some(ReplyForm::Failed) => {
+            return unavailable(None, &busy("the reply cannot be stored at the moment"));
+        }
         // The request was cancelled. A client that does not accept a stream gets an empty reply.
         None if !takes_events => return accepted(),
-        Some(Opening::Stream) | None => {}
+        Some(ReplyForm::Stream) | None => {}
     }
-    match Reader::new(&live, log, None, closing).await {
+    match StreamReader::new(&live, log, None, closing).await {
         Ok(reader) => event_stream(|pen| reader.write_to(pen)),
-        Err(error) => no_store(error),
+        Err(error) => store_unavailable(error),
     }
 }
 
 /// The form of a reply.
-enum Opening {
+enum ReplyForm {
     /// The request sent no notification before its answer, so the answer is the whole reply.
     Answer(Vec<u8>),
     /// The stream has started.
@@ -206,47 +208,48 @@ enum Opening {
 
 /// Runs the work of a request and writes its output to the log, with or without a reader.
 async fn drive(
-    live: Arc<Live>,
+    live: Arc<LiveSession>,
     work: Work,
-    said: mpsc::Receiver<Said>,
-    first: Option<Said>,
-    log: Log,
-    decide: oneshot::Sender<Opening>,
+    said: mpsc::Receiver<OutboundItem>,
+    first: Option<OutboundItem>,
+    log: StreamLog,
+    decide: oneshot::Sender<ReplyForm>,
 ) {
     // Dropped in every case, also on a panic: then readers stop waiting for more entries.
-    let _writing = log.writing();
+    let _writing = log.writer_guard();
     let mut decide = Some(decide);
-    if let Err(error) = write(&live, work, said, first, &log, &mut decide).await {
+    if let Err(error) = write_log(&live, work, said, first, &log, &mut decide).await {
         // The stream has no end that a client could reach by resuming, so it is removed.
         let _ = log.forget().await;
         tracing::error!(%error, "the events of a request could not be stored");
         if let Some(decide) = decide {
-            let _ = decide.send(Opening::Failed);
+            let _ = decide.send(ReplyForm::Failed);
         }
     }
 }
 
-async fn write(
-    live: &Live,
+async fn write_log(
+    live: &LiveSession,
     mut work: Work,
-    mut said: mpsc::Receiver<Said>,
-    first: Option<Said>,
-    log: &Log,
-    decide: &mut Option<oneshot::Sender<Opening>>,
+    mut said: mpsc::Receiver<OutboundItem>,
+    first: Option<OutboundItem>,
+    log: &StreamLog,
+    decide: &mut Option<oneshot::Sender<ReplyForm>>,
 ) -> Result<()> {
     log.open().await?;
     let mut next = first;
     let limits = live.limits();
-    let pause = (limits.session_idle.min(limits.kept_for) / 3).clamp(Duration::from_millis(10), LONGEST);
+    let pause =
+        (limits.session_idle.min(limits.kept_for) / 3).clamp(Duration::from_millis(10), MAX_RENEWAL_INTERVAL);
     let mut due = Instant::now() + pause;
-    let mut elsewhere = Elsewhere::default();
+    let mut elsewhere = RemoteAnswers::default();
     let answer = loop {
         if let Some(spoken) = next.take() {
-            begin(decide);
-            if let Said::Question(frame) = &spoken {
-                elsewhere.expect(live, frame).await?;
+            begin_stream(decide);
+            if let OutboundItem::Question(frame) = &spoken {
+                elsewhere.register_question(live, frame).await?;
             }
-            say(live, log, spoken).await?;
+            append_item(live, log, spoken).await?;
         }
         // A running request keeps its session alive. Checked in every iteration, so that constant output cannot delay
         // the renewal.
@@ -260,7 +263,7 @@ async fn write(
             biased;
             Some(spoken) = said.recv() => next = Some(spoken),
             answer = &mut work => break answer,
-            () = elsewhere.take(live) => {}
+            () = elsewhere.receive(live) => {}
             () = tokio::time::sleep_until(due) => {}
         }
     };
@@ -268,8 +271,8 @@ async fn write(
     // Tasks that the handler left running cannot send anything more.
     said.close();
     while let Ok(spoken) = said.try_recv() {
-        begin(decide);
-        say(live, log, spoken).await?;
+        begin_stream(decide);
+        append_item(live, log, spoken).await?;
     }
     if !log.is_wanted() {
         // The client disconnected before it got an event id to resume with.
@@ -277,40 +280,42 @@ async fn write(
     }
     let answer = match (answer, decide.take()) {
         // The reply may have become a stream in the meantime. Then `send` returns the answer.
-        (Some(answer), Some(decide)) => match decide.send(Opening::Answer(answer)) {
+        (Some(answer), Some(decide)) => match decide.send(ReplyForm::Answer(answer)) {
             Ok(()) => return log.forget().await,
-            Err(Opening::Answer(answer)) => answer,
+            Err(ReplyForm::Answer(answer)) => answer,
             Err(_) => Vec::new(),
         },
         (answer, _) => answer.unwrap_or_default(),
     };
     log.end(&answer).await?;
     // Failing to remove old streams does not affect this stream.
-    if let Err(error) = live.keep(log).await {
+    if let Err(error) = live.keep_stream(log).await {
         tracing::warn!(%error, "an old stream could not be removed");
     }
     Ok(())
 }
 
 /// Renews the session and the log of a running request.
-async fn prolong(live: &Live, log: &Log) -> Result<()> {
+async fn prolong(live: &LiveSession, log: &StreamLog) -> Result<()> {
     log.prolong().await?;
     live.refresh().await.map(drop)
 }
 
-async fn say(live: &Live, log: &Log, spoken: Said) -> Result<()> {
+async fn append_item(live: &LiveSession, log: &StreamLog, spoken: OutboundItem) -> Result<()> {
     match spoken {
-        Said::Frame(frame) => log.say(&frame).await,
-        Said::Question(frame) => log.ask(&frame).await,
+        OutboundItem::Frame(frame) => log.append_message(&frame).await,
+        OutboundItem::Question(frame) => log.append_question(&frame).await,
         // A client that cannot resume its stream is not disconnected.
-        Said::Release(retry) if has_primers(live.session.version()) => log.release(retry).await,
-        Said::Release(_) => Ok(()),
+        OutboundItem::Release(retry) if has_priming_events(live.session.version()) => {
+            log.release(retry).await
+        }
+        OutboundItem::Release(_) => Ok(()),
     }
 }
 
-fn begin(decide: &mut Option<oneshot::Sender<Opening>>) {
+fn begin_stream(decide: &mut Option<oneshot::Sender<ReplyForm>>) {
     if let Some(decide) = decide.take() {
         // If the receiver is gone, the client has disconnected and may reconnect.
-        let _ = decide.send(Opening::Stream);
+        let _ = decide.send(ReplyForm::Stream);
     }
 }

@@ -16,74 +16,76 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use toolway_protocol::RpcError;
 
-use super::super::door::body::{ALIVE, HttpBody, KEEP_ALIVE, Pen, event_stream};
-use super::super::door::endpoint::Endpoint;
-use super::super::door::reply::{accepted, refused, unavailable};
+use super::super::endpoint::body::{
+    BodyWriter, KEEP_ALIVE_COMMENT, KEEP_ALIVE_INTERVAL, ResponseBody, event_stream,
+};
+use super::super::endpoint::reply::{accepted, error_reply_without_id, unavailable};
+use super::super::endpoint::request::Endpoint;
 use crate::ground::mutex::Mutex;
-use crate::ground::random::random;
+use crate::ground::random::random_hex;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
 use crate::server::failure::errors::busy;
-use crate::server::observe::hooks::Parting;
+use crate::server::observe::hooks::DisconnectGuard;
 use crate::transport::frame::{Line, Lines, push_line};
 use crate::transport::sse;
 
 /// How many bytes may be buffered in each direction.
-const BUFFER: usize = 32 << 10;
+const BUFFER_SIZE: usize = 32 << 10;
 /// How long a POST waits until the session reads it. A session stops reading POSTs while its client does not read the
 /// stream.
-const PATIENCE: Duration = Duration::from_secs(10);
+const POST_TIMEOUT: Duration = Duration::from_secs(10);
 /// The query parameter that names the session in the URL for POSTs.
-const NAME: &str = "sessionId";
+const SESSION_PARAMETER: &str = "sessionId";
 
 /// The open pipes by id.
 #[derive(Debug, Default)]
-pub(super) struct Pipes(Arc<Mutex<HashMap<String, Arc<Pipe>>>>);
+pub(super) struct SsePipes(Arc<Mutex<HashMap<String, Arc<SsePipe>>>>);
 
 #[derive(Debug)]
-struct Pipe {
+struct SsePipe {
     owner: Option<Principal>,
     /// `None` once the pipe takes no more input.
     writer: tokio::sync::Mutex<Option<DuplexStream>>,
 }
 
 /// Opens a pipe, and returns its stream as the reply.
-pub(super) fn open(pipes: &Pipes, endpoint: &Endpoint, arrival: Box<Arrival>) -> Response<HttpBody> {
+pub(super) fn open(pipes: &SsePipes, endpoint: &Endpoint, arrival: Box<Arrival>) -> Response<ResponseBody> {
     let place = match endpoint.stream_permit() {
         Ok(place) => place,
         Err(full) => return unavailable(None, &full),
     };
     // One duplex stream for each direction: dropping its writer ends the input, while the output continues.
-    let (writer, far_reader) = tokio::io::duplex(BUFFER);
-    let (far_writer, reader) = tokio::io::duplex(BUFFER);
-    let id = random::<16>();
+    let (writer, far_reader) = tokio::io::duplex(BUFFER_SIZE);
+    let (far_writer, reader) = tokio::io::duplex(BUFFER_SIZE);
+    let id = random_hex::<16>();
     // The messages of the pipe arrive with later requests, so facts about this request, such as its headers, are left
     // out.
-    let Arrival { extensions, principal, allowed, .. } = *arrival;
-    let admitted = Box::new(Arrival { extensions, principal, allowed, ..Arrival::default() });
+    let Arrival { extensions, principal, visibility: allowed, .. } = *arrival;
+    let admitted = Box::new(Arrival { extensions, principal, visibility: allowed, ..Arrival::default() });
     let owner = admitted.principal.clone();
-    let pipe = Arc::new(Pipe { owner, writer: tokio::sync::Mutex::new(Some(writer)) });
+    let pipe = Arc::new(SsePipe { owner, writer: tokio::sync::Mutex::new(Some(writer)) });
     pipes.0.lock().insert(id.clone(), pipe.clone());
-    let closing = endpoint.closing().clone();
+    let closing = endpoint.shutdown_token().clone();
     let (pipes, server) = (pipes.0.clone(), endpoint.server.clone());
-    let parting = Parting::new(&server, admitted.clone(), None);
+    let parting = DisconnectGuard::new(&server, admitted.clone(), None);
     let serving =
-        tokio::spawn(async move { server.serve_until_over(far_reader, far_writer, admitted, parting).await });
-    let opened = Opened { id, pipes, serving: serving.abort_handle(), _place: place };
+        tokio::spawn(async move { server.serve_admitted(far_reader, far_writer, admitted, parting).await });
+    let opened = SsePipeGuard { id, pipes, serving: serving.abort_handle(), _permit: place };
     event_stream(move |pen| async move {
         // The URL is relative, because only the client knows the path that it used.
-        pen.write(format!("event: endpoint\ndata: ?{NAME}={}\n\n", opened.id)).await;
+        pen.write(format!("event: endpoint\ndata: ?{SESSION_PARAMETER}={}\n\n", opened.id)).await;
         // The server has already limited the length of its messages, so no line is skipped here.
-        tell(&pen, reader, Lines::new(usize::MAX), &pipe, &closing).await;
+        forward_output(&pen, reader, Lines::new(usize::MAX), &pipe, &closing).await;
     })
 }
 
 /// Sends the output of the server to the client, until the output ends.
-async fn tell(
-    pen: &Pen,
+async fn forward_output(
+    pen: &BodyWriter,
     mut reader: DuplexStream,
     mut lines: Lines,
-    pipe: &Pipe,
+    pipe: &SsePipe,
     closing: &CancellationToken,
 ) {
     let mut is_open = true;
@@ -105,27 +107,27 @@ async fn tell(
         tokio::select! {
             more = lines.fill(&mut reader) => if !matches!(more, Ok(true)) { return },
             () = &mut close, if is_open => is_open = false,
-            () = tokio::time::sleep(KEEP_ALIVE) => pen.write(ALIVE).await,
+            () = tokio::time::sleep(KEEP_ALIVE_INTERVAL) => pen.write(KEEP_ALIVE_COMMENT).await,
         }
     }
 }
 
 /// Returns the id of the pipe that a POST is for, if its query names one.
-pub(super) fn named(query: &str) -> Option<&str> {
-    query.split('&').find_map(|pair| pair.strip_prefix(NAME)?.strip_prefix('='))
+pub(super) fn pipe_id_in_query(query: &str) -> Option<&str> {
+    query.split('&').find_map(|pair| pair.strip_prefix(SESSION_PARAMETER)?.strip_prefix('='))
 }
 
 /// Writes the body of a POST to its pipe. A pipe of another owner is treated like an unknown pipe.
 pub(super) async fn post(
-    pipes: &Pipes,
+    pipes: &SsePipes,
     owner: Option<&Principal>,
     id: &str,
     frame: &Bytes,
-) -> Response<HttpBody> {
+) -> Response<ResponseBody> {
     let pipe = pipes.0.lock().get(id).cloned();
     let Some(pipe) = pipe.filter(|pipe| pipe.owner.as_ref() == owner) else {
         let error = RpcError::invalid_request("there is no such session: open the stream again");
-        return refused(StatusCode::NOT_FOUND, &error);
+        return error_reply_without_id(StatusCode::NOT_FOUND, &error);
     };
     let mut line = Vec::with_capacity(frame.len() + 1);
     push_line(&mut line, frame);
@@ -140,25 +142,25 @@ pub(super) async fn post(
         }
         is_taken
     };
-    match tokio::time::timeout(PATIENCE, written).await {
+    match tokio::time::timeout(POST_TIMEOUT, written).await {
         Ok(true) => accepted(),
         Ok(false) => {
             let error = RpcError::invalid_request("this session is over: open the stream again");
-            refused(StatusCode::NOT_FOUND, &error)
+            error_reply_without_id(StatusCode::NOT_FOUND, &error)
         }
         Err(_) => unavailable(None, &busy("the client does not read the messages that are sent to it")),
     }
 }
 
 /// A pipe that is being served. Dropping this ends the session.
-struct Opened {
+struct SsePipeGuard {
     id: String,
-    pipes: Arc<Mutex<HashMap<String, Arc<Pipe>>>>,
+    pipes: Arc<Mutex<HashMap<String, Arc<SsePipe>>>>,
     serving: AbortHandle,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
-impl Drop for Opened {
+impl Drop for SsePipeGuard {
     fn drop(&mut self) {
         self.pipes.lock().remove(&self.id);
         self.serving.abort();

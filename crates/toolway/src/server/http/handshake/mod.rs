@@ -3,22 +3,22 @@
 //! | file | question |
 //! |---|---|
 //! | `requests.rs` | What do POST, GET and DELETE mean? |
-//! | `visit.rs` | Which state does the handshake era keep at the endpoint, and what is known about one request? |
+//! | `context.rs` | Which state does the handshake era keep at the endpoint, and what is known about one request? |
 //! | `call.rs`, `batch.rs` | How is a request of a session answered, and how is a batch? |
-//! | `elsewhere.rs` | What if an answer reaches another server than the one that asked? |
+//! | `remote_answers.rs` | What if an answer reaches another server than the one that asked? |
 //! | `limits.rs` | How many resources may sessions use? |
 //! | `sessions.rs` | Which sessions are open? |
-//! | `live.rs` | Which state is needed to serve one session? |
+//! | `live_session.rs` | Which state is needed to serve one session? |
 //! | `legacy_sse.rs` | How does the transport of 2024-11-05 work? |
 //! | `stream.rs` | How does a client resume a stream? |
 
 pub(super) mod batch;
 mod call;
-mod elsewhere;
+pub(super) mod context;
 mod legacy_sse;
 mod limits;
-mod live;
+mod live_session;
+mod remote_answers;
 pub(super) mod requests;
 mod sessions;
 mod stream;
-pub(super) mod visit;

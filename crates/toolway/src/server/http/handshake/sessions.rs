@@ -16,21 +16,21 @@ use tokio::time::Instant;
 use toolway_protocol::RpcError;
 
 use super::limits::SessionLimits;
-use super::live::{Live, Record};
+use super::live_session::{LiveSession, Record};
 use crate::ground::error::Result;
 use crate::ground::mutex::Mutex;
-use crate::ground::random::random;
+use crate::ground::random::random_hex;
 use crate::server::Server;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
 use crate::server::failure::errors::busy;
-use crate::server::observe::hooks::{Terminated, Termination};
+use crate::server::observe::hooks::{TerminationEvent, TerminationReason};
 use crate::store::Store;
 
 /// The longest interval between two searches for expired sessions.
-const SWEEP: Duration = Duration::from_secs(30);
+const MAX_SWEEP_INTERVAL: Duration = Duration::from_secs(30);
 /// The shortest interval between two searches by the sweeper task.
-const SHORTEST: Duration = Duration::from_millis(10);
+const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The open sessions.
 pub(crate) struct Sessions {
@@ -45,11 +45,11 @@ pub(crate) struct Sessions {
 struct Table {
     /// The sessions by the keys of their records. A key contains the owner, so a caller cannot find the session of
     /// another owner.
-    live: HashMap<String, Arc<Live>>,
+    live: HashMap<String, Arc<LiveSession>>,
     by_peer: HashMap<String, usize>,
     /// How many sessions are being opened.
-    opening: usize,
-    swept: Option<Instant>,
+    reserved: usize,
+    last_sweep: Option<Instant>,
 }
 
 impl Sessions {
@@ -72,18 +72,18 @@ impl Sessions {
         record: Record,
         owner: Option<&str>,
         peer: Option<String>,
-    ) -> Result<Result<Arc<Live>, RpcError>> {
-        self.sweep_sometimes();
+    ) -> Result<Result<Arc<LiveSession>, RpcError>> {
+        self.sweep_if_due();
         if let Err(full) = self.table.lock().reserve(&self.limits, peer.as_deref()) {
             return Ok(Err(full));
         }
-        self.watch();
+        self.start_sweeper();
         let id = random_id();
-        let place = Opening { sessions: self, peer: peer.clone() };
+        let place = SessionReservation { sessions: self, peer: peer.clone() };
         let text = record.write();
         let key = key(&id, owner);
         self.store().put(&key, text.clone(), self.limits.session_idle).await?;
-        let live = Live::new(&self.server, &self.limits, id, key, peer, record, text);
+        let live = LiveSession::new(&self.server, &self.limits, id, key, peer, record, text);
         // For a moment the session is counted twice, so that it is never missing from the count.
         self.table.lock().insert(live.clone());
         drop(place);
@@ -92,60 +92,60 @@ impl Sessions {
 
     /// Finds the session with this id, if it belongs to this owner. A session that has expired, or that belongs to
     /// another owner, is treated like an unknown session.
-    pub(super) async fn find(&self, id: &str, owner: Option<&str>) -> Result<Option<Arc<Live>>> {
-        if !is_id(id) {
+    pub(super) async fn find(&self, id: &str, owner: Option<&str>) -> Result<Option<Arc<LiveSession>>> {
+        if !is_session_id(id) {
             return Ok(None);
         }
         let key = key(id, owner);
         let Some(text) = self.store().renew(&key, self.limits.session_idle).await? else {
             let gone = self.table.lock().remove(&key);
             if let Some(live) = gone {
-                over(&self.server, &live, Termination::Expired, Box::default());
+                run_terminate_hooks(&self.server, &live, TerminationReason::Expired, Box::default());
             }
             return Ok(None);
         };
         // Bound to a name, so that the lock is released before the next step.
         let known = self.table.lock().touch(&key);
         let Some(live) = known.or_else(|| self.restore(id, key, text.clone())) else { return Ok(None) };
-        live.used(text);
-        live.keep_memory().await?;
-        self.sweep_sometimes();
+        live.mark_used(text);
+        live.renew_memory().await?;
+        self.sweep_if_due();
         Ok(Some(live))
     }
 
     /// Creates the state to serve a session that another server opened.
-    fn restore(&self, id: &str, key: String, text: Bytes) -> Option<Arc<Live>> {
+    fn restore(&self, id: &str, key: String, text: Bytes) -> Option<Arc<LiveSession>> {
         let record = Record::read(&text)?;
         let mut table = self.table.lock();
         // A concurrent request may have restored the session already.
         if let Some(live) = table.touch(&key) {
             return Some(live);
         }
-        let live = Live::new(&self.server, &self.limits, id.to_owned(), key, None, record, text);
+        let live = LiveSession::new(&self.server, &self.limits, id.to_owned(), key, None, record, text);
         table.insert(live.clone());
-        self.watch();
+        self.start_sweeper();
         Some(live)
     }
 
     /// Ends a session and everything in it.
-    pub(super) async fn end(&self, live: &Live, arrival: Box<Arrival>) -> Result<()> {
+    pub(super) async fn end(&self, live: &LiveSession, arrival: Box<Arrival>) -> Result<()> {
         let gone = self.table.lock().remove(&live.key);
         self.store().delete(&live.key).await?;
         if let Some(live) = gone {
-            over(&self.server, &live, Termination::Deleted, arrival);
+            run_terminate_hooks(&self.server, &live, TerminationReason::Deleted, arrival);
         }
         live.forget().await
     }
 
     /// Removes expired sessions, if the last search is long enough ago.
-    fn sweep_sometimes(&self) {
-        let swept = self.table.lock().sweep_sometimes(&self.limits);
+    fn sweep_if_due(&self) {
+        let swept = self.table.lock().sweep_if_due(&self.limits);
         expire(&self.server, swept);
     }
 
     /// Starts the sweeper task, if there is an `on_terminate` hook.
-    fn watch(&self) {
-        if !self.server.hears_terminate() {
+    fn start_sweeper(&self) {
+        if !self.server.has_terminate_hooks() {
             return;
         }
         let Ok(runtime) = Handle::try_current() else { return };
@@ -153,8 +153,8 @@ impl Sessions {
             let (server, table, limits) = (self.server.clone(), self.table.clone(), self.limits.clone());
             let task = runtime.spawn(async move {
                 loop {
-                    tokio::time::sleep(pause(&limits).max(SHORTEST)).await;
-                    let swept = table.lock().sweep_sometimes(&limits);
+                    tokio::time::sleep(sweep_interval(&limits).max(MIN_SWEEP_INTERVAL)).await;
+                    let swept = table.lock().sweep_if_due(&limits);
                     expire(&server, swept);
                 }
             });
@@ -169,7 +169,7 @@ impl Sessions {
         for key in keys {
             let gone = self.table.lock().remove(&key);
             if let Some(live) = gone {
-                over(&self.server, &live, Termination::Stopped, Box::default());
+                run_terminate_hooks(&self.server, &live, TerminationReason::Stopped, Box::default());
             }
         }
     }
@@ -179,7 +179,7 @@ impl Table {
     /// Reserves room for one more session.
     fn reserve(&mut self, limits: &SessionLimits, peer: Option<&str>) -> Result<(), RpcError> {
         let has_room = |table: &Self| {
-            table.live.len() + table.opening < limits.sessions
+            table.live.len() + table.reserved < limits.sessions
                 && peer.is_none_or(|peer| {
                     table.by_peer.get(peer).is_none_or(|number| *number < limits.sessions_per_peer)
                 })
@@ -187,7 +187,7 @@ impl Table {
         if !has_room(self) {
             return Err(busy("too many sessions are open"));
         }
-        self.opening += 1;
+        self.reserved += 1;
         self.count(peer);
         Ok(())
     }
@@ -210,32 +210,32 @@ impl Table {
     }
 
     /// Returns an open session and marks it as used, so that it is not removed before its request has begun.
-    fn touch(&mut self, key: &str) -> Option<Arc<Live>> {
-        let live = self.live.get(key).filter(|live| !live.gone.is_cancelled())?;
+    fn touch(&mut self, key: &str) -> Option<Arc<LiveSession>> {
+        let live = self.live.get(key).filter(|live| !live.ended.is_cancelled())?;
         live.touch();
         Some(live.clone())
     }
 
-    fn insert(&mut self, live: Arc<Live>) {
+    fn insert(&mut self, live: Arc<LiveSession>) {
         self.remove(&live.key);
         self.count(live.peer.as_deref());
         self.live.insert(live.key.clone(), live);
     }
 
-    fn remove(&mut self, key: &str) -> Option<Arc<Live>> {
+    fn remove(&mut self, key: &str) -> Option<Arc<LiveSession>> {
         let live = self.live.remove(key)?;
         self.uncount(live.peer.as_deref());
-        live.gone.cancel();
+        live.ended.cancel();
         Some(live)
     }
 
     /// Removes and returns expired sessions, if the last search is long enough ago. The caller passes them to `expire`.
-    fn sweep_sometimes(&mut self, limits: &SessionLimits) -> Vec<Arc<Live>> {
+    fn sweep_if_due(&mut self, limits: &SessionLimits) -> Vec<Arc<LiveSession>> {
         let now = Instant::now();
-        if self.swept.is_some_and(|swept| now < swept + pause(limits)) {
+        if self.last_sweep.is_some_and(|swept| now < swept + sweep_interval(limits)) {
             return Vec::new();
         }
-        self.swept = Some(now);
+        self.last_sweep = Some(now);
         let idle: Vec<_> = self
             .live
             .values()
@@ -247,18 +247,18 @@ impl Table {
 }
 
 /// Returns the interval between two searches for expired sessions.
-fn pause(limits: &SessionLimits) -> Duration {
-    SWEEP.min(limits.session_idle / 4)
+fn sweep_interval(limits: &SessionLimits) -> Duration {
+    MAX_SWEEP_INTERVAL.min(limits.session_idle / 4)
 }
 
 /// Deletes the remembered values and runs the hooks of sessions that were idle for too long on this server. A session
 /// whose record is still in the store has not ended: another server uses it.
-fn expire(server: &Server, swept: Vec<Arc<Live>>) {
+fn expire(server: &Server, swept: Vec<Arc<LiveSession>>) {
     if swept.is_empty() {
         return;
     }
     let here = server.clone();
-    server.afterwards(async move {
+    server.spawn_background(async move {
         for live in swept {
             match here.inner.store.get(&live.key).await {
                 Ok(Some(_)) => continue,
@@ -267,22 +267,27 @@ fn expire(server: &Server, swept: Vec<Arc<Live>>) {
                 // Another server may still use the session, so nothing is deleted.
                 Err(_) => {}
             }
-            over(&here, &live, Termination::Expired, Box::default());
+            run_terminate_hooks(&here, &live, TerminationReason::Expired, Box::default());
         }
     });
 }
 
 /// Runs the `on_terminate` hooks for a session that has ended.
-fn over(server: &Server, live: &Live, reason: Termination, mut arrival: Box<Arrival>) {
-    if !server.hears_terminate() {
+fn run_terminate_hooks(
+    server: &Server,
+    live: &LiveSession,
+    reason: TerminationReason,
+    mut arrival: Box<Arrival>,
+) {
+    if !server.has_terminate_hooks() {
         return;
     }
     let principal = owner(&live.key).map(Principal::new);
     arrival.principal.clone_from(&principal);
-    let terminated = Terminated::new(live.id.clone(), principal, reason);
+    let terminated = TerminationEvent::new(live.id.clone(), principal, reason);
     let here = server.clone();
-    server.afterwards(async move {
-        here.run_hooks("on_terminate", &here.inner.endings.terminate, &terminated, &arrival).await;
+    server.spawn_background(async move {
+        here.run_hooks("on_terminate", &here.inner.end_hooks.terminate, &terminated, &arrival).await;
     });
 }
 
@@ -295,15 +300,15 @@ impl Drop for Sessions {
 }
 
 /// Room for a session that is being opened. Dropped once the session is in the table, or when opening it has failed.
-struct Opening<'s> {
+struct SessionReservation<'s> {
     sessions: &'s Sessions,
     peer: Option<String>,
 }
 
-impl Drop for Opening<'_> {
+impl Drop for SessionReservation<'_> {
     fn drop(&mut self) {
         let mut table = self.sessions.table.lock();
-        table.opening -= 1;
+        table.reserved -= 1;
         table.uncount(self.peer.as_deref());
     }
 }
@@ -328,11 +333,11 @@ fn owner(key: &str) -> Option<&str> {
     key.splitn(3, '/').nth(2)
 }
 
-fn is_id(text: &str) -> bool {
+fn is_session_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Returns 128 bits from the system's random source, in hexadecimal.
 fn random_id() -> String {
-    random::<16>()
+    random_hex::<16>()
 }

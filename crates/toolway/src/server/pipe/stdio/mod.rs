@@ -37,7 +37,7 @@ impl Server {
     /// stdio never get.
     pub async fn serve_stdio(&self) -> Result<()> {
         static TAKEN: AtomicBool = AtomicBool::new(false);
-        self.check_door("on stdin and stdout")?;
+        self.check_transport("on stdin and stdout")?;
         if TAKEN.swap(true, Ordering::SeqCst) {
             return Err(Error::new(
                 ErrorKind::Misuse,

@@ -21,11 +21,11 @@ use tokio::net::unix::pipe;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::mpsc;
 
-type Reader = Pin<Box<dyn AsyncRead + Send>>;
-type Writer = Pin<Box<dyn AsyncWrite + Send>>;
+type BoxReader = Pin<Box<dyn AsyncRead + Send>>;
+type BoxWriter = Pin<Box<dyn AsyncWrite + Send>>;
 
 /// Takes over stdin and stdout from the rest of the process.
-pub(crate) fn take() -> io::Result<(Reader, Writer)> {
+pub(crate) fn take() -> io::Result<(BoxReader, BoxWriter)> {
     // The copies get numbers above 2, so that a copy never takes the number of a standard stream that is closed.
     let input = fcntl_dupfd_cloexec(io::stdin(), 3)?;
     let output = fcntl_dupfd_cloexec(io::stdout(), 3)?;
@@ -46,52 +46,52 @@ fn is_same_file(a: BorrowedFd<'_>, b: BorrowedFd<'_>) -> bool {
     }
 }
 
-enum Kind {
+enum DescriptorKind {
     Pipe,
     UnixSocket,
     InternetSocket,
     Other,
 }
 
-fn kind(descriptor: &OwnedFd) -> io::Result<Kind> {
+fn descriptor_kind(descriptor: &OwnedFd) -> io::Result<DescriptorKind> {
     let mode = rustix::fs::fstat(descriptor)?.st_mode;
     Ok(match FileType::from_raw_mode(mode) {
-        FileType::Fifo => Kind::Pipe,
+        FileType::Fifo => DescriptorKind::Pipe,
         FileType::Socket => match rustix::net::getsockname(descriptor)?.address_family() {
-            AddressFamily::UNIX => Kind::UnixSocket,
-            AddressFamily::INET | AddressFamily::INET6 => Kind::InternetSocket,
-            _ => Kind::Other,
+            AddressFamily::UNIX => DescriptorKind::UnixSocket,
+            AddressFamily::INET | AddressFamily::INET6 => DescriptorKind::InternetSocket,
+            _ => DescriptorKind::Other,
         },
-        _ => Kind::Other,
+        _ => DescriptorKind::Other,
     })
 }
 
-fn reader(input: OwnedFd) -> io::Result<Reader> {
-    Ok(match kind(&input)? {
-        Kind::Pipe => {
-            nonblocking(&input)?;
+fn reader(input: OwnedFd) -> io::Result<BoxReader> {
+    Ok(match descriptor_kind(&input)? {
+        DescriptorKind::Pipe => {
+            set_nonblocking(&input)?;
             Box::pin(pipe::Receiver::from_owned_fd(input)?)
         }
-        Kind::UnixSocket => Box::pin(unix_stream(input)?),
-        Kind::InternetSocket => Box::pin(tcp_stream(input)?),
-        Kind::Other => Box::pin(ThreadReader::start(File::from(input))?),
+        DescriptorKind::UnixSocket => Box::pin(unix_stream(input)?),
+        DescriptorKind::InternetSocket => Box::pin(tcp_stream(input)?),
+        DescriptorKind::Other => Box::pin(ThreadReader::start(File::from(input))?),
     })
 }
 
-fn writer(output: OwnedFd, shared_with_stderr: bool) -> io::Result<Writer> {
-    let kind = if shared_with_stderr { Kind::Other } else { kind(&output)? };
+fn writer(output: OwnedFd, shared_with_stderr: bool) -> io::Result<BoxWriter> {
+    let kind = if shared_with_stderr { DescriptorKind::Other } else { descriptor_kind(&output)? };
     Ok(match kind {
-        Kind::Pipe => {
-            nonblocking(&output)?;
+        DescriptorKind::Pipe => {
+            set_nonblocking(&output)?;
             Box::pin(pipe::Sender::from_owned_fd(output)?)
         }
-        Kind::UnixSocket => Box::pin(unix_stream(output)?),
-        Kind::InternetSocket => Box::pin(tcp_stream(output)?),
-        Kind::Other => Box::pin(tokio::fs::File::from_std(File::from(output))),
+        DescriptorKind::UnixSocket => Box::pin(unix_stream(output)?),
+        DescriptorKind::InternetSocket => Box::pin(tcp_stream(output)?),
+        DescriptorKind::Other => Box::pin(tokio::fs::File::from_std(File::from(output))),
     })
 }
 
-fn nonblocking(descriptor: &OwnedFd) -> io::Result<()> {
+fn set_nonblocking(descriptor: &OwnedFd) -> io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(descriptor)?;
     Ok(rustix::fs::fcntl_setfl(descriptor, flags | OFlags::NONBLOCK)?)
 }

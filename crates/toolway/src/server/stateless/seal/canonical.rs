@@ -16,7 +16,7 @@ pub(super) fn arguments(arguments: Option<&RawJson>) -> Cow<'_, [u8]> {
     let Some(arguments) = arguments else { return Cow::Borrowed(b"{}") };
     let text = arguments.as_str();
     let mut out = Vec::with_capacity(text.len());
-    let mut reader = Reader { rest: text };
+    let mut reader = JsonReader { rest: text };
     if reader.value(Limits::default().depth, &mut out).is_none() {
         // The text has half a surrogate pair, or is nested deeper than any message. The client must send such a text
         // back exactly as it was. The leading space distinguishes it from every canonical spelling.
@@ -26,24 +26,24 @@ pub(super) fn arguments(arguments: Option<&RawJson>) -> Cow<'_, [u8]> {
 }
 
 /// A reader of text that is known to be valid JSON. It checks only what it needs to continue.
-struct Reader<'t> {
+struct JsonReader<'t> {
     rest: &'t str,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> JsonReader<'t> {
     /// Writes the canonical spelling of the next value.
     fn value(&mut self, depth: u32, out: &mut Vec<u8>) -> Option<()> {
         let deeper = depth.checked_sub(1)?;
-        match self.glance()? {
+        match self.peek()? {
             b'{' => {
                 let mut members: Vec<(String, Vec<u8>)> = Vec::new();
                 self.skip();
                 loop {
-                    match self.glance()? {
+                    match self.peek()? {
                         b'}' => break,
                         b'"' => {
-                            let (name, mut value) = (self.simple()?, Vec::new());
-                            self.glance()?;
+                            let (name, mut value) = (self.scalar()?, Vec::new());
+                            self.peek()?;
                             self.skip();
                             self.value(deeper, &mut value)?;
                             members.push((name, value));
@@ -67,7 +67,7 @@ impl<'t> Reader<'t> {
                 out.push(b'[');
                 self.skip();
                 loop {
-                    match self.glance()? {
+                    match self.peek()? {
                         b']' => break,
                         b',' => {
                             out.push(b',');
@@ -79,18 +79,20 @@ impl<'t> Reader<'t> {
                 out.push(b']');
                 self.skip();
             }
-            b'"' => write_text(&self.simple::<String>()?, out),
+            b'"' => write_text(&self.scalar::<String>()?, out),
             first => {
-                let word = self.simple::<&RawValue>()?.get();
+                let word = self.scalar::<&RawValue>()?.get();
                 let is_number = !first.is_ascii_alphabetic();
-                out.extend_from_slice(if is_number { decimal(word) } else { word.into() }.as_bytes());
+                out.extend_from_slice(
+                    if is_number { canonical_number(word) } else { word.into() }.as_bytes(),
+                );
             }
         }
         Some(())
     }
 
     /// Reads the next string, number or word.
-    fn simple<T: Deserialize<'t>>(&mut self) -> Option<T> {
+    fn scalar<T: Deserialize<'t>>(&mut self) -> Option<T> {
         let mut values = serde_json::Deserializer::from_str(self.rest).into_iter();
         let value = values.next()?.ok()?;
         self.rest = &self.rest[values.byte_offset()..];
@@ -98,7 +100,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns the next byte that is not white space, without consuming it.
-    fn glance(&mut self) -> Option<u8> {
+    fn peek(&mut self) -> Option<u8> {
         self.rest = self.rest.trim_ascii_start();
         self.rest.bytes().next()
     }
@@ -115,7 +117,7 @@ fn write_text(text: &str, out: &mut Vec<u8>) {
 
 /// Returns a number as its digits without leading or trailing zeros, and a power of ten. A number whose power does not
 /// fit an `i64` stays as it was written; real arguments have no such powers.
-fn decimal(number: &str) -> Cow<'_, str> {
+fn canonical_number(number: &str) -> Cow<'_, str> {
     let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (mantissa, power) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
     let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));

@@ -11,7 +11,7 @@
 //! | 8 | the id of the key that sealed the state |
 //! | 24 | the nonce; it is long enough that random nonces do not collide, however many machines share a key |
 //! | 8 + n | encrypted: the time when the state expires, and the state |
-//! | 16 | the tag, which also authenticates everything in [`Bound`] |
+//! | 16 | the tag, which also authenticates everything in [`Binding`] |
 
 mod canonical;
 pub(crate) mod keys;
@@ -30,7 +30,7 @@ pub(crate) const MAX_STATE: usize = 64 * 1024;
 
 /// The call that a state belongs to. The state cannot be opened for another call.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bound<'b> {
+pub(crate) struct Binding<'b> {
     /// The principal of the caller. `None` differs from an empty name.
     pub(crate) principal: Option<&'b str>,
     /// The name of the server.
@@ -45,7 +45,7 @@ pub(crate) struct Bound<'b> {
 
 /// A state that was opened.
 #[derive(PartialEq, Eq)]
-pub(crate) struct Opened {
+pub(crate) struct OpenedState {
     /// The content that was sealed.
     pub(crate) plain: Vec<u8>,
     /// An id that is unique to this state, for callers that accept each state only once.
@@ -56,7 +56,7 @@ pub(crate) struct Opened {
 
 /// Why a state cannot be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unsealed {
+pub(crate) enum OpenError {
     /// The state was not issued for this call, or not with one of these keys.
     Foreign,
     /// The state was issued for this call, but has expired.
@@ -79,8 +79,8 @@ impl SealKeys {
 
     /// Seals a state that expires at `expires`, in seconds since the Unix epoch. Check [`fits`](Self::fits) first: a
     /// state that does not fit cannot be opened.
-    pub(crate) fn seal(&self, bound: &Bound<'_>, plain: &[u8], expires: u64) -> String {
-        let key = self.first();
+    pub(crate) fn seal(&self, bound: &Binding<'_>, plain: &[u8], expires: u64) -> String {
+        let key = self.sealing_key();
         let mut nonce = [0; Self::NONCE];
         getrandom::fill(&mut nonce).expect("the system has a source of randomness");
         let mut sealed = Vec::with_capacity(Self::HEAD + Self::EXPIRY + plain.len() + Self::TAG);
@@ -93,7 +93,7 @@ impl SealKeys {
             .cipher
             .encrypt_inout_detached(
                 &XNonce::from(nonce),
-                &associated(key.id, bound),
+                &associated_data(key.id, bound),
                 (&mut sealed[Self::HEAD..]).into(),
             )
             .expect("a state is shorter than 256 GiB");
@@ -102,12 +102,12 @@ impl SealKeys {
     }
 
     /// Opens a state at the time `now`, in seconds since the Unix epoch.
-    pub(crate) fn open(&self, bound: &Bound<'_>, text: &str, now: u64) -> Result<Opened, Unsealed> {
-        let (expires, plain, id) = self.unseal(bound, text).ok_or(Unsealed::Foreign)?;
-        if now < expires { Ok(Opened { plain, id, expires }) } else { Err(Unsealed::Expired) }
+    pub(crate) fn open(&self, bound: &Binding<'_>, text: &str, now: u64) -> Result<OpenedState, OpenError> {
+        let (expires, plain, id) = self.unseal(bound, text).ok_or(OpenError::Foreign)?;
+        if now < expires { Ok(OpenedState { plain, id, expires }) } else { Err(OpenError::Expired) }
     }
 
-    fn unseal(&self, bound: &Bound<'_>, text: &str) -> Option<(u64, Vec<u8>, String)> {
+    fn unseal(&self, bound: &Binding<'_>, text: &str) -> Option<(u64, Vec<u8>, String)> {
         if text.len() > MAX_STATE {
             return None;
         }
@@ -123,8 +123,8 @@ impl SealKeys {
         if *format != Self::FORMAT {
             return None;
         }
-        let associated = associated(*id, bound);
-        let opened = self.known_as(*id).find_map(|key| {
+        let associated = associated_data(*id, bound);
+        let opened = self.keys_with_id(*id).find_map(|key| {
             let mut body = body.to_vec();
             let buffer = body.as_mut_slice().into();
             let (nonce, tag) = (XNonce::from(*nonce), Tag::from(*tag));
@@ -140,8 +140,8 @@ impl SealKeys {
 
 /// Returns the associated data: the tag authenticates it, but the state does not contain it. Each part has a length
 /// prefix, so that no byte can move from one part into the next.
-fn associated(key: [u8; SealKeys::ID], bound: &Bound<'_>) -> Vec<u8> {
-    let Bound { principal, server, method, target, arguments } = *bound;
+fn associated_data(key: [u8; SealKeys::ID], bound: &Binding<'_>) -> Vec<u8> {
+    let Binding { principal, server, method, target, arguments } = *bound;
     let mut out = b"toolway/state".to_vec();
     out.push(SealKeys::FORMAT);
     out.extend_from_slice(&key);
@@ -164,9 +164,12 @@ fn associated(key: [u8; SealKeys::ID], bound: &Bound<'_>) -> Vec<u8> {
 }
 
 /// Leaves out the state, which is confidential.
-impl fmt::Debug for Opened {
+impl fmt::Debug for OpenedState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opened").field("id", &self.id).field("expires", &self.expires).finish_non_exhaustive()
+        f.debug_struct("OpenedState")
+            .field("id", &self.id)
+            .field("expires", &self.expires)
+            .finish_non_exhaustive()
     }
 }
 

@@ -5,20 +5,25 @@ use std::ffi::OsString;
 use serde_json::json;
 use toolway_protocol::RawJson;
 
-use super::{Bound, MAX_STATE, Opened, SealKeys, Unsealed};
+use super::{Binding, MAX_STATE, OpenError, OpenedState, SealKeys};
 
 const NOW: u64 = 1_800_000_000;
 const LATER: u64 = NOW + 60;
 
-const BOUND: Bound<'static> =
-    Bound { principal: Some("ada"), server: "shop", method: "tools/call", target: "order", arguments: None };
+const BOUND: Binding<'static> = Binding {
+    principal: Some("ada"),
+    server: "shop",
+    method: "tools/call",
+    target: "order",
+    arguments: None,
+};
 
 fn keys<const N: usize>(seeds: [u8; N]) -> SealKeys {
     SealKeys::from_texts(seeds.map(|seed| format!("{seed:02x}").repeat(32))).unwrap()
 }
 
-fn foreign(keys: &SealKeys, bound: &Bound<'_>, text: &str) -> bool {
-    keys.open(bound, text, NOW) == Err(Unsealed::Foreign)
+fn foreign(keys: &SealKeys, bound: &Binding<'_>, text: &str) -> bool {
+    keys.open(bound, text, NOW) == Err(OpenError::Foreign)
 }
 
 #[test]
@@ -27,7 +32,7 @@ fn what_was_sealed_can_be_opened() {
     for plain in [&b""[..], b"state", &[0; 1000]] {
         let text = keys.seal(&BOUND, plain, LATER);
         assert!(text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)), "{text}");
-        let Opened { plain: opened, id, expires } = keys.open(&BOUND, &text, NOW).unwrap();
+        let OpenedState { plain: opened, id, expires } = keys.open(&BOUND, &text, NOW).unwrap();
         assert_eq!((&*opened, expires), (plain, LATER));
         assert_eq!(id, keys.open(&BOUND, &text, NOW).unwrap().id, "it is the same state");
     }
@@ -100,33 +105,33 @@ fn a_state_is_good_for_its_call_only() {
     let keys = SealKeys::random();
     let arguments = RawJson::from(json!({"a": 1}));
     let others = RawJson::from(json!({"a": 2}));
-    let bound = Bound { arguments: Some(&arguments), ..BOUND };
+    let bound = Binding { arguments: Some(&arguments), ..BOUND };
     let text = keys.seal(&bound, b"state", LATER);
     assert!(keys.open(&bound, &text, NOW).is_ok());
     for other in [
-        Bound { principal: Some("bob"), ..bound },
-        Bound { principal: Some(""), ..bound },
-        Bound { principal: None, ..bound },
-        Bound { server: "stop", ..bound },
-        Bound { method: "prompts/get", ..bound },
-        Bound { target: "cancel", ..bound },
-        Bound { arguments: Some(&others), ..bound },
-        Bound { arguments: None, ..bound },
+        Binding { principal: Some("bob"), ..bound },
+        Binding { principal: Some(""), ..bound },
+        Binding { principal: None, ..bound },
+        Binding { server: "stop", ..bound },
+        Binding { method: "prompts/get", ..bound },
+        Binding { target: "cancel", ..bound },
+        Binding { arguments: Some(&others), ..bound },
+        Binding { arguments: None, ..bound },
         // The same letters, but divided into other parts.
-        Bound { server: "shopt", method: "ools/call", ..bound },
-        Bound { method: "tools/callorder", target: "", ..bound },
+        Binding { server: "shopt", method: "ools/call", ..bound },
+        Binding { method: "tools/callorder", target: "", ..bound },
     ] {
         assert!(foreign(&keys, &other, &text), "{other:?}");
     }
     let spelled = RawJson::parse(r#"{ "\u0061": 1.0 }"#).unwrap();
-    assert!(keys.open(&Bound { arguments: Some(&spelled), ..bound }, &text, NOW).is_ok());
+    assert!(keys.open(&Binding { arguments: Some(&spelled), ..bound }, &text, NOW).is_ok());
 }
 
 #[test]
 fn nobody_is_not_somebody_without_a_name() {
     let keys = SealKeys::random();
-    let nobody = Bound { principal: None, ..BOUND };
-    let nameless = Bound { principal: Some(""), ..BOUND };
+    let nobody = Binding { principal: None, ..BOUND };
+    let nameless = Binding { principal: Some(""), ..BOUND };
     let text = keys.seal(&nobody, b"state", LATER);
     assert!(keys.open(&nobody, &text, NOW).is_ok() && foreign(&keys, &nameless, &text));
     let text = keys.seal(&nameless, b"state", LATER);
@@ -138,10 +143,10 @@ fn a_state_expires_at_its_second() {
     let keys = SealKeys::random();
     let text = keys.seal(&BOUND, b"state", LATER);
     assert!(keys.open(&BOUND, &text, LATER - 1).is_ok());
-    assert_eq!(keys.open(&BOUND, &text, LATER), Err(Unsealed::Expired));
-    assert_eq!(keys.open(&BOUND, &text, u64::MAX), Err(Unsealed::Expired));
+    assert_eq!(keys.open(&BOUND, &text, LATER), Err(OpenError::Expired));
+    assert_eq!(keys.open(&BOUND, &text, u64::MAX), Err(OpenError::Expired));
     // The binding is checked before the expiry.
-    assert_eq!(keys.open(&Bound { target: "other", ..BOUND }, &text, LATER), Err(Unsealed::Foreign));
+    assert_eq!(keys.open(&Binding { target: "other", ..BOUND }, &text, LATER), Err(OpenError::Foreign));
 }
 
 #[test]
@@ -228,5 +233,5 @@ fn debug_shows_neither_keys_nor_states() {
     assert_eq!(format!("{:?}", keys([0xab])), "SealKeys");
     let keys = SealKeys::random();
     let opened = keys.open(&BOUND, &keys.seal(&BOUND, b"state", LATER), NOW).unwrap();
-    assert_eq!(format!("{opened:?}"), format!("Opened {{ id: {:?}, expires: {LATER}, .. }}", opened.id));
+    assert_eq!(format!("{opened:?}"), format!("OpenedState {{ id: {:?}, expires: {LATER}, .. }}", opened.id));
 }

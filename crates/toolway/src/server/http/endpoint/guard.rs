@@ -1,0 +1,183 @@
+//! Is this request allowed at all? Checked for every route and method, before anything else is read.
+//!
+//! A web page can make its visitor's browser send requests anywhere, and can point its own domain name at the address
+//! 127.0.0.1. The browser then sends that name as `Host`, and the page's address as `Origin`. A server that checks both
+//! cannot be reached this way.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ::http::HeaderMap;
+use ::http::header::{AsHeaderName, CONTENT_ENCODING, CONTENT_TYPE, GetAll, HOST, HeaderValue, ORIGIN};
+use ::http::request::Parts;
+use ::http::uri::Authority;
+
+/// The host names by which a server may be reached.
+#[derive(Clone, Default)]
+pub struct Hosts(Allowed);
+
+/// The origins of web pages that may call a server. A request without an `Origin` header is allowed, because it does
+/// not come from a web page.
+#[derive(Clone, Default)]
+pub struct Origins(Allowed);
+
+#[derive(Clone)]
+enum Allowed {
+    Any,
+    LoopbackAnd(Arc<[String]>),
+}
+
+impl Default for Allowed {
+    fn default() -> Self {
+        Self::LoopbackAnd(Arc::new([]))
+    }
+}
+
+impl Hosts {
+    /// Allows every name. Only for a server that is open to the public, or behind a proxy that checks the name.
+    #[expect(non_upper_case_globals, reason = "reads as the choice it is: `Hosts::Any`")]
+    pub const Any: Self = Self(Allowed::Any);
+}
+
+impl Origins {
+    /// Allows every web page. Only for a server that is open to the public.
+    #[expect(non_upper_case_globals, reason = "reads as the choice it is: `Origins::Any`")]
+    pub const Any: Self = Self(Allowed::Any);
+}
+
+macro_rules! from_lists {
+    ($($type:ident),*) => {$(
+        impl<const N: usize> From<[&str; N]> for $type {
+            fn from(names: [&str; N]) -> Self {
+                names.map(String::from).to_vec().into()
+            }
+        }
+
+        impl From<Vec<String>> for $type {
+            fn from(names: Vec<String>) -> Self {
+                let names = names.into_iter().map(|name| name.trim_end_matches('/').to_ascii_lowercase());
+                Self(Allowed::LoopbackAnd(names.collect()))
+            }
+        }
+
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match &self.0 {
+                    Allowed::Any => f.write_str("any"),
+                    Allowed::LoopbackAnd(names) => write!(f, "loopback and {names:?}"),
+                }
+            }
+        }
+    )*};
+}
+from_lists!(Hosts, Origins);
+
+/// Checks the `Host` and the `Origin` of a request.
+pub(crate) fn check(parts: &Parts, hosts: &Hosts, origins: &Origins) -> Result<(), String> {
+    check_host(parts, hosts)?;
+    check_origin(&parts.headers, origins)
+}
+
+fn check_host(parts: &Parts, Hosts(allowed): &Hosts) -> Result<(), String> {
+    let Allowed::LoopbackAnd(names) = allowed else { return Ok(()) };
+    let from_header =
+        single_value(&parts.headers, HOST).map_err(|()| "the Host header must occur once".to_owned())?;
+    let wanted = match (from_header, parts.uri.authority()) {
+        (Some(header), None) => header,
+        (None, Some(authority)) => authority.as_str(),
+        (Some(header), Some(authority)) if header.eq_ignore_ascii_case(authority.as_str()) => header,
+        (Some(_), Some(_)) => return Err("the Host header differs from the request's address".to_owned()),
+        (None, None) => return Err("the Host header is missing".to_owned()),
+    };
+    let Some(authority) = host_and_port(wanted) else {
+        return Err("the Host header is not a valid host".to_owned());
+    };
+    let host = authority.host().to_ascii_lowercase();
+    let with_port = authority.as_str().to_ascii_lowercase();
+    // A name that is allowed without a port is allowed on every port.
+    if is_loopback(&host) || names.iter().any(|name| *name == host || *name == with_port) {
+        return Ok(());
+    }
+    Err(format!("the host {host:?} is not served here; if it should be, allow it with `.hosts([{host:?}])`"))
+}
+
+fn check_origin(headers: &HeaderMap, Origins(allowed): &Origins) -> Result<(), String> {
+    let Allowed::LoopbackAnd(origins) = allowed else { return Ok(()) };
+    let origin =
+        single_value(headers, ORIGIN).map_err(|()| "the Origin header must occur once".to_owned())?;
+    let Some(origin) = origin else { return Ok(()) };
+    let origin = origin.to_ascii_lowercase();
+    if origins.contains(&origin) {
+        return Ok(());
+    }
+    let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    let authority = host.and_then(host_and_port);
+    if authority.is_some_and(|authority| is_loopback(authority.host())) {
+        return Ok(());
+    }
+    Err(format!(
+        "pages of {origin:?} may not call this server; if they should, allow them with `.origins([{origin:?}])`"
+    ))
+}
+
+/// Parses a host with an optional port. [`Authority`] also allows user info before an `@`, which other parsers could
+/// take for the host, and a port that is not a number. Both are rejected here.
+fn host_and_port(text: &str) -> Option<Authority> {
+    let authority: Authority = text.parse().ok()?;
+    let port = authority.as_str().strip_prefix(authority.host())?;
+    let is_port = port.is_empty() || port == ":" || authority.port_u16().is_some();
+    is_port.then_some(authority)
+}
+
+/// Returns the value of a header that may occur at most once.
+fn single_value(headers: &HeaderMap, name: impl AsHeaderName) -> Result<Option<&str>, ()> {
+    let mut lines = headers.get_all(name).iter();
+    match (lines.next(), lines.next()) {
+        (None, _) => Ok(None),
+        (Some(line), None) => line.to_str().map(Some).map_err(drop),
+        (Some(_), Some(_)) => Err(()),
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    matches!(host, "localhost" | "127.0.0.1" | "[::1]")
+}
+
+/// Returns whether the `Content-Type` is `application/json`. A browser does not send this type to another origin
+/// without a preflight request.
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
+    let Ok(Some(value)) = single_value(headers, CONTENT_TYPE) else { return false };
+    media_type(value).eq_ignore_ascii_case("application/json")
+}
+
+/// Returns whether the body has no `Content-Encoding`, or `identity`.
+pub(crate) fn is_unencoded(headers: &HeaderMap) -> bool {
+    match single_value(headers, CONTENT_ENCODING) {
+        Ok(coding) => coding.is_none_or(|coding| coding.eq_ignore_ascii_case("identity")),
+        Err(()) => false,
+    }
+}
+
+/// Returns whether the client accepts JSON. A client without an `Accept` header accepts everything.
+pub(crate) fn accepts_json(accept: &GetAll<'_, HeaderValue>) -> bool {
+    accepts_any(accept, ["application/json", "application/*", "*/*"])
+}
+
+/// Returns whether the client accepts an event stream.
+pub(crate) fn accepts_events(accept: &GetAll<'_, HeaderValue>) -> bool {
+    accepts_any(accept, ["text/event-stream", "text/*", "*/*"])
+}
+
+fn accepts_any(accept: &GetAll<'_, HeaderValue>, fitting: [&str; 3]) -> bool {
+    let mut said =
+        accept.iter().filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(',')).peekable();
+    said.peek().is_none()
+        || said.any(|range| {
+            let range = media_type(range);
+            fitting.iter().any(|fitting| range.eq_ignore_ascii_case(fitting))
+        })
+}
+
+fn media_type(value: &str) -> &str {
+    value.split(';').next().unwrap_or_default().trim()
+}

@@ -1,0 +1,181 @@
+//! Which state does the handshake era keep at the endpoint, and what is known about one request?
+
+use std::sync::{Arc, OnceLock};
+
+use ::http::header::{HeaderMap, HeaderName};
+use ::http::request::Parts;
+use ::http::{Response, StatusCode};
+use toolway_protocol::{Era, Id, ProtocolVersion, RpcError};
+
+use super::super::endpoint::body::ResponseBody;
+use super::super::endpoint::reply::{error_reply, not_allowed, not_allowed_because, unavailable};
+use super::super::endpoint::request::{Endpoint, accepts_events, headers};
+use super::legacy_sse::{self, SsePipes};
+use super::limits::SessionLimits;
+use super::live_session::LiveSession;
+use super::sessions::Sessions;
+use crate::ground::error::{Error, Result};
+use crate::server::Server;
+use crate::server::call::principal::Principal;
+use crate::server::call::scope::Arrival;
+use crate::server::failure::errors::busy;
+use crate::server::handshake::Session;
+
+pub(super) static SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// Returns the id of the session that a request names.
+pub(crate) fn session_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get(&SESSION_ID).and_then(|id| id.to_str().ok())
+}
+
+/// The configuration of the handshake era, and its state while the endpoint is open.
+#[derive(Clone)]
+pub(crate) struct HandshakeEndpoint {
+    server: Server,
+    pub(crate) limits: SessionLimits,
+    pub(crate) is_sessionless: bool,
+    pub(crate) has_legacy_sse: bool,
+    state: OnceLock<Arc<HandshakeState>>,
+}
+
+struct HandshakeState {
+    sessions: Sessions,
+    pipes: SsePipes,
+}
+
+impl HandshakeEndpoint {
+    pub(crate) fn new(server: &Server) -> Self {
+        Self {
+            server: server.clone(),
+            limits: SessionLimits::new(server.inner.permits_per_peer),
+            is_sessionless: false,
+            has_legacy_sse: false,
+            state: OnceLock::new(),
+        }
+    }
+
+    /// Discards the state after a change of the configuration.
+    pub(crate) fn reset(&mut self) {
+        self.state = OnceLock::new();
+    }
+
+    fn state(&self) -> &HandshakeState {
+        self.state.get_or_init(|| {
+            let sessions = Sessions::new(&self.server, &self.limits);
+            Arc::new(HandshakeState { sessions, pipes: SsePipes::default() })
+        })
+    }
+
+    pub(super) fn sessions(&self) -> &Sessions {
+        &self.state().sessions
+    }
+
+    pub(super) fn pipes(&self) -> &SsePipes {
+        &self.state().pipes
+    }
+
+    /// Cancels the running requests and ends the streams of all sessions.
+    pub(crate) fn stop(&self) {
+        self.sessions().stop();
+    }
+
+    /// Returns the id that the query of a request gives for its pipe, if the server serves the transport of 2024-11-05.
+    pub(crate) fn pipe_id(&self, parts: &Parts) -> Option<String> {
+        let query = parts.uri.query().filter(|_| self.has_legacy_sse && self.server.serves(Era::Handshake));
+        query.and_then(legacy_sse::pipe_id_in_query).map(str::to_owned)
+    }
+
+    /// Returns the supported HTTP methods, for the `Allow` header.
+    fn methods(&self) -> &'static str {
+        match (self.is_sessionless, self.has_legacy_sse) {
+            (true, false) => "POST",
+            (true, true) => "GET, POST",
+            (false, _) => "GET, POST, DELETE",
+        }
+    }
+}
+
+/// A request that was admitted.
+pub(crate) struct AdmittedRequest<'s> {
+    pub(crate) endpoint: &'s Endpoint,
+    pub(crate) handshake: &'s HandshakeEndpoint,
+    pub(crate) arrival: Box<Arrival>,
+}
+
+impl AdmittedRequest<'_> {
+    pub(super) fn server(&self) -> &Server {
+        &self.endpoint.server
+    }
+
+    pub(super) fn headers(&self) -> &HeaderMap {
+        headers(&self.arrival)
+    }
+
+    /// Returns whether the client accepts an event stream.
+    pub(super) fn accepts_events(&self) -> bool {
+        accepts_events(&self.arrival)
+    }
+
+    /// Returns the name of the caller's principal, if it is known.
+    pub(super) fn owner(&self) -> Option<&str> {
+        self.arrival.principal.as_ref().map(Principal::as_str)
+    }
+
+    /// Returns the peer whose session limit the request counts against.
+    pub(super) fn peer(&self) -> Option<String> {
+        match (self.owner(), self.arrival.remote) {
+            (Some(owner), _) => Some(format!("principal {owner}")),
+            (None, Some(address)) => Some(format!("address {}", address.ip())),
+            (None, None) => None,
+        }
+    }
+
+    /// Finds the session that the `Mcp-Session-Id` header names. `request` is the id for error replies.
+    pub(super) async fn find_session(
+        &self,
+        request: Option<&Id>,
+    ) -> Result<Arc<LiveSession>, Response<ResponseBody>> {
+        let mut lines = self.headers().get_all(&SESSION_ID).iter();
+        let id = match (lines.next(), lines.next()) {
+            (Some(id), None) => id.to_str().unwrap_or_default(),
+            (None, _) => {
+                let error = RpcError::invalid_request(
+                    "the Mcp-Session-Id header is missing: send `initialize` first, and then the id that its reply carries",
+                );
+                return Err(error_reply(StatusCode::BAD_REQUEST, request, &error));
+            }
+            (Some(_), Some(_)) => {
+                let error = RpcError::invalid_request("the Mcp-Session-Id header must occur once");
+                return Err(error_reply(StatusCode::BAD_REQUEST, request, &error));
+            }
+        };
+        match self.handshake.sessions().find(id, self.owner()).await {
+            Ok(Some(live)) => Ok(live),
+            Ok(None) => {
+                let error = RpcError::invalid_request("there is no such session: send `initialize` again");
+                Err(error_reply(StatusCode::NOT_FOUND, request, &error))
+            }
+            Err(error) => Err(store_unavailable(error)),
+        }
+    }
+
+    /// Creates a session for a request without `initialize`; only the revision is known.
+    pub(super) fn session_without_handshake(&self, version: Option<ProtocolVersion>) -> Session {
+        let version = self.server().inner.pinned.or(version).unwrap_or(ProtocolVersion::DEFAULT_HTTP);
+        Session::without_handshake(version, None)
+    }
+
+    pub(super) fn not_allowed(&self) -> Response<ResponseBody> {
+        not_allowed(self.handshake.methods())
+    }
+
+    pub(super) fn not_allowed_because(&self, text: &'static str) -> Response<ResponseBody> {
+        not_allowed_because(self.handshake.methods(), text)
+    }
+}
+
+/// Creates the reply for a store that fails. The cause goes to the log; the client only learns that it can retry.
+pub(super) fn store_unavailable(error: Error) -> Response<ResponseBody> {
+    tracing::error!(%error, "the store failed");
+    unavailable(None, &busy("the state of this session cannot be read at the moment"))
+}
