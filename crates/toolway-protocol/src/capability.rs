@@ -39,7 +39,7 @@ wire! {
     /// The capabilities that a server declares.
     ///
     /// ```
-    /// use toolway_protocol::capability::{ServerCapabilities, JsonObject};
+    /// use toolway_protocol::capability::{JsonObject, ServerCapabilities};
     ///
     /// let capabilities = ServerCapabilities::new().with_tools(JsonObject::new());
     /// assert!(capabilities.tools.is_some());

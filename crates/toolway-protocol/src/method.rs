@@ -189,7 +189,7 @@ pub enum Kind {
 ///
 /// ```
 /// use toolway_protocol::Method;
-/// use toolway_protocol::capability::{ServerCapabilities, JsonObject};
+/// use toolway_protocol::capability::{JsonObject, ServerCapabilities};
 ///
 /// let capabilities = ServerCapabilities::new().with_tools(JsonObject::new());
 /// assert!(Method::CallTool.required_capability().unwrap().is_declared(&capabilities));

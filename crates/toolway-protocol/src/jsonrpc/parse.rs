@@ -66,7 +66,7 @@ const MAX_BATCH: usize = 100;
 /// are checked.
 ///
 /// ```
-/// use toolway_protocol::jsonrpc::{ParsedFrame, Message, parse};
+/// use toolway_protocol::jsonrpc::{Message, ParsedFrame, parse};
 /// use toolway_protocol::json::Limits;
 ///
 /// let frame = bytes::Bytes::from_static(br#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#);

@@ -33,7 +33,7 @@ macro_rules! request {
         ///
         /// ```
         /// use toolway_protocol::json::Limits;
-        /// use toolway_protocol::jsonrpc::{ParsedFrame, Message, parse};
+        /// use toolway_protocol::jsonrpc::{Message, ParsedFrame, parse};
         /// use toolway_protocol::Request;
         ///
         /// let frame = br#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"notes://7"}}"#;

@@ -9,7 +9,7 @@
 //! reads them back, and delivers messages from publishers to the current subscribers:
 //!
 //! ```
-//! use toolway::store::{LogEntry, Keep, MemoryStore, Room, Store};
+//! use toolway::store::{Keep, LogEntry, MemoryStore, Room, Store};
 //! use std::time::Duration;
 //!
 //! # #[tokio::main(flavor = "current_thread")]

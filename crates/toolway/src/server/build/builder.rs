@@ -518,7 +518,7 @@ impl ServerBuilder {
     /// server, and for experimental ones.
     ///
     /// ```
-    /// use toolway::capability::{ServerCapabilities, JsonObject};
+    /// use toolway::capability::{JsonObject, ServerCapabilities};
     /// use toolway::prelude::*;
     /// use toolway::server::ToolEntry;
     ///

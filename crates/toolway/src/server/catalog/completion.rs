@@ -146,7 +146,7 @@ lists! {
 ///
 /// ```
 /// use toolway::prelude::*;
-/// use toolway::server::{Completer, PromptValues, PromptEntry};
+/// use toolway::server::{Completer, PromptEntry, PromptValues};
 /// use toolway::types::PromptArgument;
 ///
 /// let definition =

@@ -56,7 +56,7 @@ pub trait PromptHandler: Send + Sync + 'static {
 ///
 /// ```
 /// use toolway::prelude::*;
-/// use toolway::server::{PromptValues, PromptEntry};
+/// use toolway::server::{PromptEntry, PromptValues};
 /// use toolway::types::PromptArgument;
 ///
 /// let definition = toolway::types::Prompt::new("greet")

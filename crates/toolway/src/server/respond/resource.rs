@@ -16,7 +16,7 @@ use crate::server::failure::errors::{IntoFailure, ResourceError};
 /// ```
 /// use toolway::prelude::*;
 /// use toolway::server::ResourceError;
-/// use toolway::server::convert::{ResourceInfo, IntoResource};
+/// use toolway::server::convert::{IntoResource, ResourceInfo};
 /// use toolway::types::ReadResourceResult;
 ///
 /// /// A page that is kept in Markdown and may be read as it is.

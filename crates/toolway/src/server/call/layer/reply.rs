@@ -22,7 +22,7 @@ use crate::server::failure::errors::Failure;
 /// ```
 /// use toolway::prelude::*;
 /// use toolway::server::ToolEntry;
-/// use toolway::server::layer::{CallReply, CallKind, layer_fn};
+/// use toolway::server::layer::{CallKind, CallReply, layer_fn};
 /// use toolway::testing::connect;
 /// use toolway::types::CallToolResult;
 ///

@@ -18,7 +18,7 @@ use crate::server::call::layer::stack::CallKind;
 /// use toolway::BoxFuture;
 /// use toolway::prelude::*;
 /// use toolway::server::ToolEntry;
-/// use toolway::server::layer::{CallReply, Call, CallError, Next, Service};
+/// use toolway::server::layer::{Call, CallError, CallReply, Next, Service};
 /// use toolway::testing::connect;
 /// use tower_layer::Layer;
 ///
