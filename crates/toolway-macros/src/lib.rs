@@ -32,12 +32,12 @@ use input::Kind;
 /// Makes a function a tool.
 ///
 /// The function itself is unchanged. The macro generates a type of the same name, which is passed to `tools![…]`. For a
-/// function `add`, `add::entry()` returns the entry of this tool alone. `Server::discover` finds the tool without a
-/// list. The tool has the name of the function, and the doc comment is its description. A doc comment on a parameter
-/// describes the argument. The type of a parameter decides whether it is an argument that the caller sends or a value
-/// that the server provides: see `toolway::server::parameter::Parameter`. Parameters may be references: `&str`, `&Ctx`. Parameters
-/// that the server provides may be destructured, as in `State(db): State<Db>`, which makes `db` an `Arc<Db>`. With
-/// `#[cfg(…)]` on a parameter, the tool has the parameter only if the condition holds.
+/// function `add`, `add::entry()` returns the entry of this tool alone. `ServerBuilder::discover` finds the tool
+/// without a list. The tool has the name of the function, and the doc comment is its description. A doc comment on a
+/// parameter describes the argument. The type of a parameter decides whether it is an argument that the caller sends or
+/// a value that the server provides: see `toolway::server::parameter::Parameter`. Parameters may be references: `&str`,
+/// `&Ctx`. Parameters that the server provides may be destructured, as in `State(db): State<Db>`, which makes `db` an
+/// `Arc<Db>`. With `#[cfg(…)]` on a parameter, the tool has the parameter only if the condition holds.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -66,7 +66,7 @@ use input::Kind;
 /// | `read_only`, `destructive`, `idempotent`, `open_world` | hints, each alone or with `= false` |
 /// | `blocking` | the function is not `async` and may block: it runs on a blocking thread |
 /// | `single_use` | the state that a client of 2026-07-28 sends back is accepted only once: see `ToolEntry::single_use` |
-/// | `deadline = Duration::from_secs(30)` | the maximum duration of a call: see `ToolEntry::deadline` |
+/// | `deadline = Duration::from_secs(30)` | the maximum duration of a call: see `ToolEntry::with_deadline` |
 /// | `icon = "url"`, `icons = ["url", icon(src = "url", mime = "image/png", sizes = ["48x48"], theme = "dark")]` | the icons |
 /// | `meta = {"team": "docs"}` | `_meta` |
 /// | `schema = {…}` | is merged into the schema that is derived from the types; `#[arg(…)]` takes precedence |
@@ -206,9 +206,9 @@ pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
 /// | `title = "…"`, `description = "…"` | for people; the description takes precedence over the doc comment |
 /// | `default = value` | the value if the client sends none |
 /// | `complete = ["a", "b"]` | these values are the completions |
-/// | `complete = function` | an async function returns the completions; it takes `Completing` and any type that a handler takes |
+/// | `complete = function` | an async function returns the completions; it takes `toolway::server::CompletionRequest` and any type that a handler takes |
 /// | `complete = Self::method` | a method of the same [`service`](macro@service) returns the completions |
-/// | `complete = Value`, `complete = value()` | a value that implements `toolway::server::Complete` returns the completions |
+/// | `complete = Value`, `complete = value()` | a value that implements `toolway::server::CompletionProvider` returns the completions |
 ///
 /// An argument whose type is an enum is completed with its variants.
 ///

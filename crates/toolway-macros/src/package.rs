@@ -1,4 +1,5 @@
-//! Which package is being compiled? `Server::discover` distinguishes packages by the location of their sources.
+//! Which package is being compiled? `ServerBuilder::discover` distinguishes packages by the location of their
+//! sources.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Which code is generated for a marked function or struct?
 //!
 //! The result is the item itself, a type for `tools![…]` and the related macros, and a registration for
-//! `Server::discover`.
+//! `ServerBuilder::discover`.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -147,7 +147,7 @@ fn entry_impl(kind: Kind, ident: &Ident, entry: &TokenStream) -> TokenStream {
     }
 }
 
-/// Registers the element for `Server::discover`.
+/// Registers the element for `ServerBuilder::discover`.
 fn registration(kind: Kind, ident: &Ident) -> TokenStream {
     let (package, name) = (package(), ident.unraw().to_string());
     let variant = kind.variant();

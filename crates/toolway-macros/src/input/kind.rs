@@ -28,7 +28,7 @@ impl Kind {
         format_ident!("{}Entry", self.variant())
     }
 
-    /// Returns the variant of `Element`.
+    /// Returns the variant of `AnyEntry`.
     pub(crate) fn variant(self) -> Ident {
         match self {
             Self::Tool => format_ident!("Tool"),

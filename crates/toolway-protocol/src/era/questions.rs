@@ -211,7 +211,7 @@ mod tests {
         let tools = json!({"sampling": {"tools": {}}});
         let roots = json!({"roots": {}});
         // Each row has a question, the client's capabilities, the first revision in which these capabilities suffice,
-        // and the result of `lacking` in all other revisions.
+        // and the result of `missing_capabilities` in all other revisions.
         let rows = [
             (form(json!({"type": "boolean"})), json!({"elicitation": {}}), Some(V2025_06_18), &forms),
             (form(json!({"type": "boolean"})), forms.clone(), Some(V2025_06_18), &forms),

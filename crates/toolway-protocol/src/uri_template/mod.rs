@@ -171,7 +171,7 @@ impl UriTemplate {
         self.match_uri_counted(uri).0
     }
 
-    /// Returns the result of [`matches`](Self::match_uri) and the number of bytes and names examined.
+    /// Returns the result of [`match_uri`](Self::match_uri) and the number of bytes and names examined.
     ///
     /// With n bytes and v variables the number is at most (32 + 2v)(n + 1): the normal form is up to 3n long, each of
     /// its bytes is counted at most ten times, and each of the up to n / 2 + 1 parameters is compared with the names
@@ -187,7 +187,7 @@ impl UriTemplate {
         (values, matching.steps)
     }
 
-    /// Returns an error if [`matches`](Self::match_uri) can never succeed. A server calls this when it is built.
+    /// Returns an error if [`match_uri`](Self::match_uri) can never succeed. A server calls this when it is built.
     ///
     /// ```
     /// use toolway_protocol::uri_template::UriTemplate;

@@ -92,7 +92,7 @@ impl<'s> Reader<'s> {
 
     fn read_all(mut self) -> Self {
         self.shared(String::new(), self.root);
-        // The root is shared only if a reference leads to it. All other schemas in `waiting` are targets of references.
+        // The root is shared only if a reference leads to it. All other schemas in `pending` are targets of references.
         self.nodes[0].is_shared = false;
         while let Some((id, pointer, schema)) = self.pending.pop() {
             let node = self.read(schema, &pointer);

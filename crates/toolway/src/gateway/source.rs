@@ -129,7 +129,7 @@ async fn serve_mount(mounted: &MountedHub, offering: SourceHandle) {
     loop {
         keeping.update_tasks(upstreams);
         mounted.offer(&offering);
-        // The follower starts only now, because `follow` must first tell the client to pass questions on.
+        // The follower starts only now, because `update_tasks` must first tell the client to pass questions on.
         if let Some(following) = following.take() {
             keeping.tasks.spawn(following);
         }

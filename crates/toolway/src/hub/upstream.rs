@@ -50,7 +50,8 @@ impl Hub {
         (Self(Arc::new(HubGuard(shared))), follower)
     }
 
-    /// Returns whether the hub was created by [`alone`](Self::from_client). Such a hub always has exactly one server.
+    /// Returns whether the hub was created by [`from_client`](Self::from_client). Such a hub always has exactly one
+    /// server.
     pub(crate) fn is_single(&self) -> bool {
         self.snapshot().uris.only_server.is_some()
     }

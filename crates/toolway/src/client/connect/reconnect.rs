@@ -76,8 +76,8 @@ impl Reconnector {
         }
     }
 
-    /// The application's answers. The field `passes` is also `true` if a mount has enabled it since the client was
-    /// built.
+    /// The application's answers. The field `forwards_questions` is also `true` if a mount has enabled it since the
+    /// client was built.
     fn answers(&self) -> AnswerHandlers {
         let answers = self.config.answers.clone();
         AnswerHandlers {

@@ -24,8 +24,8 @@ use crate::ground::error::{Error, ErrorKind, Result};
 pub(crate) struct Negotiation<'n> {
     pub(crate) setup: &'n ConnectionSetup<'n>,
     pub(crate) era_cache: &'n EraCache,
-    /// The application's answers in the handshake era. The field `passes` tells whether other questions are passed on
-    /// to the callers of forwarded requests.
+    /// The application's answers in the handshake era. The field `forwards_questions` tells whether other
+    /// questions are passed on to the callers of forwarded requests.
     pub(crate) answers: AnswerHandlers,
     /// How long a server on a pipe may take to answer the probe. Servers of the handshake era may ignore the probe.
     pub(crate) probe_timeout: Duration,

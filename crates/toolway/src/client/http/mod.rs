@@ -1,14 +1,14 @@
 //! How do messages travel over HTTP? The client sends each message as a POST. The body of the HTTP response is the
 //! reply as JSON, or a stream of events that contains the reply.
 //!
-//! Revisions of the handshake era (2024-11-05 to 2025-11-25) begin with `initialize` and may have a session. In the
-//! stateless era (from 2026-07-28), each request is independent.
+//! In the handshake era (revisions 2024-11-05 to 2025-11-25), the first request is `initialize`, and the server may
+//! open a session. In the stateless era (from 2026-07-28), each request is independent.
 //!
 //! | file | question |
 //! |---|---|
 //! | `target.rs` | Which server does a client connect to, and which settings apply to all requests? |
 //! | `root_certificate.rs` | Which certificate authorities does the application trust? Only with the feature `tls`. |
-//! | `handshake/` | How does a transport choose the era of a message? What does the handshake era add: sessions, a stream for the server's own messages, resuming? |
+//! | `handshake/` | How does a transport choose the era of a message? What does the handshake era add? (Sessions, a stream for messages that do not belong to a request, and streams that resume.) |
 //! | `stateless/` | How is a request of the stateless era sent? |
 //! | `request/` | How does one HTTP request reach the server, and what form does the reply have? |
 

@@ -36,9 +36,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// # }
 /// ```
 ///
-/// URLs that begin with `https://` need the feature `tls`, or a client that supports TLS, passed to
-/// [`with_client`](Http::with_client). Proxy variables of the environment are ignored; to use a proxy, also pass a
-/// client that supports it.
+/// URLs that begin with `https://` need the feature `tls`, or an HTTP client that supports TLS, passed to
+/// [`with_client`](Http::with_client). Proxy variables of the environment are ignored. To use a proxy, pass an HTTP
+/// client that supports proxies to `with_client`.
 ///
 /// Invalid settings, such as a malformed URL or a header that cannot be sent, are reported when the client connects.
 /// [`Debug`] and errors hide everything that may be secret: the values of headers, and the user, the query and key-like
@@ -159,7 +159,8 @@ impl Http {
     /// A redirect is followed only if the new URL has the same scheme, host and port, and the status allows the request
     /// to be sent again unchanged (307 and 308, for GET also 301, 302 and 303). So headers and tokens only reach the
     /// server that the application named. Any other redirect is an error, and so is the sixth redirect of one request.
-    /// The error names the new URL, except after too many redirects, and if `Location` is not an HTTP URL.
+    /// The error names the new URL, with two exceptions: there were too many redirects, or `Location` is not an HTTP
+    /// URL.
     ///
     /// ```
     /// use toolway::client::Http;

@@ -99,7 +99,7 @@ impl Notifications {
         self.tools_version.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Records that the client has reconnected, and notifies the receivers of [`openings`](Self::reconnects).
+    /// Records that the client has reconnected, and notifies the receivers of [`reconnects`](Self::reconnects).
     pub(crate) fn note_reconnected(&self) {
         self.reconnects.send_modify(|openings| *openings += 1);
     }

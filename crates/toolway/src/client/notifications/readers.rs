@@ -14,7 +14,8 @@ const MAX_UNREAD: usize = 1024;
 /// kept even if it is longer.
 const MAX_UNREAD_BYTES: usize = 4 << 20;
 
-/// The notifications of a server, in order. Made by [`Client::news`](crate::client::Client::notifications).
+/// The notifications of a server, in order. Made by
+/// [`Client::notifications`](crate::client::Client::notifications).
 ///
 /// If a reader does not keep up, the oldest notifications are dropped: at most 1024 notifications or 4 MiB are kept.
 pub struct NotificationReader(Subscriber<UnreadNotifications>);

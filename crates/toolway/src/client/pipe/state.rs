@@ -84,7 +84,7 @@ impl PipeState {
         let begun = tokio::select! {
             biased;
             begun = ticket.begun() => begun,
-            // Writing may have begun at this very moment; `take_back` tells.
+            // Writing may have begun at this very moment. `withdraw` returns whether it has.
             _ = self.end_reason.wait() => ticket.withdraw(),
         };
         if !begun {

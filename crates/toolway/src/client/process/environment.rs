@@ -45,7 +45,7 @@ fn is_basic(name: &OsStr) -> bool {
 }
 
 /// The variables that servers inherit by default, besides those that begin with `LC_`. Names are compared without
-/// regard to case, because proxy variables are written in either case, and Windows has `LayerPath`.
+/// regard to case, because proxy variables are written in either case, and Windows has `Path`.
 const BASICS: [&str; 42] = [
     // The user and the folders.
     "HOME",

@@ -16,7 +16,7 @@ pub trait Connector: Send + Sync + 'static {
     /// The name of the server, for display, such as a URL or a command line. It must not contain secrets.
     fn name(&self) -> String;
 
-    /// Returns whether `reach` can be called again after a transport was lost.
+    /// Returns whether `connect` can be called again after a transport was lost.
     fn can_reconnect(&self) -> bool {
         true
     }

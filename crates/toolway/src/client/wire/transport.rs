@@ -57,7 +57,7 @@ pub trait Transport: Send + Sync + 'static {
         bytes
     }
 
-    /// Returns whether dropping the future of [`carry`](Self::send) tells the server that the request is cancelled. If
+    /// Returns whether dropping the future of [`send`](Self::send) tells the server that the request is cancelled. If
     /// it does not, the client sends a cancel notification.
     fn cancels_by_dropping(&self, version: ProtocolVersion) -> bool {
         let _ = version;

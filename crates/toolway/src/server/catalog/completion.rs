@@ -141,8 +141,8 @@ lists! {
 /// The source of completions for one argument.
 ///
 /// `#[arg(complete = …)]` makes a completer; without macros, pass one to
-/// [`PromptEntry::completer`](crate::server::PromptEntry::completer) or
-/// [`ResourceEntry::completer`](crate::server::ResourceEntry::completer).
+/// [`PromptEntry::with_completer`](crate::server::PromptEntry::with_completer) or
+/// [`ResourceEntry::with_completer`](crate::server::ResourceEntry::with_completer).
 ///
 /// ```
 /// use toolway::prelude::*;

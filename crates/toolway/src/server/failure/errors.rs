@@ -14,7 +14,7 @@ use crate::ground::mistakes::BoxError;
 use crate::ground::panic::Panic;
 use crate::server::failure::ask::{AskError, AskErrorKind, OnceError};
 
-/// An error that a handler may return: every type that converts into a [`BoxError`]. `Claimants` is the error type of this
+/// An error that a handler may return: every type that converts into a [`BoxError`]. `Own` is the error type of this
 /// kind of handler, whose text the client reads.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an error that a handler can return",

@@ -104,7 +104,8 @@ pub enum ErrorScope {
 pub(crate) type ErrorHook = ErasedHandler<ErrorReport, ()>;
 
 impl Server {
-    /// Returns the result of a tool that failed. `arguments` come from [`kept`](Self::arguments_for_report).
+    /// Returns the result of a tool that failed. `arguments` come from
+    /// [`arguments_for_report`](Self::arguments_for_report).
     pub(crate) async fn tool_failure(
         &self,
         scope: &Scope,

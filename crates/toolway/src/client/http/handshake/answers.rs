@@ -64,8 +64,8 @@ impl HttpSession {
             tracing::debug!("an answer is dropped, because too many answers are waiting to be sent");
             return;
         }
-        // The task holds a reference to the conversation. `close` and `leave` abort the task, so that the task does not
-        // keep the conversation alive.
+        // The task holds a reference to the conversation. `close` and `detach` abort the task, so that the task does
+        // not keep the conversation alive.
         answering.spawn(async move {
             let Some(frame) = frame.await else { return };
             let mut attempt = tried;

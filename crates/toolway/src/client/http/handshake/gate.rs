@@ -1,4 +1,5 @@
-//! May a request be sent before the stream for the server's own messages is open?
+//! May a request be sent before the server's own stream is open? This is the stream for messages that do not belong to
+//! a request (see `listen.rs`).
 
 use std::time::Duration;
 
@@ -12,8 +13,8 @@ const GATE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Holds requests back while the server's stream is being opened. Many servers drop the messages that they want to send
 /// while no stream is open. If a call were sent at that time, a question that belongs to the call could be lost.
 ///
-/// Requests wait until the GET for the stream has succeeded or failed. If one request has waited for [`GATE_TIMEOUT`], all
-/// requests go on without the stream.
+/// Requests wait until the GET for the stream has succeeded or failed. If one request has waited for [`GATE_TIMEOUT`],
+/// all requests are sent without the stream.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
     stream: watch::Sender<RequestedStream>,
@@ -102,7 +103,8 @@ fn may_trigger_messages(method: &Method) -> bool {
     )
 }
 
-/// Opens a [`Gate`] when this guard is dropped, and so also when the task that holds the guard is aborted.
+/// A guard that opens a [`Gate`] when it is dropped. This includes the case that the task which holds the guard is
+/// aborted.
 pub(super) struct OpenOnDrop<'g>(pub(super) &'g Gate);
 
 impl Drop for OpenOnDrop<'_> {

@@ -91,7 +91,7 @@ impl HttpSession {
         self.has_ended.send_if_modified(|over| !std::mem::replace(over, true))
     }
 
-    /// Ends the conversation. If there is a session, tells the server to end it.
+    /// Ends the conversation. If the server has assigned a session id, tells the server to end that session.
     pub(crate) async fn close(&self) -> Result<()> {
         self.abort_tasks();
         if self.end() && self.session_id.get().is_some() {
@@ -101,7 +101,7 @@ impl HttpSession {
     }
 
     /// Stops the tasks of a conversation whose transport is dropped. Within a Tokio runtime, also ends the
-    /// conversation, and tells the server to end the session.
+    /// conversation and, if the server has assigned a session id, tells the server to end that session.
     pub(crate) fn detach(&self) {
         self.abort_tasks();
         if let Ok(runtime) = Handle::try_current()

@@ -22,8 +22,8 @@ use crate::client::http::request::url::Url;
 use crate::client::wire::outgoing::OutgoingMessage;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// The time limit for the `endpoint` event of a stream. Without a limit, the client could wait for hours, because a
-/// stream of the newer HTTP transport may stay silent.
+/// The time limit for the `endpoint` event of a stream. The server may use the newer HTTP transport, whose streams have
+/// no `endpoint` event and may stay silent for hours.
 const ENDPOINT_EVENT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The maximum number of events that are read to find the `endpoint` event, including the `endpoint` event itself.

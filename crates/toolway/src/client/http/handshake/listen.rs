@@ -11,7 +11,7 @@ use crate::client::http::handshake::gate::{Gate, OpenOnDrop};
 use crate::client::http::handshake::http_session::{HttpSession, StreamOpenOutcome};
 use crate::client::http::request::events::{EventReader, StreamError};
 
-/// The number of refusals to reopen the stream after which the client ends the conversation. Each stream that opens
+/// If the server refuses this many times to reopen the stream, the client ends the conversation. Each stream that opens
 /// resets the count.
 const MAX_REOPEN_REFUSALS: u32 = 5;
 
@@ -89,8 +89,8 @@ fn note_missed_messages(conversation: &HttpSession) {
     }
 }
 
-/// Waits before the stream is requested again. A request that waits for the stream ends the client's part of the pause
-/// early, but never the part that the server asked for.
+/// Waits before the stream is requested again: first for the time that the server asked for, then for the random time
+/// that the client adds. The second wait ends early when a request waits for the stream.
 async fn wait_before_reopen(gate: &Gate, cursor: &StreamCursor) {
     let ReconnectDelay { by_server: asked, by_client: own } = cursor.delay();
     sleep(asked).await;

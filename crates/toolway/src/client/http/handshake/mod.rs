@@ -1,5 +1,5 @@
-//! What does the handshake era (revisions 2024-11-05 to 2025-11-25) add to HTTP requests, and which tasks run beside
-//! them?
+//! What does the handshake era (revisions 2024-11-05 to 2025-11-25) add to HTTP requests, and which tasks run in the
+//! background?
 //!
 //! In this era, `initialize` opens a *conversation*: a series of requests whose state the server keeps. The server may
 //! give the conversation a session id. The server may also send *questions*, which are requests that the client

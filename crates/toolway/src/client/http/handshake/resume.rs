@@ -2,8 +2,8 @@
 //! completely.
 //!
 //! A server that has sent an event id may close the connection at any time, for example to save resources while a tool
-//! runs. So a break after an event id is not an error. The call fails after [`MAX_ATTEMPTS_WITHOUT_EVENT`] attempts in a row that
-//! bring nothing new.
+//! runs. So a break after an event id is not an error. The call fails after [`MAX_ATTEMPTS_WITHOUT_EVENT`] attempts in
+//! a row that bring nothing new.
 
 use std::sync::Arc;
 

@@ -7,14 +7,15 @@ use crate::ground::error::{Error, ErrorKind, Result};
 
 const SESSION_ID_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// The session that the server has assigned to the conversation.
+/// The session id that the server has assigned to the conversation.
 #[derive(Debug)]
 pub(super) struct SessionId {
     id: HeaderValue,
 }
 
 impl SessionId {
-    /// Returns the session that the headers of the reply to `initialize` name, if any. Fails if the id is invalid.
+    /// Reads the session id from the headers of the reply to `initialize`. Returns `None` if there is none. Fails if
+    /// the id is invalid.
     pub(super) fn from_headers(headers: &HeaderMap) -> Result<Option<Self>> {
         let Some(id) = headers.get(SESSION_ID_HEADER) else { return Ok(None) };
         if id.is_empty() || !id.as_bytes().iter().all(u8::is_ascii_graphic) {

@@ -43,7 +43,7 @@ impl Body for ScriptedBody {
     }
 }
 
-/// The answer to each request; a request beyond the last one is never answered.
+/// The answers to the requests, in order. After the last answer, requests get no answer.
 #[derive(Default)]
 struct Script(Mutex<VecDeque<(u16, ScriptedBody)>>);
 

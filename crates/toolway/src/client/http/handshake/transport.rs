@@ -1,5 +1,5 @@
 //! How do messages travel over HTTP if the era of the server is not known in advance? The revision of each message
-//! decides.
+//! determines its era.
 
 use std::sync::Arc;
 

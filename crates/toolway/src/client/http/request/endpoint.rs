@@ -229,8 +229,8 @@ impl HttpEndpoint {
             {
                 Err(refusal::message_error(&self.url, &head, error))
             }
-            // A refusal without the id of the request is still about this request, because it is the reply to its POST.
-            // Some servers put an id of their own into every refusal.
+            // The refusal is the reply to the POST of this request, so it is about this request even if its id is
+            // missing or different. Some servers put an id of their own into every refusal.
             Ok(ParsedFrame::One(Message::Response { id: named, outcome: outcome @ Err(_) }))
                 if !head.status.is_success() && named.as_ref() != id =>
             {
@@ -242,7 +242,7 @@ impl HttpEndpoint {
         }
     }
 
-    /// Checks the HTTP reply to a message without a JSON-RPC reply: a notification, or an answer to the server.
+    /// Checks the HTTP reply to a message that gets no JSON-RPC reply: a notification, or an answer to the server.
     pub(crate) async fn check_accepted(&self, response: Response<HttpBody>) -> Result<()> {
         if response.status().is_success() {
             return Ok(());

@@ -103,8 +103,9 @@ pub(crate) fn text_error(url: &Url, head: &Parts, text: &[u8]) -> Error {
     with_retry_hints(Error::new(kind, message).with_http_status(status.as_u16()), status, &head.headers)
 }
 
-/// Returns the error for a reply that contains a JSON-RPC error. The statuses 401 and 403 add that the server denies
-/// access. Statuses of a temporary failure add whether and when the request may be sent again.
+/// Returns the error for a reply that contains a JSON-RPC error. With status 401 or 403, the error also says that the
+/// server denies access. With the status of a temporary failure, the error also says whether and when the request may
+/// be sent again.
 pub(crate) fn message_error(url: &Url, head: &Parts, error: RpcError) -> Error {
     let error = Error::from(error);
     match head.status {
@@ -118,7 +119,7 @@ pub(crate) fn message_error(url: &Url, head: &Parts, error: RpcError) -> Error {
     }
 }
 
-/// Returns whether the status adds information to a JSON-RPC error, so that [`message_error`] must convert it.
+/// Returns whether the status adds information to a JSON-RPC error. If so, [`message_error`] must convert the error.
 pub(crate) fn is_about_access_or_load(status: StatusCode) -> bool {
     matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) || is_temporary(status)
 }

@@ -45,13 +45,14 @@ pub(crate) fn client(
     Ok(Arc::new(BuiltInClient::new(tls, connect_timeout, reuse, advice)))
 }
 
-/// Returns whether the environment says which certificates are those of the system.
+/// Returns whether an environment variable replaces the certificates of the system.
 fn has_environment_roots() -> bool {
     ["SSL_CERT_FILE", "SSL_CERT_DIR"].iter().any(|name| std::env::var_os(name).is_some())
 }
 
-/// Collects the certificates to trust. Mozilla's are used where the system has none, but not where the environment names some: a wrong
-/// path must not make the client trust more authorities than the operator meant.
+/// Collects the certificates to trust. If the system has no usable certificate, Mozilla's certificates are used. If an
+/// environment variable names the certificates (`is_restricted`), Mozilla's are never used: a wrong path must not make
+/// the client trust more authorities than the operator meant.
 fn root_store(
     of_system: Vec<CertificateDer<'static>>,
     is_restricted: bool,
@@ -128,7 +129,7 @@ fn tls_advice(error: &rustls::Error) -> Option<String> {
     Some(advice)
 }
 
-/// Lists the first names of a certificate, because a certificate may have many.
+/// Lists at most five of the host names in a certificate, because a certificate may have many.
 fn some_of(names: &[String]) -> String {
     const SHOWN: usize = 5;
     let mut shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");

@@ -105,7 +105,7 @@ impl<'t> JsonReader<'t> {
         self.rest.bytes().next()
     }
 
-    /// Consumes the byte that `glance` returned.
+    /// Consumes the byte that `peek` returned.
     fn skip(&mut self) {
         self.rest = &self.rest[1..];
     }
