@@ -13,6 +13,7 @@ use toolway_protocol::capability::{ClientCapabilities, JsonObject};
 use toolway_protocol::{Era, ProtocolVersion};
 
 use crate::client::{Client, ClientBuilder};
+use crate::ground::error::Chain;
 use crate::ground::panic::catch_panic_async;
 use crate::ground::peer::Peer;
 use crate::server::call::question_log::{AskMode, QuestionContext};
@@ -311,5 +312,8 @@ async fn connect_over(builder: ClientBuilder, server: &Server, wire: Wire) -> (C
             builder.connect_http(&format!("http://{address}/mcp")).await
         }
     };
-    (client.unwrap_or_else(|error| panic!("on {wire}: the client could not connect: {error}")), serving)
+    (
+        client.unwrap_or_else(|error| panic!("on {wire}: the client could not connect: {}", Chain(&error))),
+        serving,
+    )
 }

@@ -115,8 +115,8 @@ impl Server {
     ///     ctx.server().resource_updated("motd://today");
     /// }
     /// ```
-    pub fn resource_updated(&self, uri: &str) {
-        self.inner.changes.announce_resource(uri);
+    pub fn resource_updated(&self, uri: impl AsRef<str>) {
+        self.inner.changes.announce_resource(uri.as_ref());
     }
 
     /// Notifies the clients that listen that the resource list changed. Adding and removing resources on the server

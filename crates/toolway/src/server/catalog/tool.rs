@@ -442,7 +442,7 @@ impl ToolEntry {
         if !names.is_empty() {
             tracing::warn!(
                 "models choose tools by their descriptions, and these tools have none: {}; write a doc comment \
-                 (`/// …`) on the function, or call `.described(…)`",
+                 (`/// …`) on the function, or call `.with_description(…)`",
                 names.join(", ")
             );
         }
