@@ -89,7 +89,8 @@ use input::Kind;
 ///
 /// # Structs
 ///
-/// On a struct that implements `toolway::server::Run`, the fields are the arguments, and the name is derived from the type:
+/// On a struct that implements `toolway::server::Run`, the fields are the arguments, and the name is derived from the
+/// type:
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -122,10 +123,10 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes a function a resource or a resource template.
 ///
-/// A URI with variables is a template (RFC 6570): `{id}` is one path segment, `{+path}` may contain slashes,
-/// `{?page}` may be missing; `/:id` is another way to write `/{id}`. The function must have a parameter of the same
-/// name for each variable. It may return any type that implements `toolway::server::convert::IntoResource`. The generated type
-/// has a function that builds URIs.
+/// A URI with variables is a template (RFC 6570): `{id}` is one path segment, `{+path}` may contain slashes, `{?page}`
+/// may be missing; `/:id` is another way to write `/{id}`. The function must have a parameter of the same name for each
+/// variable. It may return any type that implements `toolway::server::convert::IntoResource`. The generated type has a
+/// function that builds URIs.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -279,9 +280,9 @@ pub fn named(input: TokenStream) -> TokenStream {
 
 /// Makes a struct a form that a user can be asked to fill in, or an enum a set of choices.
 ///
-/// The fields of the struct are the fields of the form, in the same order; `toolway::server::ask::FormField` lists the types they
-/// may have. A doc comment on a field is its description for the user. A field is required if it is not an `Option`
-/// and has no default.
+/// The fields of the struct are the fields of the form, in the same order; `toolway::server::ask::FormField` lists the
+/// types they may have. A doc comment on a field is its description for the user. A field is required if it is not an
+/// `Option` and has no default.
 ///
 /// The variants of an enum must have no fields. An enum is not a form by itself. It can be the type of a field (a
 /// single choice), or the type of the items of a `Vec` or a set (a multiple choice). The variant's name is sent as it

@@ -32,18 +32,18 @@
 //! - [`tool`](macro@tool), [`resource`](macro@resource), [`prompt`](macro@prompt): make a tool, a resource or a prompt
 //!   of a function or a struct.
 //! - [`service`](macro@service): makes tools, resources and prompts of the methods of one shared value.
-//! - [`server::parameter::Parameter`]: the parameters that handlers may take; [`Ctx`] is the current call, [`State`] a value of
-//!   the application.
+//! - [`server::parameter::Parameter`]: the parameters that handlers may take; [`Ctx`] is the current call, [`State`] a
+//!   value of the application.
 //! - [`server::convert::IntoToolResult`], [`IntoResource`](server::convert::IntoResource),
 //!   [`IntoPrompt`](server::convert::IntoPrompt): the types that handlers may return.
-//! - [`ToolError`], [`server::ResourceError`], [`server::PromptError`]: how handlers fail, and how much the client learns
-//!   ([`server::ErrorPolicy`]).
+//! - [`ToolError`], [`server::ResourceError`], [`server::PromptError`]: how handlers fail, and how much the client
+//!   learns ([`server::ErrorPolicy`]).
 //! - [`Ctx::ask`]: asks the user a question; [`Ctx::once`]: work that is not repeated when the function runs again with
 //!   the answer; [`Form`]: a form that a user can fill in, made of
 //!   [fields](server::ask::FormField).
 //! - [`server::Completer`], [`server::CompletionRequest`]: suggest values of arguments while the user types.
-//! - [`server::ToolEntry`], [`server::ResourceEntry`], [`server::PromptEntry`]: tools, resources and prompts without macros, for elements that
-//!   are known only at run time.
+//! - [`server::ToolEntry`], [`server::ResourceEntry`], [`server::PromptEntry`]: tools, resources and prompts without
+//!   macros, for elements that are known only at run time.
 //!
 //! The server itself:
 //!

@@ -63,8 +63,8 @@ pub fn missing_capabilities(
 /// Appends a question as a request from the server, in the shape of a handshake revision.
 ///
 /// Some parts of a question have a different shape in older revisions: named choices become `enumNames`, and a message
-/// with several blocks becomes several messages. Call [`missing_capabilities`] first; members that the revision does not have are
-/// left out.
+/// with several blocks becomes several messages. Call [`missing_capabilities`] first; members that the revision does
+/// not have are left out.
 ///
 /// ```
 /// use toolway_protocol::era::questions::write_question;

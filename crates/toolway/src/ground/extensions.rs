@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// ```
 ///
 /// Pass the values to [`Server::handle_json`](crate::Server::handle_json), or insert them into the extensions of an
-/// `http::Request`. A handler reads a value with a parameter of type [`Extension<T>`](crate::server::Extension), or with
-/// [`Ctx::get`](crate::Ctx::get) if the value may be missing.
+/// `http::Request`. A handler reads a value with a parameter of type [`Extension<T>`](crate::server::Extension), or
+/// with [`Ctx::get`](crate::Ctx::get) if the value may be missing.
 ///
 /// ```
 /// use serde_json::json;

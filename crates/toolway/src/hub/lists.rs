@@ -214,8 +214,8 @@ async fn read<T>(mut pages: Pages<T>, pace: ListPolicy) -> Result<(Vec<T>, Optio
     Ok((items, due(asked, pages.ttl, pace)))
 }
 
-/// Returns when to read a list again. A validity of zero counts as unknown; a validity below [`MIN_VALIDITY`] is raised to
-/// it.
+/// Returns when to read a list again. A validity of zero counts as unknown; a validity below [`MIN_VALIDITY`] is raised
+/// to it.
 fn due(asked: Instant, keep: Option<Duration>, pace: ListPolicy) -> Option<Instant> {
     let keep = keep.filter(|keep| !keep.is_zero()).map(|keep| keep.max(MIN_VALIDITY));
     keep.or(pace.poll_interval).map(|time| asked + time)

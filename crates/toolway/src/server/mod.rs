@@ -23,8 +23,8 @@
 //! | observe calls and errors | [`ServerBuilder::on_error`], [`ServerBuilder::on_request_end`], and `tracing` |
 //! | let clients cache results | [`Cacheable`], [`Ctx::cache`] |
 //!
-//! [`MakeEntry`], [`element::MarkedItem`] and [`element::AnyEntry`] are used only by the code that the macros generate. They are public because
-//! that code is in other crates.
+//! [`MakeEntry`], [`element::MarkedItem`] and [`element::AnyEntry`] are used only by the code that the macros generate.
+//! They are public because that code is in other crates.
 //!
 //! # Inside
 //!

@@ -44,8 +44,8 @@
 //! Implement [`Store`] and run `contract::check` in a test; the documentation of `contract` shows how. These
 //! requirements of the contract are easy to get wrong:
 //!
-//! - [`compare_and_swap`](Store::compare_and_swap) and [`append`](Store::append) are atomic, also when two processes call them at the same time
-//!   and when their future is dropped.
+//! - [`compare_and_swap`](Store::compare_and_swap) and [`append`](Store::append) are atomic, also when two processes
+//!   call them at the same time and when their future is dropped.
 //! - The numbers of a log have no gaps, and continue after its oldest entries were dropped.
 //! - A subscription receives every message from the moment at which [`subscribe`](Store::subscribe) returns.
 //! - A `ttl` of zero, and one that exceeds the range of the backend's clock, are valid.

@@ -320,8 +320,8 @@ impl Drop for CancelGuard {
     }
 }
 
-/// Guard of a cancel notification that is being sent. Dropping it decrements `cancels_in_flight`, whether the notification
-/// was sent or not.
+/// Guard of a cancel notification that is being sent. Dropping it decrements `cancels_in_flight`, whether the
+/// notification was sent or not.
 struct CancelInFlight(Arc<Connection>);
 
 impl Drop for CancelInFlight {

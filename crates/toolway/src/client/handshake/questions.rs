@@ -57,8 +57,8 @@ enum QuestionOwner {
 #[derive(Debug, Default)]
 struct QuestionsState {
     stage: SessionStage,
-    /// The questions that are being answered. An entry stays until its [`QuestionGuard`] is dropped, even if the server cancels
-    /// the question.
+    /// The questions that are being answered. An entry stays until its [`QuestionGuard`] is dropped, even if the server
+    /// cancels the question.
     pending: HashMap<Id, PendingQuestion>,
 }
 

@@ -12,8 +12,8 @@ impl Http {
     /// tests.
     ///
     /// The system's authorities are read when they are first needed. If the environment variable `SSL_CERT_FILE` or
-    /// `SSL_CERT_DIR` is set, the certificates that it names are used instead of the system's. If neither is set and the
-    /// system has no usable certificate, as in a small container, Mozilla's list of authorities is used.
+    /// `SSL_CERT_DIR` is set, the certificates that it names are used instead of the system's. If neither is set and
+    /// the system has no usable certificate, as in a small container, Mozilla's list of authorities is used.
     ///
     /// ```no_run
     /// use toolway::client::Http;

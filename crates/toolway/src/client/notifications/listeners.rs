@@ -1,5 +1,5 @@
-//! Which receivers get the server's notifications? Readers ([`NotificationReader`]), watchers ([`Changes`]), callbacks, and calls in
-//! flight.
+//! Which receivers get the server's notifications? Readers ([`NotificationReader`]), watchers ([`Changes`]), callbacks,
+//! and calls in flight.
 //!
 //! The receivers stay registered when the client reconnects.
 

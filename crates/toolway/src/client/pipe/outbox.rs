@@ -56,8 +56,8 @@ impl Outbox {
         self.queue.send(queued).await.is_ok()
     }
 
-    /// Queues an answer that is ready at once. Drops the answer if [`MAX_PRIORITY_BYTES`] bytes wait already. It does not wait
-    /// for room, because then both sides could block each other.
+    /// Queues an answer that is ready at once. Drops the answer if [`MAX_PRIORITY_BYTES`] bytes wait already. It does
+    /// not wait for room, because then both sides could block each other.
     pub(super) fn queue_or_drop(&self, frame: &[u8]) {
         if self.has_room(MAX_PRIORITY_BYTES) {
             self.push_priority(frame);

@@ -135,8 +135,8 @@ impl MessageHandler<'_> {
 
     fn spawn_answer(&mut self, frame: impl Future<Output = Option<Bytes>> + Send + 'static) {
         while self.answer_tasks.try_join_next().is_some() {}
-        // Fewer than `MAX_PENDING_ANSWERS` requests of the server are answered at once. So at this number, some tasks hold
-        // finished answers that the server does not read.
+        // Fewer than `MAX_PENDING_ANSWERS` requests of the server are answered at once. So at this number, some tasks
+        // hold finished answers that the server does not read.
         if self.answer_tasks.len() >= MAX_PENDING_ANSWERS {
             return;
         }

@@ -172,8 +172,8 @@ impl PipeState {
     /// If the error states the server's limit, all requests that are longer than the limit fail. Otherwise, an error
     /// with the code "parse error" or "invalid request" is about a request that the server could not read. Every server
     /// can read short requests, so the error is assumed to be about the longest request in flight, if that request is
-    /// longer than [`ALWAYS_READABLE_BYTES`]. This is a guess, so at most one request fails. Other errors are ignored. Requests that
-    /// still wait to be written are not affected.
+    /// longer than [`ALWAYS_READABLE_BYTES`]. This is a guess, so at most one request fails. Other errors are ignored.
+    /// Requests that still wait to be written are not affected.
     pub(super) fn fail_long_requests(&self, error: &RpcError) {
         let mut pending = self.pending.lock();
         let lost: Vec<Id> = match error.max_message() {

@@ -128,8 +128,8 @@ impl Config {
     ///
     /// A project may come from an untrusted author. A program that starts the servers in its files without asking the
     /// user runs untrusted programs, and sends them all variables that the files name. [`ServerConfig::project`] tells
-    /// whether the server comes from such a file, and [`SearchPaths::without_project_files`] searches only the files of the
-    /// user.
+    /// whether the server comes from such a file, and [`SearchPaths::without_project_files`] searches only the files of
+    /// the user.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! Which values are in a file, and at which positions?
 //!
-//! A [`JsonSource`] is the text of a file, and a [`Node`] is one JSON value in it. Values are decoded only on demand, so
-//! members keep their order, duplicates are detected, and each value knows its position.
+//! A [`JsonSource`] is the text of a file, and a [`Node`] is one JSON value in it. Values are decoded only on demand,
+//! so members keep their order, duplicates are detected, and each value knows its position.
 
 use std::borrow::Cow;
 use std::cell::Cell;

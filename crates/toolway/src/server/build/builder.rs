@@ -260,8 +260,8 @@ impl ServerBuilder {
     }
 
     /// Adds a handler that reads every resource without its own handler: resources that are only listed, and URIs that
-    /// are not listed at all. The handler takes [`ReadRequest`](crate::server::ReadRequest) and any other parameter of a
-    /// handler, and returns a type that resources return; `None` means that the resource does not exist. If several
+    /// are not listed at all. The handler takes [`ReadRequest`](crate::server::ReadRequest) and any other parameter of
+    /// a handler, and returns a type that resources return; `None` means that the resource does not exist. If several
     /// such handlers are added, they are tried in this order until one returns the resource or fails.
     ///
     /// ```

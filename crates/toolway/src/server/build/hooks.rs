@@ -128,9 +128,10 @@ impl ServerBuilder {
 
     /// Adds a hook that runs when a session has ended permanently: it was deleted, it timed out, its pipe ended, or the
     /// server shuts down. The hook runs once for each session, on each server that has served the session. It does not
-    /// run for stateless requests, which have no session. The handler takes [`TerminationEvent`](crate::server::TerminationEvent)
-    /// and [`State<T>`](crate::server::State), and [`Principal`](crate::server::Principal) if every session has one.
-    /// Other parameters are not available, because a session that has expired has no request.
+    /// run for stateless requests, which have no session. The handler takes
+    /// [`TerminationEvent`](crate::server::TerminationEvent) and [`State<T>`](crate::server::State), and
+    /// [`Principal`](crate::server::Principal) if every session has one. Other parameters are not available, because a
+    /// session that has expired has no request.
     ///
     /// For delays, panics, the time limit and the order, the same applies as for
     /// [`on_disconnect`](Self::on_disconnect). The [memory](crate::server::Ctx::memory) of a session is deleted

@@ -1,8 +1,8 @@
 //! What can a handler do that forwards its call to another server?
 //!
-//! Messages and questions of the other server are passed on unchanged. [`ForwardedCall`] also provides what the other server
-//! must know: the `_meta` of the caller's request, the questions that the caller supports, and the messages that the
-//! caller requested.
+//! Messages and questions of the other server are passed on unchanged. [`ForwardedCall`] also provides what the other
+//! server must know: the `_meta` of the caller's request, the questions that the caller supports, and the messages that
+//! the caller requested.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! What does a handler remember about its caller from one call to the next?
 //!
 //! All values of one caller are one record of the store, so that their size is limited together, and they expire and
-//! are deleted together. The transport may determine the record ([`MemoryRecord`]), for example the record of a session;
-//! otherwise the record of the principal is used.
+//! are deleted together. The transport may determine the record ([`MemoryRecord`]), for example the record of a
+//! session; otherwise the record of the principal is used.
 
 use std::any::type_name;
 use std::fmt;

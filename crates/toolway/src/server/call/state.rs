@@ -23,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 /// # Ok::<(), toolway::Error>(())
 /// ```
 ///
-/// In a function marked with a macro the parameter can be destructured: with `QuestionLogState(greeting): QuestionLogState<Greeting>`,
+/// In a function marked with a macro the parameter can be destructured: with `State(greeting): State<Greeting>`,
 /// `greeting` is an `Arc<Greeting>`.
 pub struct State<T>(pub(crate) Arc<T>);
 

@@ -174,7 +174,8 @@ impl Completer {
         if T::IS_ARGUMENT { enum_values(T::describe).map(Self::list) } else { None }
     }
 
-    /// Completes with an async function or a closure, which takes [`CompletionRequest`] and any other parameter of a handler.
+    /// Completes with an async function or a closure, which takes [`CompletionRequest`] and any other parameter of a
+    /// handler.
     ///
     /// ```
     /// use toolway::prelude::*;

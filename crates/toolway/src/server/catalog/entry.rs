@@ -35,8 +35,8 @@ pub(crate) enum EntryOwner {
     /// The author of this server.
     #[default]
     Author,
-    /// Another server. Its elements are not checked here. `is_from_source` is `true` if a source offers the element and may
-    /// remove it again, and `false` if the author of this server added it permanently.
+    /// Another server. Its elements are not checked here. `is_from_source` is `true` if a source offers the element and
+    /// may remove it again, and `false` if the author of this server added it permanently.
     Other { is_from_source: bool },
 }
 

@@ -103,7 +103,8 @@ pub(crate) struct Sources {
 struct RunningSource {
     config: SourceConfig,
     ready: watch::Sender<bool>,
-    /// The last version of the [`WatchedResources`] of listeners for which this source has subscribed to the wanted resources.
+    /// The last version of the [`WatchedResources`] of listeners for which this source has subscribed to the wanted
+    /// resources.
     subscribed_version: watch::Sender<u64>,
     task: OnceLock<AbortHandle>,
     /// The elements that the source offered last.

@@ -54,8 +54,9 @@ impl Parameter for Headers {
     }
 }
 
-/// A value that is attached to the request, as a parameter of a handler: see [`Extensions`](crate::ground::extensions::Extensions). A call
-/// without it fails; if the value is optional, use [`Ctx::get`](crate::server::Ctx::get) instead.
+/// A value that is attached to the request, as a parameter of a handler: see
+/// [`Extensions`](crate::ground::extensions::Extensions). A call without it fails; if the value is optional, use
+/// [`Ctx::get`](crate::server::Ctx::get) instead.
 ///
 /// ```
 /// use toolway::prelude::*;

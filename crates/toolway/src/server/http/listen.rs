@@ -48,7 +48,8 @@ impl Server {
     /// # Errors
     ///
     /// If the address cannot be bound; the error names the address, the reason and a remedy. Also if a handler takes a
-    /// [`Principal`](crate::server::Principal) or an [`Extension`](crate::server::Extension) that calls over HTTP never get.
+    /// [`Principal`](crate::server::Principal) or an [`Extension`](crate::server::Extension) that calls over HTTP never
+    /// get.
     pub async fn serve_http(&self, address: impl ToSocketAddrs + fmt::Debug) -> Result<()> {
         self.check_transport("over HTTP")?;
         let listener = bind(address).await?;

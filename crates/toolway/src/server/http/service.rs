@@ -80,8 +80,9 @@ impl HttpService {
 
     /// Answers one request in the task of the caller.
     ///
-    /// A web application can pass values to the handlers of this request: it puts an [`Extensions`](crate::ground::extensions::Extensions)
-    /// into the extensions of the request, and handlers take the values as [`Extension<T>`](crate::server::Extension).
+    /// A web application can pass values to the handlers of this request: it puts an
+    /// [`Extensions`](crate::ground::extensions::Extensions) into the extensions of the request, and handlers take the
+    /// values as [`Extension<T>`](crate::server::Extension).
     pub async fn handle<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
         B: Body + Send,

@@ -1,6 +1,7 @@
 //! Where does an unexpected error go? To the log and to the server's `on_error` hook. The peer gets only a reference.
 //!
-//! Every failure of a handler ends here: [`Server::tool_failure`] for tools, [`Server::request_failure`] for everything else.
+//! Every failure of a handler ends here: [`Server::tool_failure`] for tools, [`Server::request_failure`] for everything
+//! else.
 
 use std::error::Error as StdError;
 use std::fmt;

@@ -23,8 +23,8 @@ impl HttpSession {
     /// `during` is the request that the stream belongs to.
     ///
     /// If the message is a question whose answer is ready at once, the answer is sent before the next message is read,
-    /// so that a server cannot make the client accumulate answers. An answer that takes time, or that does not reach
-    /// the server, is sent in a task of its own.
+    /// so that a server cannot make the client accumulate answers. An answer that takes time is sent in a task of its
+    /// own. If an answer does not reach the server, such a task sends it again.
     pub(super) async fn handle_message(
         self: &Arc<Self>,
         message: Message,

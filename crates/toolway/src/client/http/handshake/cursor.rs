@@ -7,11 +7,12 @@ use ::http::header::HeaderValue;
 use crate::ground::jitter::random_fraction;
 use crate::transport::sse::Event;
 
-/// The first upper bound of the random wait that the client adds before it requests a stream again. The bound doubles
-/// with each attempt that brings nothing new, up to [`MAX_WAIT`].
+/// Before the client requests a stream again, it waits for the time that the server asked for, and then for a random
+/// time. This is the first upper bound of the random time. The bound doubles with each attempt that brings nothing new,
+/// up to [`MAX_WAIT`].
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 
-/// The largest upper bound of the random wait that the client adds before it requests a stream again.
+/// The largest upper bound of the random time (see [`FIRST_WAIT`]).
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// The longest wait that a server may request. It is limited because a call may be waiting for the reply.

@@ -35,7 +35,7 @@ pub(super) async fn listen(conversation: Arc<HttpSession>) {
                 }
                 refused = 0;
                 match read_stream(&conversation, events, &mut cursor).await {
-                    // If the client requested the stream again, the server would send the same event again.
+                    // The client does not request the stream again, because the server would send the same event again.
                     StreamError::TooLong => {
                         tracing::warn!(
                             "an event on the server's stream is too long; the client stops reading the stream"

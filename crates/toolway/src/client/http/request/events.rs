@@ -38,8 +38,8 @@ impl EventReader {
         Self { body: response.into_body(), parser: Parser::new(max_message), max_message }
     }
 
-    /// Replaces a reply that is too long with an error. So only the call that waits for the reply fails, and the stream
-    /// continues. Other messages that are too long are ignored.
+    /// If the event is a reply that is too long, puts an error in its place. So only the call that waits for the reply
+    /// fails, and the stream continues. Other messages that are too long are ignored.
     fn replace_too_long_reply(&self, mut event: Event) -> Event {
         match event.too_long.take() {
             None => {}

@@ -25,7 +25,7 @@ pub(crate) struct Redirect {
 ///
 /// # Errors
 ///
-/// When the redirect must not be followed. The error names the new URL, unless `Location` is not an HTTP URL.
+/// When the redirect must not be followed. The error names the new URL if `Location` is an HTTP URL.
 pub(crate) fn read(
     method: &Method,
     from: &Url,

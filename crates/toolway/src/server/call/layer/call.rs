@@ -13,8 +13,8 @@ use crate::server::call::layer::stack::{CallKind, LayerPath};
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
 
-/// A request that is about to be answered, and everything that is known about it. [Layers](crate::server::layer::Service)
-/// receive it and pass it on.
+/// A request that is about to be answered, and everything that is known about it.
+/// [Layers](crate::server::layer::Service) receive it and pass it on.
 ///
 /// ```
 /// use toolway::prelude::*;

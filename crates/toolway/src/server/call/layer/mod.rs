@@ -1,5 +1,5 @@
-//! What can wrap a handler? Layers: each gets the [`Call`](crate::server::layer::Call), passes it on, and gets the answer of
-//! the layers inside.
+//! What can wrap a handler? Layers: each gets the [`Call`](crate::server::layer::Call), passes it on, and gets the
+//! answer of the layers inside.
 //!
 //! | file | question |
 //! |---|---|

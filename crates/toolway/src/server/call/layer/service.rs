@@ -9,8 +9,8 @@ use crate::server::call::layer::stack::CallKind;
 
 /// A service that answers calls. A [`Layer`](tower_layer::Layer) makes a service that wraps [`Next`].
 ///
-/// Most layers are closures: see [`layer_fn`](crate::server::layer::layer_fn). Implement this trait for layers that are types.
-/// For layers of the tower crates use [`tower()`](crate::server::layer::tower()).
+/// Most layers are closures: see [`layer_fn`](crate::server::layer::layer_fn). Implement this trait for layers that are
+/// types. For layers of the tower crates use [`tower()`](crate::server::layer::tower()).
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};

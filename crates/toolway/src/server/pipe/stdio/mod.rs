@@ -33,8 +33,8 @@ impl Server {
     /// # Errors
     ///
     /// If stdin or stdout cannot be used, or if this method was called before: a process has only one stdin and stdout.
-    /// Also if a handler takes a [`Principal`](crate::server::Principal) or an [`Extension`](crate::server::Extension) that calls over
-    /// stdio never get.
+    /// Also if a handler takes a [`Principal`](crate::server::Principal) or an [`Extension`](crate::server::Extension)
+    /// that calls over stdio never get.
     pub async fn serve_stdio(&self) -> Result<()> {
         static TAKEN: AtomicBool = AtomicBool::new(false);
         self.check_transport("on stdin and stdout")?;
