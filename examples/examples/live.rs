@@ -55,7 +55,7 @@ async fn measure(station: Arc<Station>, server: Server) {
             sensors.keys().cloned().collect()
         });
         for sensor in sensors {
-            server.resource_updated(&uri(&sensor));
+            server.resource_updated(uri(&sensor));
         }
     }
 }

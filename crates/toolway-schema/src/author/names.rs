@@ -96,7 +96,7 @@ impl DescribedNames {
                     self.allows_others |= !model.node(*id).is_never;
                 }
                 (_, KeywordValue::Named(named)) => {
-                    for (_, id) in named.iter() {
+                    for (_, id) in named {
                         self.collect_names(model, *id);
                     }
                 }

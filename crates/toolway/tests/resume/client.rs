@@ -260,7 +260,7 @@ async fn news_come_once_however_often_their_stream_is_cut() {
         let mut news = client.notifications();
         let mut heard = Vec::new();
         for number in 0..NEWS {
-            server.resource_updated(&format!("news://{number}"));
+            server.resource_updated(format!("news://{number}"));
             // Sometimes several notifications are pending, with or without a stream.
             if number % (round + 1) == round || number + 1 == NEWS {
                 while heard.len() <= number as usize {

@@ -53,7 +53,7 @@ impl ServerBuilder {
 
     /// Sets how long a handler may run (default: 1 hour); `None` means no limit. A handler that takes longer is
     /// dropped, and its caller gets an error. The time during which the client is asked a question does not count.
-    /// [`ToolEntry::deadline`](crate::server::ToolEntry::deadline) sets the limit of one tool.
+    /// [`ToolEntry::with_deadline`](crate::server::ToolEntry::with_deadline) sets the limit of one tool.
     ///
     /// ```
     /// use std::time::Duration;

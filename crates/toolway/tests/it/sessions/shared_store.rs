@@ -31,7 +31,7 @@ async fn a_burst_of_changes_reaches_other_servers() {
     assert_eq!(updated(&mut news).await, "news://today");
     there.resource_updated("news://today");
     for n in 0..100 {
-        there.resource_updated(&format!("news://{n}"));
+        there.resource_updated(format!("news://{n}"));
     }
     assert_eq!(updated(&mut news).await, "news://today");
 }
