@@ -29,6 +29,11 @@ impl Extra {
         self.0.iter().find(|(key, _)| **key == *name).map(|(_, value)| value)
     }
 
+    /// Returns the number of unknown members.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Returns whether no unknown member was kept.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

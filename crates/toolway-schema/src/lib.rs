@@ -26,7 +26,7 @@ mod texts;
 pub use author::examine::{Examination, examine, merge};
 pub use author::names::ArgumentNames;
 pub use author::portable::{Side, drop_null, make_portable};
-pub use check::{Checker, MAX_PROBLEMS};
+pub use check::{Checker, MAX_PROBLEMS, Step};
 pub use model::Schema;
 pub use terms::format::Format;
 pub use terms::keyword::adds_only_annotations;

@@ -96,15 +96,15 @@ pub fn classify(message: &Message, door: Delivery<'_>) -> Result<Claim, RpcError
     let (method, params, is_request) = match message {
         Message::Request { method, params, .. } => (method, params, true),
         Message::Notification { method, params } => (method, params, false),
-        Message::Response { .. } => return handshake_claim(header),
+        Message::Response { .. } => return handshake_claim(door, message),
     };
     let claimed = params.meta_member(Key::ProtocolVersion).is_some();
     if !claimed {
         if !names_stateless_version(header) {
-            return handshake_claim(header);
+            return handshake_claim(door, message);
         }
         if !is_request {
-            return Ok(Claim::Stateless(None));
+            return stateless_notification(door, method);
         }
         if *method == Method::Initialize {
             return Err(RpcError::header_mismatch(
@@ -114,7 +114,7 @@ pub fn classify(message: &Message, door: Delivery<'_>) -> Result<Claim, RpcError
         return Err(envelope::missing_members(params));
     }
     if !is_request {
-        return Ok(Claim::Stateless(None));
+        return stateless_notification(door, method);
     }
     let envelope = Envelope::read(params)?;
     if let Delivery::Http(headers) = door {
@@ -157,7 +157,7 @@ pub fn classify(message: &Message, door: Delivery<'_>) -> Result<Claim, RpcError
 pub fn classify_in(only: Option<Era>, message: &Message, door: Delivery<'_>) -> Result<Claim, RpcError> {
     match only {
         None => classify(message, door),
-        Some(Era::Handshake) => handshake_claim(door.protocol_version()),
+        Some(Era::Handshake) => handshake_claim(door, message),
         Some(Era::Stateless) => match message {
             Message::Request { params, .. } if params.meta_member(Key::ProtocolVersion).is_some() => {
                 classify(message, door)
@@ -167,7 +167,7 @@ pub fn classify_in(only: Option<Era>, message: &Message, door: Delivery<'_>) -> 
                 Err(RpcError::unsupported_version(&asked, &ProtocolVersion::names(Era::Stateless)))
             }
             Message::Request { params, .. } => Err(envelope::missing_members(params)),
-            Message::Notification { .. } => Ok(Claim::Stateless(None)),
+            Message::Notification { method, .. } => stateless_notification(door, method),
             Message::Response { .. } => {
                 Err(RpcError::invalid_request("the response does not belong to a request of this server"))
             }
@@ -179,8 +179,32 @@ fn names_stateless_version(header: MirroredHeader<'_>) -> bool {
     matches!(header, MirroredHeader::One(value) if ProtocolVersion::is_stateless_name(value))
 }
 
-fn handshake_claim(header: MirroredHeader<'_>) -> Result<Claim, RpcError> {
-    match header {
+/// Accepts a notification of the stateless era. Its `Mcp-Method` header is optional, but must be right.
+fn stateless_notification(door: Delivery<'_>, method: &Method) -> Result<Claim, RpcError> {
+    if let Delivery::Http(headers) = door {
+        headers.method.may_equal("Mcp-Method", method.name())?;
+    }
+    Ok(Claim::Stateless(None))
+}
+
+/// Checks the headers that name the method and its target, for revisions that do not require them. A proxy or a hook
+/// may have judged the request by them, so they must be right.
+fn check_optional_headers(headers: &MirroredHeaders<'_>, message: &Message) -> Result<(), RpcError> {
+    let (Message::Request { method, params, .. } | Message::Notification { method, params }) = message else {
+        return Ok(());
+    };
+    headers.method.may_equal("Mcp-Method", method.name())?;
+    let Some(member) = method.facts().and_then(|facts| facts.name_member) else { return Ok(()) };
+    let named = if member == "uri" { params.uri()? } else { params.name()? };
+    headers.name.may_decode_to("Mcp-Name", named.as_deref())
+}
+
+fn handshake_claim(door: Delivery<'_>, message: &Message) -> Result<Claim, RpcError> {
+    if let Delivery::Http(headers) = door {
+        // The code for a wrong header is part of the stateless era only.
+        check_optional_headers(headers, message).map_err(|error| RpcError::invalid_request(error.message))?;
+    }
+    match door.protocol_version() {
         MirroredHeader::Absent => Ok(Claim::Handshake(None)),
         MirroredHeader::One(name) => match name.parse::<ProtocolVersion>() {
             Ok(version) if version.era() == Era::Handshake => Ok(Claim::Handshake(Some(version))),

@@ -64,6 +64,16 @@ impl<'a> MirroredHeader<'a> {
         }
     }
 
+    /// Like [`must_equal`](Self::must_equal), for a header that is optional.
+    pub fn may_equal(self, header: &str, body: &str) -> Result<(), RpcError> {
+        if self == Self::Absent { Ok(()) } else { self.must_equal(header, body) }
+    }
+
+    /// Like [`must_decode_to`](Self::must_decode_to), for a header that is optional.
+    pub fn may_decode_to(self, header: &str, body: Option<&str>) -> Result<(), RpcError> {
+        if self == Self::Absent { Ok(()) } else { self.must_decode_to(header, body) }
+    }
+
     fn compare(
         self,
         header: &str,

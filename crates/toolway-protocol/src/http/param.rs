@@ -145,7 +145,8 @@ impl ParamHeaders {
         })
     }
 
-    /// Compares the received headers with the received arguments.
+    /// Compares the received headers with the received arguments. `is_required` says whether the revision requires the
+    /// headers; optional headers must be right too.
     ///
     /// # Errors
     ///
@@ -153,6 +154,7 @@ impl ParamHeaders {
     pub fn check<'h>(
         &self,
         arguments: &Value,
+        is_required: bool,
         header: impl Fn(&str) -> MirroredHeader<'h>,
     ) -> Result<(), RpcError> {
         for marked in &self.0 {
@@ -161,6 +163,7 @@ impl ParamHeaders {
             let Some(value) = marked.value(arguments) else { continue };
             let Some(expected) = header_text(value) else { continue };
             match header(&marked.header) {
+                MirroredHeader::Absent if !is_required => {}
                 MirroredHeader::One(sent) if value.is_number() => {
                     if !decode(sent).is_some_and(|sent| is_same_number(&sent, value)) {
                         return Err(mismatch(&marked.header, DIFFERS));
@@ -302,7 +305,7 @@ mod tests {
             (json!({"s": null}), MirroredHeader::Absent, MirroredHeader::Absent, true),
             (json!({}), MirroredHeader::One("7"), MirroredHeader::Unreadable, true),
         ] {
-            let checked = headers.check(&arguments, |name| if name == "Mcp-Param-N" { n } else { s });
+            let checked = headers.check(&arguments, true, |name| if name == "Mcp-Param-N" { n } else { s });
             assert_eq!(checked.is_ok(), fits, "{arguments} {n:?} {s:?}");
             if let Err(error) = checked {
                 assert_eq!(error.code.0, -32020);

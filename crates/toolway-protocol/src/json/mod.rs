@@ -1,10 +1,14 @@
 //! JSON as text: how it is checked on the way in and written on the way out.
 //!
 //! Payloads stay text until their type is known. `scan.rs` walks a frame once, checks its grammar and limits, and
-//! records the positions of members. [`RawJson`] is a piece of that frame. [`Encoder`] writes replies into one
-//! buffer, in the shape of one revision.
+//! records the positions of members; `keys.rs` and `duplicates.rs` find keys that occur twice. [`RawJson`] is a piece of
+//! that frame. [`Encoder`] writes replies into one buffer, in the shape of one revision.
 
+pub(crate) mod duplicates;
+pub(crate) mod escape;
+mod keys;
 mod ordered_map;
+mod plain;
 mod raw;
 pub(crate) mod scan;
 mod write;

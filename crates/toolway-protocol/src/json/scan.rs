@@ -12,6 +12,10 @@ use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::ops::Range;
 
+use super::escape::unescape;
+use super::keys::{KeyFilter, fingerprint, plain_key};
+use super::plain::plain_prefix;
+
 /// The limits on the depth and the number of values of one frame.
 ///
 /// ```
@@ -38,7 +42,7 @@ impl Default for Limits {
 
 /// The maximum of [`Limits::depth`], because [`Scanner::skip_value`] keeps one bit per level in a `u128`. `serde_json`
 /// decodes one level less.
-const MAX_DEPTH: u32 = 128;
+pub(super) const MAX_DEPTH: u32 = 128;
 
 /// The reason why a text was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +70,10 @@ impl Span {
             start: u32::try_from(start).expect("frames are capped far below 4 GiB"),
             end: end.expect("a value has at least one byte, and frames are capped far below 4 GiB"),
         }
+    }
+
+    pub(crate) fn contains(self, position: u32) -> bool {
+        (self.start..self.end.get()).contains(&position)
     }
 
     pub(crate) fn range(self) -> Range<usize> {
@@ -96,12 +104,38 @@ pub(crate) struct Scanner<'a> {
     depth: u32,
     nodes: u32,
     limits: Limits,
+    keys: KeyFilter,
 }
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a str, limits: Limits) -> Self {
         let limits = Limits { depth: limits.depth.min(MAX_DEPTH), ..limits };
-        Self { source: text, text: text.as_bytes(), at: 0, depth: 0, nodes: 0, limits }
+        Self {
+            source: text,
+            text: text.as_bytes(),
+            at: 0,
+            depth: 0,
+            nodes: 0,
+            limits,
+            keys: KeyFilter::new(),
+        }
+    }
+
+    /// Returns whether an object might have a key twice, since the last call. The scan does not stop at such a key,
+    /// because the error needs the id of the message.
+    #[inline]
+    pub(crate) fn take_suspicion(&mut self) -> bool {
+        self.keys.take_suspicion()
+    }
+
+    /// Returns a piece of the text.
+    pub(crate) fn piece(&self, span: Span) -> &'a str {
+        &self.source[span.range()]
+    }
+
+    /// Returns the current position.
+    pub(crate) fn position(&self) -> usize {
+        self.at
     }
 
     /// Returns the kind of the next value, without consuming it.
@@ -122,18 +156,39 @@ impl<'a> Scanner<'a> {
         &mut self,
         mut member: impl FnMut(&mut Self, Cow<'a, str>) -> Result<(), ScanError>,
     ) -> Result<Span, ScanError> {
+        self.members(|scanner, quoted, is_escaped| {
+            let key = if is_escaped {
+                // Escapes are rare but legal anywhere, even in a key.
+                unescape(quoted.as_bytes()).ok_or(ScanError::Syntax(scanner.at))?
+            } else {
+                Cow::Borrowed(&quoted[1..quoted.len() - 1])
+            };
+            member(scanner, key)
+        })
+    }
+
+    /// Walks an object. `member` gets each key as it is written, and whether the key has escapes, and must consume the
+    /// value that follows.
+    pub(crate) fn members(
+        &mut self,
+        mut member: impl FnMut(&mut Self, &'a str, bool) -> Result<(), ScanError>,
+    ) -> Result<Span, ScanError> {
         let start = self.open(b'{')?;
         if !self.eat(b'}') {
+            self.keys.open();
             loop {
                 self.skip_space();
-                let key = self.read_string()?;
+                let key = self.at;
+                let is_escaped = self.skip_key()?;
+                let quoted = &self.source[key..self.at];
                 self.expect(b':')?;
-                member(self, key)?;
+                member(self, quoted, is_escaped)?;
                 if self.eat(b'}') {
                     break;
                 }
                 self.expect(b',')?;
             }
+            self.keys.close();
         }
         Ok(self.close(start))
     }
@@ -170,6 +225,7 @@ impl<'a> Scanner<'a> {
                     self.at += 1;
                     in_object = in_object << 1 | 1;
                     if !self.eat(b'}') {
+                        self.keys.open();
                         self.key()?;
                         continue;
                     }
@@ -204,17 +260,21 @@ impl<'a> Scanner<'a> {
                 if self.depth == base {
                     return Ok(Span::new(start, self.at));
                 }
-                let inside_object = in_object & 1 == 1;
-                if self.eat(if inside_object { b'}' } else { b']' }) {
-                    in_object >>= 1;
-                    self.depth -= 1;
-                    continue;
+                if in_object & 1 == 0 {
+                    if !self.eat(b']') {
+                        self.expect(b',')?;
+                        break;
+                    }
+                } else {
+                    if !self.eat(b'}') {
+                        self.expect(b',')?;
+                        self.key()?;
+                        break;
+                    }
+                    self.keys.close();
                 }
-                self.expect(b',')?;
-                if inside_object {
-                    self.key()?;
-                }
-                break;
+                in_object >>= 1;
+                self.depth -= 1;
             }
         }
     }
@@ -225,10 +285,36 @@ impl<'a> Scanner<'a> {
         if self.at == self.text.len() { Ok(()) } else { Err(ScanError::Syntax(self.at)) }
     }
 
+    #[inline(never)]
     fn key(&mut self) -> Result<(), ScanError> {
         self.skip_space();
-        self.string()?;
+        self.skip_key()?;
         self.expect(b':')
+    }
+
+    /// Skips a key. Returns whether it contains escapes.
+    #[inline]
+    fn skip_key(&mut self) -> Result<bool, ScanError> {
+        if self.text.get(self.at) == Some(&b'"')
+            && let Some((end, fingerprint)) = plain_key(self.text, self.at + 1)
+        {
+            self.keys.push(fingerprint);
+            self.at = end + 1;
+            return Ok(false);
+        }
+        self.skip_rare_key()
+    }
+
+    #[cold]
+    fn skip_rare_key(&mut self) -> Result<bool, ScanError> {
+        let start = self.at + 1;
+        let is_escaped = self.string()?;
+        if is_escaped {
+            self.keys.push_escaped();
+        } else {
+            self.keys.push(fingerprint(&self.text[start..self.at - 1]));
+        }
+        Ok(is_escaped)
     }
 
     fn open(&mut self, bracket: u8) -> Result<usize, ScanError> {
@@ -308,15 +394,6 @@ impl<'a> Scanner<'a> {
         Ok(escaped)
     }
 
-    /// Reads a string. Escapes are rare but legal anywhere, even in a key.
-    fn read_string(&mut self) -> Result<Cow<'a, str>, ScanError> {
-        let start = self.at;
-        if self.string()? {
-            return unescape(&self.text[start..self.at]).ok_or(ScanError::Syntax(start));
-        }
-        Ok(Cow::Borrowed(&self.source[start + 1..self.at - 1]))
-    }
-
     fn is_hex4(&self, at: usize) -> bool {
         self.text.get(at..at + 4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
     }
@@ -366,56 +443,6 @@ impl<'a> Scanner<'a> {
         Err(ScanError::Syntax(self.at))
     }
 }
-
-/// Returns the number of leading bytes that need no escape in a string: up to a quote, a backslash or a control
-/// character.
-fn plain_prefix(text: &[u8]) -> usize {
-    let mut at = 0;
-    // This loop checks eight bytes at a time. In `special`, the highest bit of each byte that needs an escape is set.
-    // The subtraction may borrow from a higher byte and set its bit by mistake, so only the lowest bit that is set is
-    // reliable.
-    while let Some(chunk) = text.get(at..at + 8) {
-        let word = u64::from_le_bytes(chunk.try_into().expect("eight bytes"));
-        let quote = word ^ (LOW_BITS * u64::from(b'"'));
-        let backslash = word ^ (LOW_BITS * u64::from(b'\\'));
-        let special = (quote.wrapping_sub(LOW_BITS) & !quote)
-            | (backslash.wrapping_sub(LOW_BITS) & !backslash)
-            | (word.wrapping_sub(LOW_BITS * 0x20) & !word);
-        let special = special & (LOW_BITS << 7);
-        if special != 0 {
-            return at + (special.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    at + text[at..].iter().take_while(|byte| PLAIN[**byte as usize]).count()
-}
-
-/// The lowest bit of every byte.
-const LOW_BITS: u64 = 0x0101_0101_0101_0101;
-
-/// Returns the content of a quoted string (`"tools\/call"` is `tools/call`), or `None` if an escape is not a
-/// character (a lone surrogate).
-pub(crate) fn unescape(quoted: &[u8]) -> Option<Cow<'_, str>> {
-    let inner = quoted.get(1..quoted.len().checked_sub(1)?)?;
-    if inner.contains(&b'\\') {
-        serde_json::from_slice::<String>(quoted).ok().map(Cow::Owned)
-    } else {
-        std::str::from_utf8(inner).ok().map(Cow::Borrowed)
-    }
-}
-
-/// The bytes that need no escape in a string: all but the quote, the backslash and the control characters.
-const PLAIN: [bool; 256] = {
-    let mut table = [true; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        table[byte] = false;
-        byte += 1;
-    }
-    table[b'"' as usize] = false;
-    table[b'\\' as usize] = false;
-    table
-};
 
 #[cfg(test)]
 mod tests {

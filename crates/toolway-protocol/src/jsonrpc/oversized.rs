@@ -6,7 +6,7 @@
 
 use super::Id;
 use super::parse::read_id;
-use crate::json::scan::unescape;
+use crate::json::escape::unescape;
 
 /// The maximum number of bytes kept of a key or an id, including quotes and escapes. A longer id is not read.
 const MAX_KEPT: usize = 4 << 10;

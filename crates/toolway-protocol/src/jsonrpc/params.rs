@@ -6,7 +6,8 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
 use super::{Code, RpcError};
-use crate::json::scan::{ScanError, Scanner, Span, ValueKind, unescape};
+use crate::json::escape::unescape;
+use crate::json::scan::{ScanError, Scanner, Span, ValueKind};
 use crate::json::{RawJson, message_without_position};
 use crate::meta;
 
@@ -119,16 +120,14 @@ struct Spans {
 pub(super) struct ScannedParams {
     spans: Spans,
     not_an_object: bool,
-    seen: DuplicateKeyDetector,
     meta_not_an_object: bool,
-    meta_seen: DuplicateKeyDetector,
 }
 
 impl ScannedParams {
     pub(super) fn scan(scanner: &mut Scanner<'_>) -> Result<Self, ScanError> {
         let mut params = Self::default();
         if scanner.peek()? != ValueKind::Object {
-            scanner.skip_value()?;
+            params.spans.whole = Some(scanner.skip_value()?);
             params.not_an_object = true;
             return Ok(params);
         }
@@ -141,13 +140,12 @@ impl ScannedParams {
                 "inputResponses" => &mut params.spans.input_responses,
                 "requestState" => &mut params.spans.request_state,
                 "_meta" => {
-                    let meta = params.scan_meta(scanner)?;
-                    params.seen.fill(&mut params.spans.meta, meta, &key);
+                    params.spans.meta = Some(params.scan_meta(scanner)?);
                     return Ok(());
                 }
                 _ => return scanner.skip_value().map(drop),
             };
-            params.seen.fill(slot, scanner.skip_value()?, &key);
+            *slot = Some(scanner.skip_value()?);
             Ok(())
         })?;
         params.spans.whole = Some(whole);
@@ -162,57 +160,29 @@ impl ScannedParams {
         }
         scanner.object(|scanner, key| {
             let value = scanner.skip_value()?;
-            match meta::Key::find(&key) {
-                Some(reserved) => {
-                    self.meta_seen.fill(&mut self.spans.meta_members[reserved as usize], value, &key);
-                }
-                None => self.meta_seen.add_other(&key),
+            if let Some(reserved) = meta::Key::find(&key) {
+                self.spans.meta_members[reserved as usize] = Some(value);
             }
             Ok(())
         })
     }
 
-    pub(super) fn into_params(mut self, frame: &Bytes) -> Result<Params, RpcError> {
+    /// Returns whether a position is inside `params`.
+    pub(super) fn contains(&self, position: u32) -> bool {
+        self.spans.whole.is_some_and(|whole| whole.contains(position))
+    }
+
+    /// Checks the members. `duplicate` describes a key that occurs twice.
+    pub(super) fn into_params(self, frame: &Bytes, duplicate: Option<String>) -> Result<Params, RpcError> {
         if self.not_an_object {
             return Err(RpcError::invalid_params("`params` must be an object"));
         }
-        if let Some(key) = self.seen.duplicate() {
-            return Err(RpcError::invalid_params(format!("`params.{key}` comes twice")));
+        if let Some(duplicate) = duplicate {
+            return Err(RpcError::invalid_params(duplicate));
         }
         if self.meta_not_an_object {
             return Err(RpcError::invalid_params("`params._meta` must be an object"));
         }
-        if let Some(key) = self.meta_seen.duplicate() {
-            return Err(RpcError::invalid_params(format!("`{key}` comes twice in `params._meta`")));
-        }
         Ok(Params { frame: frame.clone(), spans: self.spans })
-    }
-}
-
-/// Collects keys to detect duplicates.
-#[derive(Default)]
-pub(super) struct DuplicateKeyDetector {
-    others: Vec<Box<str>>,
-    duplicate: Option<Box<str>>,
-}
-
-impl DuplicateKeyDetector {
-    /// Stores the value of a well-known key in its slot.
-    #[inline]
-    pub(super) fn fill<T>(&mut self, place: &mut Option<T>, value: T, key: &str) {
-        if place.replace(value).is_some() {
-            self.duplicate = Some(key.into());
-        }
-    }
-
-    pub(super) fn add_other(&mut self, key: &str) {
-        self.others.push(key.into());
-    }
-
-    /// Returns a key that occurs twice. Sorting keeps this cheap for a frame with a hundred thousand keys.
-    pub(super) fn duplicate(&mut self) -> Option<Box<str>> {
-        self.others.sort_unstable();
-        let other = self.others.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone());
-        self.duplicate.take().or(other)
     }
 }

@@ -1,14 +1,16 @@
 //! What does this frame contain, or why is it refused?
 //!
 //! One walk over the bytes finds the envelope, the well-known members of `params` and the keys of `params._meta`.
-//! Everything else stays text. Keys are compared exactly. A key that occurs twice is refused, because two parsers may
-//! read such a frame differently.
+//! Everything else stays text. Keys are compared exactly. An object that has a key twice is refused, at any depth: two
+//! parsers may read such a frame differently.
 
 use bytes::Bytes;
 
-use super::params::{DuplicateKeyDetector, ScannedParams};
+use super::params::ScannedParams;
 use super::{Code, Id, Message, RpcError};
-use crate::json::scan::{ScanError, Scanner, Span, ValueKind, unescape};
+use crate::json::duplicates::{Duplicate, find_duplicate};
+use crate::json::escape::unescape;
+use crate::json::scan::{ScanError, Scanner, Span, ValueKind};
 use crate::json::{Limits, RawJson, message_without_position};
 use crate::method::Method;
 
@@ -117,6 +119,11 @@ fn reject_without_id(error: RpcError) -> Rejection {
     Rejection { id: None, error }
 }
 
+#[cold]
+fn occurs_twice(duplicate: &Duplicate) -> String {
+    format!("`{}` occurs twice", duplicate.path)
+}
+
 fn scan_failure(error: ScanError) -> RpcError {
     match error {
         ScanError::Syntax(at) => RpcError::parse_error(format!("not JSON, at byte {at}")),
@@ -135,7 +142,8 @@ struct ScannedMessage {
     params: Option<ScannedParams>,
     result: Option<Span>,
     error: Option<Span>,
-    seen: DuplicateKeyDetector,
+    /// A key that its object has twice.
+    duplicate: Option<Box<Duplicate>>,
     not_an_object: bool,
 }
 
@@ -147,7 +155,7 @@ impl ScannedMessage {
             envelope.not_an_object = true;
             return Ok(envelope);
         }
-        scanner.object(|scanner, key| {
+        let whole = scanner.object(|scanner, key| {
             let slot = match &*key {
                 "jsonrpc" => &mut envelope.jsonrpc,
                 "id" => &mut envelope.id,
@@ -155,19 +163,17 @@ impl ScannedMessage {
                 "result" => &mut envelope.result,
                 "error" => &mut envelope.error,
                 "params" => {
-                    let params = ScannedParams::scan(scanner)?;
-                    envelope.seen.fill(&mut envelope.params, params, &key);
+                    envelope.params = Some(ScannedParams::scan(scanner)?);
                     return Ok(());
                 }
-                _ => {
-                    scanner.skip_value()?;
-                    envelope.seen.add_other(&key);
-                    return Ok(());
-                }
+                _ => return scanner.skip_value().map(drop),
             };
-            envelope.seen.fill(slot, scanner.skip_value()?, &key);
+            *slot = Some(scanner.skip_value()?);
             Ok(())
         })?;
+        if scanner.take_suspicion() {
+            envelope.duplicate = find_duplicate(scanner.piece(whole), whole.range().start);
+        }
         Ok(envelope)
     }
 
@@ -188,8 +194,12 @@ impl ScannedMessage {
         if self.not_an_object {
             return Err(RpcError::invalid_request("a message must be an object"));
         }
-        if let Some(key) = self.seen.duplicate() {
-            return Err(RpcError::invalid_request(format!("`{key}` comes twice")));
+        // A duplicate in `params` is a mistake in `params`, and one in a reply fails the request that it replies to.
+        if let Some(duplicate) = &self.duplicate
+            && !self.params.as_ref().is_some_and(|params| params.contains(duplicate.position))
+            && !(self.method.is_none() && self.is_in_outcome(duplicate.position))
+        {
+            return Err(RpcError::invalid_request(occurs_twice(duplicate)));
         }
         match self.jsonrpc.map(|span| span.of(frame)) {
             Some(br#""2.0""#) => {}
@@ -210,26 +220,35 @@ impl ScannedMessage {
             unescape(quoted).ok_or_else(|| RpcError::invalid_request("`method` is not readable text"))?;
         let method = Method::from_name(&name);
         let id = id.transpose()?;
-        let params = self.params.take().unwrap_or_default().into_params(frame)?;
+        let duplicate = self.duplicate.as_deref().map(occurs_twice);
+        let params = self.params.take().unwrap_or_default().into_params(frame, duplicate)?;
         Ok(match id {
             Some(id) => Message::Request { id, method, params },
             None => Message::Notification { method, params },
         })
     }
 
+    fn is_in_outcome(&self, position: u32) -> bool {
+        [self.result, self.error].into_iter().flatten().any(|span| span.contains(position))
+    }
+
     fn read_response(self, frame: &Bytes, id: Option<Result<Id, RpcError>>) -> Result<Message, RpcError> {
-        let outcome = match (self.result, self.error) {
-            (Some(result), None) => Ok(RawJson::from_scanned(frame.slice(result.range()))),
-            (None, Some(error)) => Err(serde_json::from_slice(error.of(frame)).map_err(|error| {
+        let outcome = match (self.result, self.error, &self.duplicate) {
+            (Some(_), None, Some(duplicate)) | (None, Some(_), Some(duplicate)) => {
+                let duplicate = occurs_twice(duplicate);
+                Err(RpcError::invalid_request(format!("the reply is ambiguous: {duplicate}")))
+            }
+            (Some(result), None, _) => Ok(RawJson::from_scanned(frame.slice(result.range()))),
+            (None, Some(error), _) => Err(serde_json::from_slice(error.of(frame)).map_err(|error| {
                 RpcError::invalid_request(format!(
                     "`error` must have an integer `code` and a string `message`: {}",
                     message_without_position(&error)
                 ))
             })?),
-            (Some(_), Some(_)) => {
+            (Some(_), Some(_), _) => {
                 return Err(RpcError::invalid_request("a reply has either `result` or `error`, not both"));
             }
-            (None, None) => return Err(RpcError::invalid_request("`method` is missing")),
+            (None, None, _) => return Err(RpcError::invalid_request("`method` is missing")),
         };
         // An error reply to an unreadable request has no id, or the `null` of plain JSON-RPC.
         let id = match id {

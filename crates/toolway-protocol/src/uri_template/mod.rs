@@ -221,7 +221,20 @@ impl UriTemplate {
     /// # Ok::<(), toolway_protocol::uri_template::TemplateError>(())
     /// ```
     pub fn has_same_shape(&self, other: &Self) -> bool {
-        Shape::new(&self.parsed.parts).text == Shape::new(&other.parsed.parts).text
+        self.shape() == other.shape()
+    }
+
+    /// Returns a text that is the same for all templates [of the same shape](Self::has_same_shape). It is a key for maps
+    /// of many templates.
+    ///
+    /// ```
+    /// use toolway_protocol::uri_template::UriTemplate;
+    ///
+    /// assert_eq!(UriTemplate::parse("users/{id}")?.shape(), UriTemplate::parse("users{/name}")?.shape());
+    /// # Ok::<(), toolway_protocol::uri_template::TemplateError>(())
+    /// ```
+    pub fn shape(&self) -> String {
+        Shape::new(&self.parsed.parts).text
     }
 
     /// Returns how specific a template is. If several templates match, the most specific one is chosen; among equals,

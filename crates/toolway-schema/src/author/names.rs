@@ -22,7 +22,7 @@ impl ArgumentNames {
     /// Reports wrong and missing names in a schema that the author wrote instead of the schema derived from Rust types.
     pub fn mismatches(&self, whole: &Value) -> Vec<String> {
         let mut described = DescribedNames::default();
-        described.collect_names(&Model::for_conversion(whole), 0);
+        described.collect_names(&Model::for_conversion(whole));
         let mut missing: Vec<&str> =
             if described.allows_others { Vec::new() } else { self.undescribed(&described) };
         let mut mistakes = Vec::new();
@@ -75,31 +75,34 @@ struct DescribedNames {
 }
 
 impl DescribedNames {
-    fn collect_names(&mut self, model: &Model, id: Id) {
-        if !self.seen.insert(id) {
-            return;
+    /// Collects the names in the schemas that apply to the same value. References may form long chains, so this is not
+    /// a recursion.
+    fn collect_names(&mut self, model: &Model) {
+        let mut pending = vec![0];
+        while let Some(id) = pending.pop() {
+            if self.seen.insert(id) {
+                self.collect_names_of_node(model, id, &mut pending);
+            }
         }
+    }
+
+    fn collect_names_of_node(&mut self, model: &Model, id: Id, pending: &mut Vec<Id>) {
         let node = model.node(id);
         if let Some(object) = &node.object {
             self.names.extend(object.properties.keys().cloned());
             self.allows_others |= !object.patterns.is_empty()
                 || matches!(object.additional, Additional::Anything | Additional::Schema(_));
         }
-        let same_value = node.all_of.iter().chain(node.branches().flatten());
-        same_value.for_each(|id| self.collect_names(model, *id));
+        pending.extend(node.all_of.iter().chain(node.branches().flatten()));
         let Some(more) = &node.details else { return };
         self.allows_others |= more.mistakes.iter().any(|mistake| mistake.keyword == "$ref");
         for (word, part) in &more.parts {
             match (*word, part) {
-                ("if" | "then" | "else", KeywordValue::Schema(id)) => self.collect_names(model, *id),
+                ("if" | "then" | "else", KeywordValue::Schema(id)) => pending.push(*id),
                 ("unevaluatedProperties", KeywordValue::Schema(id)) => {
                     self.allows_others |= !model.node(*id).is_never;
                 }
-                (_, KeywordValue::Named(named)) => {
-                    for (_, id) in named {
-                        self.collect_names(model, *id);
-                    }
-                }
+                (_, KeywordValue::Named(named)) => pending.extend(named.iter().map(|(_, id)| *id)),
                 _ => {}
             }
         }

@@ -3,23 +3,25 @@
 //! A value is converted only if the schema makes the result unambiguous. A value is left unchanged if its type is
 //! allowed, or if two branches would accept the converted value.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
 use super::walk::Walk;
-use crate::model::{Additional, Id, Model, Node, ObjectRules, SearchLimit};
+use crate::model::{Additional, Id, Model, Node, ObjectRules, Pattern};
 use crate::terms::number;
 use crate::terms::types::Types;
+use crate::terms::work::{Budget, STEP};
 
 /// Converts all values that can be converted. Returns whether anything changed.
 pub(crate) fn coerce(model: &Model, value: &mut Value) -> bool {
-    Coercer { model, extent: Extent::Everything }.value(&[0], value, 0)
+    Coercer::new(model, Extent::Everything).value(&[0], value, 0)
 }
 
 /// Removes the nulls that count as absent.
 pub(crate) fn drop_nulls(model: &Model, value: &mut Value) {
-    Coercer { model, extent: Extent::Nulls }.value(&[0], value, 0);
+    Coercer::new(model, Extent::Nulls).value(&[0], value, 0);
 }
 
 /// Returns whether the value contains a `null`.
@@ -41,9 +43,17 @@ enum Extent {
 struct Coercer<'p> {
     model: &'p Model,
     extent: Extent,
+    /// When the budget is spent, the remaining values stay as they are, and are reported if their types are wrong.
+    budget: Budget,
+    /// Answers which properties may be null.
+    walk: RefCell<Walk<'p>>,
 }
 
-impl Coercer<'_> {
+impl<'p> Coercer<'p> {
+    fn new(model: &'p Model, extent: Extent) -> Self {
+        Self { model, extent, budget: Budget::new(), walk: RefCell::new(Walk::new(model)) }
+    }
+
     /// Converts a value that all of these schemas apply to: a conversion for one of them must be acceptable to the
     /// others. `depth` is the number of arrays and objects that contain the value.
     fn value(&self, ids: &[Id], value: &mut Value, depth: usize) -> bool {
@@ -69,8 +79,11 @@ impl Coercer<'_> {
     /// Returns the value in a type that the schemas allow, if its own type is not allowed and there is only one
     /// possibility.
     fn converted(&self, ids: &[Id], value: &Value, depth: usize) -> Option<Value> {
-        let types = ids.iter().map(|id| self.types(*id)).fold(Types::ANY, Types::and);
-        let is_for_one = |value: &Value| ids.iter().all(|id| self.is_unambiguous(*id, value));
+        let types = ids.iter().map(|id| self.model.types(*id)).fold(Types::ANY, Types::and);
+        let is_for_one = |value: &Value| {
+            let mut seen = HashSet::new();
+            ids.iter().all(|id| self.is_unambiguous(*id, value, &mut seen))
+        };
         match value {
             Value::Number(number) => {
                 if number.is_f64() && types.contains(Types::INTEGER) && !types.contains(Types::NUMBER) {
@@ -85,38 +98,42 @@ impl Coercer<'_> {
         }
     }
 
-    fn types(&self, id: Id) -> Types {
-        self.model.types(id, &SearchLimit::unlimited(), 0)
-    }
-
-    /// Returns whether in each choice at most one branch accepts the type of the value.
-    fn is_unambiguous(&self, id: Id, value: &Value) -> bool {
+    /// Returns whether in each choice at most one branch accepts the type of the value. The nodes in `seen` are known
+    /// to be unambiguous, or are being looked at.
+    fn is_unambiguous(&self, id: Id, value: &Value, seen: &mut HashSet<Id>) -> bool {
+        if !seen.insert(id) {
+            return true;
+        }
         let node = self.node(id);
-        let takes = |branch: &&Id| self.types(**branch).contains(Types::of(value));
+        let takes = |branch: &&Id| {
+            // If the budget is spent, each branch counts: nothing is unambiguous any more.
+            !self.budget.spend(STEP) || self.model.types(**branch).contains(Types::of(value))
+        };
         node.branches().all(|branches| {
             let mut taking = branches.iter().filter(takes);
             let first = taking.next();
-            taking.next().is_none() && first.is_none_or(|branch| self.is_unambiguous(*branch, value))
-        }) && node.all_of.iter().all(|part| self.is_unambiguous(*part, value))
+            taking.next().is_none() && first.is_none_or(|branch| self.is_unambiguous(*branch, value, seen))
+        }) && node.all_of.iter().all(|part| self.is_unambiguous(*part, value, seen))
     }
 
     /// Returns the schemas that apply to the value, each once: the given schemas, the schemas that they refer to, and
     /// the branch of each choice that is the only plausible one.
     fn applicable_nodes(&self, ids: &[Id], value: &Value) -> Vec<&Node> {
+        let mut seen = HashSet::new();
         let mut found = ids.to_vec();
+        found.retain(|id| seen.insert(*id));
         let mut next = 0;
         while let Some(id) = found.get(next) {
             next += 1;
             let node = self.node(*id);
-            found.extend(&node.all_of);
+            found.extend(node.all_of.iter().filter(|id| seen.insert(**id)));
             for branches in node.branches() {
-                let mut plausible = branches.iter().filter(|branch| self.is_plausible(**branch, value));
+                let is_plausible = |id: &&Id| self.is_plausible(**id, value, &mut HashSet::new());
+                let mut plausible = branches.iter().filter(is_plausible);
                 if let (Some(only), None) = (plausible.next(), plausible.next()) {
-                    found.push(*only);
+                    found.extend(Some(*only).filter(|id| seen.insert(*id)));
                 }
             }
-            let mut seen = HashSet::new();
-            found.retain(|id| seen.insert(*id));
         }
         found.into_iter().map(|id| self.node(id)).collect()
     }
@@ -141,19 +158,17 @@ impl Coercer<'_> {
 
     fn members(&self, nodes: &[&Node], members: &mut Map<String, Value>, depth: usize) -> bool {
         let rules: Vec<_> = nodes.iter().filter_map(|node| node.object.as_deref()).collect();
-        let mut walk = Walk::new(self.model);
         let before = members.len();
+        let excludes_null = |id: &Id| self.walk.borrow_mut().excludes(*id, &Value::Null);
         members.retain(|name, member| {
             let is_absent = member.is_null()
                 && !rules.iter().any(|rules| rules.required.contains(name))
-                && rules
-                    .iter()
-                    .any(|rules| rules.properties.get(name).is_some_and(|id| !walk.fits(*id, &Value::Null)));
+                && rules.iter().any(|rules| rules.properties.get(name).is_some_and(excludes_null));
             !is_absent
         });
         let mut is_changed = members.len() != before;
         for (name, member) in members {
-            let ids: Vec<Id> = rules.iter().flat_map(|rules| schemas_of(rules, name)).collect();
+            let ids: Vec<Id> = rules.iter().flat_map(|rules| self.schemas_of(rules, name)).collect();
             is_changed |= self.value(&ids, member, depth);
         }
         is_changed
@@ -161,42 +176,60 @@ impl Coercer<'_> {
 
     /// Returns whether the value may be meant for a branch, by the value's type, member names and tags. The values of
     /// other members may be wrong.
-    fn is_plausible(&self, id: Id, value: &Value) -> bool {
+    fn is_plausible(&self, id: Id, value: &Value, seen: &mut HashSet<Id>) -> bool {
         let node = self.node(id);
-        if !self.types(id).contains(Types::of(value)) {
+        if !node.all_of.is_empty() && !seen.insert(id) {
+            return true;
+        }
+        if !self.model.types(id).contains(Types::of(value)) {
             return false;
+        }
+        // If the budget is spent, every branch is plausible, so none is the only one.
+        let members = value.as_object().map_or(0, Map::len);
+        if !self.budget.spend(STEP * (1 + members as u64)) {
+            return true;
         }
         if let (Some(rules), Value::Object(members)) = (&node.object, value) {
             let is_complete = rules.required.iter().all(|name| members.contains_key(name));
             let is_marked = members.iter().all(|(name, member)| match rules.properties.get(name) {
-                Some(id) => self
-                    .node(*id)
-                    .allowed
-                    .as_ref()
-                    .is_none_or(|options| options.iter().any(|option| number::are_equal(option, member))),
+                Some(id) => {
+                    self.node(*id).allowed.as_ref().is_none_or(|options| self.is_option(options, member))
+                }
                 None => !matches!(rules.additional, Additional::Nothing),
             });
             if !is_complete || !is_marked {
                 return false;
             }
         }
-        node.all_of.iter().all(|part| self.is_plausible(*part, value))
+        node.all_of.iter().all(|part| self.is_plausible(*part, value, seen))
+    }
+
+    fn is_option(&self, options: &[Value], value: &Value) -> bool {
+        !self.budget.spend(STEP * options.len() as u64)
+            || options.iter().any(|option| number::are_equal(option, value))
+    }
+
+    /// Returns the schemas that an object has for one of its members.
+    fn schemas_of(&self, rules: &ObjectRules, name: &str) -> Vec<Id> {
+        let named = rules.properties.get(name);
+        let matched =
+            rules.patterns.iter().filter(|(pattern, _)| self.matches(pattern, name)).map(|(_, id)| id);
+        let mut ids: Vec<Id> = named.into_iter().chain(matched).copied().collect();
+        if let (true, Additional::Schema(id)) = (ids.is_empty(), &rules.additional) {
+            ids.push(*id);
+        }
+        ids
+    }
+
+    fn matches(&self, pattern: &Pattern, name: &str) -> bool {
+        pattern.compiled.as_ref().is_some_and(|compiled| {
+            self.budget.spend(compiled.work(name.chars().count() as u64)) && compiled.is_match(name)
+        })
     }
 
     fn node(&self, id: Id) -> &Node {
         self.model.node(id)
     }
-}
-
-/// Returns the schemas that an object has for one of its members.
-fn schemas_of(rules: &ObjectRules, name: &str) -> Vec<Id> {
-    let named = rules.properties.get(name);
-    let matched = rules.patterns.iter().filter(|(pattern, _)| pattern.is_match(name)).map(|(_, id)| id);
-    let mut ids: Vec<Id> = named.into_iter().chain(matched).copied().collect();
-    if let (true, Additional::Schema(id)) = (ids.is_empty(), &rules.additional) {
-        ids.push(*id);
-    }
-    ids
 }
 
 /// Reads the value in a text, if it has one of the types.

@@ -8,6 +8,8 @@ use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
 use jsonschema::paths::LocationSegment;
 use serde_json::Value;
 
+use super::full_pattern;
+use super::walk::TOO_MUCH_WORK;
 use crate::terms::format::{FORMATS, Format};
 use crate::terms::types::Types;
 use crate::texts::problem::{
@@ -21,7 +23,11 @@ pub(crate) struct Engine(Validator);
 impl Engine {
     /// Compiles a schema. The list of keywords that our own engine does not know is ignored.
     pub(crate) fn compile(schema: &Value, _: &[String]) -> Result<Self, Vec<String>> {
-        let mut options = jsonschema::options().offline().should_validate_formats(true);
+        let mut options = jsonschema::options()
+            .offline()
+            .should_validate_formats(true)
+            .with_pattern_options(full_pattern::options())
+            .with_keyword("pattern", full_pattern::compile);
         // Both engines must check formats in the same way.
         for format in FORMATS {
             options = options.with_format(format.name, format.check);
@@ -33,6 +39,11 @@ impl Engine {
     }
 
     pub(crate) fn check(&self, value: &Value, most: usize) -> Vec<Problem> {
+        let problems = full_pattern::with_budget(|| self.problems(value, most));
+        problems.unwrap_or_else(|| vec![Problem::at(&Path::Root, TOO_MUCH_WORK)])
+    }
+
+    fn problems(&self, value: &Value, most: usize) -> Vec<Problem> {
         let mut problems = Vec::new();
         for error in self.0.iter_errors(value) {
             for problem in problems_of(&error) {
@@ -112,7 +123,8 @@ fn problems_at(error: &ValidationError<'_>, path: &Path<'_>) -> Vec<Problem> {
         Kind::MaxItems { limit } => count("at most", *limit, ITEMS),
         Kind::MinProperties { limit } => count("at least", *limit, MEMBERS),
         Kind::MaxProperties { limit } => count("at most", *limit, MEMBERS),
-        Kind::Pattern { pattern } => expected(format!("text that matches `{pattern}`")),
+        // Only our own keyword reports such errors.
+        Kind::Custom { message, .. } => message.clone(),
         Kind::Format { format } => expected(
             Format::from_name(format)
                 .map_or_else(|| format!("text of the format `{format}`"), |format| format.noun.to_owned()),
@@ -200,6 +212,45 @@ mod tests {
             (json!({"type": "string"}), json!(null), ""),
         ] {
             assert_eq!(problems_text(schema.clone(), &json!({"a": value})), expected, "{schema} and {value}");
+        }
+    }
+
+    /// Without a budget, the texts of this test take minutes.
+    #[test]
+    fn patterns_are_matched_within_the_budget() {
+        let too_long = "the arguments: checking it takes too long: send fewer or shorter values";
+        let many = |text: &str| json!(vec![text; 20_000]);
+        let slow = "a".repeat(40) + "!";
+        for (schema, value, expected) in [
+            (json!({"pattern": "a{1,500}b", "if": {}}), json!("a".repeat(1 << 24)), too_long),
+            (json!({"items": {"pattern": "(?=(a+)+$)", "if": {}}}), many(&slow), too_long),
+            (json!({"items": {"not": {"pattern": "(?=(a+)+$)"}, "if": {}}}), many(&slow), too_long),
+            (json!({"items": {"pattern": "(?=a)"}}), many("abc"), ""),
+            (
+                json!({"pattern": "a{1,500}b", "maxLength": 3, "if": {}}),
+                json!("a".repeat(1 << 24)),
+                "argument `a`: expected at most 3 characters, got 16777216",
+            ),
+        ] {
+            assert_eq!(problems_text(schema.clone(), &json!({"a": value})), expected, "{schema}");
+        }
+        assert!(Checker::compile(&json!({"pattern": r"^\p{L}{1,100}$"})).is_ok());
+        assert!(Checker::compile(&json!({"pattern": r"^\p{L}{1,50000}$"})).is_err());
+    }
+
+    #[test]
+    fn doubled_references_end() {
+        for keyword in ["anyOf", "oneOf", "allOf"] {
+            let mut definitions: serde_json::Map<_, _> = (0..60)
+                .map(|level| {
+                    let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
+                    (format!("d{level}"), json!({keyword: [next, next]}))
+                })
+                .collect();
+            definitions.insert("d60".to_owned(), json!({"if": {"minimum": 5}, "then": {"multipleOf": 5}}));
+            let schema = json!({"properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": definitions});
+            let errors = Checker::compile(&schema).unwrap_err();
+            assert!(errors[0].starts_with("its references lead to the same schemas too often"), "{errors:?}");
         }
     }
 

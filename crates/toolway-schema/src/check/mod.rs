@@ -8,11 +8,16 @@
 //! |---|---|
 //! | `walk.rs` | How does our own engine check a value? |
 //! | `coerce.rs` | How is a value of the wrong type converted, if its content is right? |
+//! | `expected.rs` | Which text does a schema expect at a path? |
 //! | `full.rs`, `without_full.rs` | What happens to keywords that our own engine does not know? |
+//! | `full_pattern.rs` | How does the full engine match a `pattern`? |
 
 mod coerce;
+mod expected;
 #[cfg(feature = "full")]
 mod full;
+#[cfg(feature = "full")]
+mod full_pattern;
 mod walk;
 #[cfg(not(feature = "full"))]
 mod without_full;
@@ -21,14 +26,17 @@ mod without_full;
 mod agreement_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod work_tests;
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
 use self::walk::Walk;
-use crate::model::{Id, Model};
+use crate::model::{Id, Model, max_paths};
 use crate::texts::problem::{Path, Problem};
+pub use expected::Step;
 #[cfg(feature = "full")]
 pub(crate) use full::Engine;
 pub use walk::MAX_PROBLEMS;
@@ -55,6 +63,12 @@ impl Checker {
     pub fn compile(schema: &Value) -> Result<Self, Vec<String>> {
         let (model, beyond) = Model::for_checking(schema)?;
         let engine = if beyond.is_empty() { None } else { Some(Engine::compile(schema, &beyond)?) };
+        if engine.is_some() && max_paths(&model.nodes) > MAX_ENGINE_PATHS {
+            return Err(vec![format!(
+                "its references lead to the same schemas too often to be checked together with {}",
+                beyond.join("; ")
+            )]);
+        }
         let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
         let defaults = properties
             .filter_map(|(name, property)| Some((name.clone(), property.get("default")?.clone())))
@@ -96,7 +110,7 @@ impl Checker {
     fn check_from(&self, id: Id, value: &Value, path: &Path<'_>) -> Vec<Problem> {
         let mut walk = Walk::new(&self.model);
         // Fast path: nearly every value fits, and that check builds no text.
-        if walk.fits(id, value) {
+        if walk.fits(id, value, path) {
             return Vec::new();
         }
         walk.problems(id, value, path)
@@ -112,9 +126,28 @@ impl Checker {
         coerce::coerce(&self.model, value)
     }
 
+    /// Describes in words which text a format or a pattern expects at a path, or returns `None` if there is neither.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolway_schema::{Checker, Step};
+    ///
+    /// let schema = json!({"properties": {"days": {"items": {"format": "date"}}}});
+    /// let checker = Checker::compile(&schema).unwrap();
+    /// let expected = checker.expected_text([Step::Member("days"), Step::Item(2)]);
+    /// assert_eq!(expected.unwrap(), "a date such as 2024-02-29");
+    /// ```
+    pub fn expected_text<'s>(&self, path: impl IntoIterator<Item = Step<'s>>) -> Option<String> {
+        expected::expected_text(&self.model, path)
+    }
+
     /// Returns the defaults of the schema's own properties.
     #[inline]
     pub fn defaults(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.defaults.iter().map(|(name, value)| (name.as_str(), value))
     }
 }
+
+/// The maximum number of paths through the schemas that apply to the same value, if the full engine checks them: it
+/// takes every path. Our own engine visits each schema once.
+const MAX_ENGINE_PATHS: u64 = 100_000;

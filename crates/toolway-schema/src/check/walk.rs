@@ -5,12 +5,14 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Number, Value};
 
 use crate::model::{
-    Additional, ArrayRules, CountLimits, Id, Model, Node, NumberRules, ObjectRules, TextRules,
+    Additional, ArrayRules, CountLimits, Id, Model, Node, NumberRules, ObjectRules, Pattern, TextRules,
 };
 use crate::terms::number;
 use crate::terms::types::Types;
+use crate::terms::work::{Budget, STEP};
 use crate::texts::problem::{
-    CHARACTERS, ITEMS, MEMBERS, Path, Problem, not_one_of, preview, preview_with_type, wrong_count,
+    CHARACTERS, ITEMS, MEMBERS, Path, Problem, join_first, not_one_of, preview, preview_with_type, truncate,
+    wrong_count,
 };
 
 /// One walk over a value and a schema.
@@ -21,6 +23,13 @@ pub(crate) struct Walk<'p> {
     /// refer to the same definition would double the work at every level of the value.
     verdicts: HashMap<(Id, usize), bool>,
     reported: HashSet<(Id, usize)>,
+    /// The distances of shared nodes from a value, as `verdicts`.
+    distances: HashMap<(Id, usize), usize>,
+    budget: Budget,
+    /// The number of nodes that are being checked, one inside the other.
+    depth: usize,
+    /// The problem of a value that takes too much work. It ends the walk, whatever the walk is about.
+    excess: Option<Problem>,
 }
 
 /// The purpose of a walk.
@@ -39,29 +48,53 @@ impl<'p> Walk<'p> {
             output: WalkOutput::Verdict { is_wrong: false },
             verdicts: HashMap::new(),
             reported: HashSet::new(),
+            distances: HashMap::new(),
+            budget: Budget::new(),
+            depth: 0,
+            excess: None,
         }
     }
 
-    pub(crate) fn fits(&mut self, id: Id, value: &Value) -> bool {
+    /// Returns whether a value fits. A value that takes too much work does not.
+    pub(crate) fn fits(&mut self, id: Id, value: &Value, path: &Path<'_>) -> bool {
         let aim = std::mem::replace(&mut self.output, WalkOutput::Verdict { is_wrong: false });
-        self.node(id, value, &Path::Root);
-        matches!(std::mem::replace(&mut self.output, aim), WalkOutput::Verdict { is_wrong: false })
+        self.node(id, value, path);
+        let output = std::mem::replace(&mut self.output, aim);
+        self.excess.is_none() && matches!(output, WalkOutput::Verdict { is_wrong: false })
     }
 
+    /// Returns whether a value is known not to fit.
+    pub(crate) fn excludes(&mut self, id: Id, value: &Value) -> bool {
+        !self.fits(id, value, &Path::Root) && self.excess.is_none()
+    }
+
+    /// Returns the problems of a value that does not fit.
     pub(crate) fn problems(&mut self, id: Id, value: &Value, path: &Path<'_>) -> Vec<Problem> {
+        self.budget = Budget::new();
         self.output = WalkOutput::Problems(Vec::new());
         self.node(id, value, path);
-        match std::mem::replace(&mut self.output, WalkOutput::Verdict { is_wrong: false }) {
-            WalkOutput::Problems(problems) => problems,
-            WalkOutput::Verdict { .. } => Vec::new(),
+        let output = std::mem::replace(&mut self.output, WalkOutput::Verdict { is_wrong: false });
+        match (self.excess.take(), output) {
+            (None, WalkOutput::Problems(problems)) => problems,
+            (excess, _) => Vec::from_iter(excess),
         }
     }
 
     fn is_done(&self) -> bool {
-        match &self.output {
-            WalkOutput::Verdict { is_wrong } => *is_wrong,
-            WalkOutput::Problems(problems) => problems.len() >= MAX_PROBLEMS,
+        self.excess.is_some()
+            || match &self.output {
+                WalkOutput::Verdict { is_wrong } => *is_wrong,
+                WalkOutput::Problems(problems) => problems.len() >= MAX_PROBLEMS,
+            }
+    }
+
+    /// Pays for some work. Ends the walk and returns `false` if it must not be done.
+    fn spend(&mut self, work: u64, path: &Path<'_>) -> bool {
+        let is_paid = self.budget.spend(work);
+        if !is_paid {
+            self.excess.get_or_insert_with(|| Problem::at(path, TOO_MUCH_WORK));
         }
+        is_paid
     }
 
     fn report(&mut self, problem: impl FnOnce() -> Problem) {
@@ -85,12 +118,24 @@ impl<'p> Walk<'p> {
 
     fn node(&mut self, id: Id, value: &Value, path: &Path<'_>) {
         let node = &self.nodes[id];
-        if self.is_done() {
+        let work = if node.is_shared { SHARED_NODE_WORK } else { STEP };
+        if self.is_done() || !self.spend(work, path) {
             return;
         }
-        if !node.is_shared {
-            return self.rules(node, value, path);
+        if self.depth == MAX_DEPTH {
+            self.excess = Some(Problem::at(path, TOO_DEEP));
+            return;
         }
+        self.depth += 1;
+        if node.is_shared {
+            self.shared_node(id, node, value, path);
+        } else {
+            self.rules(node, value, path);
+        }
+        self.depth -= 1;
+    }
+
+    fn shared_node(&mut self, id: Id, node: &Node, value: &Value, path: &Path<'_>) {
         let meeting = (id, std::ptr::from_ref(value).addr());
         match &mut self.output {
             WalkOutput::Problems(_) => {
@@ -131,12 +176,12 @@ impl<'p> Walk<'p> {
             self.node(*part, value, path);
         }
         for branches in &node.any_of {
-            if !self.is_done() && !branches.iter().any(|branch| self.fits(*branch, value)) {
+            if !self.is_done() && !branches.iter().any(|branch| self.fits(*branch, value, path)) {
                 self.report_no_branch(branches, value, path);
             }
         }
         if !node.one_of.is_empty() && !self.is_done() {
-            match node.one_of.iter().filter(|branch| self.fits(**branch, value)).take(2).count() {
+            match node.one_of.iter().filter(|branch| self.fits(**branch, value, path)).take(2).count() {
                 0 => self.report_no_branch(&node.one_of, value, path),
                 1 => {}
                 _ => {
@@ -152,7 +197,7 @@ impl<'p> Walk<'p> {
         }
         if let Some(not) = node.not
             && !self.is_done()
-            && self.fits(not, value)
+            && self.fits(not, value, path)
         {
             let nodes = self.nodes;
             self.report_at(path, || {
@@ -174,6 +219,7 @@ impl<'p> Walk<'p> {
             return false;
         }
         if let Some(options) = &node.allowed
+            && self.spend(STEP * options.len() as u64, path)
             && !options.iter().any(|option| number::are_equal(option, value))
         {
             self.report_at(path, || not_one_of(&options.iter().collect::<Vec<_>>(), value));
@@ -192,11 +238,13 @@ impl<'p> Walk<'p> {
     }
 
     fn text(&mut self, rules: &TextRules, text: &str, value: &Value, path: &Path<'_>) {
-        if rules.count != CountLimits::default() {
-            self.count(rules.count, text.chars().count(), CHARACTERS, path);
-        }
-        if let Some(pattern) = &rules.pattern
-            && !pattern.is_match(text)
+        let is_counted = rules.count != CountLimits::default() || rules.pattern.is_some();
+        let length = if is_counted { text.chars().count() } else { 0 };
+        self.count(rules.count, length, CHARACTERS, path);
+        // A text that is too long need not match: `maxLength` protects the pattern.
+        let is_too_long = rules.count.max.is_some_and(|max| length as u64 > max);
+        if let Some(pattern) = rules.pattern.as_ref().filter(|_| !is_too_long)
+            && !self.matches(pattern, text, length, path)
         {
             let source = &pattern.source;
             self.report_at(path, || format!("expected text that matches `{source}`, got {}", preview(value)));
@@ -206,6 +254,24 @@ impl<'p> Walk<'p> {
         {
             self.report_at(path, || format!("expected {}, got {}", format.noun, preview(value)));
         }
+    }
+
+    /// Returns whether a text matches a pattern. A text that takes too much work does not.
+    fn matches(&mut self, pattern: &Pattern, text: &str, length: usize, path: &Path<'_>) -> bool {
+        let Some(compiled) = &pattern.compiled else { return false };
+        let length = length as u64;
+        if length > compiled.max_characters() {
+            self.excess = Some(Problem::at(
+                path,
+                &format!(
+                    "expected at most {} characters, because matching `{}` takes too long for a longer text, got {length}",
+                    compiled.max_characters(),
+                    truncate(&pattern.source)
+                ),
+            ));
+            return false;
+        }
+        self.spend(compiled.work(length), path) && compiled.is_match(text)
     }
 
     fn count(
@@ -259,9 +325,11 @@ impl<'p> Walk<'p> {
                     self.node(*id, member, &inside);
                 }
             }
-            for (_, id) in rules.patterns.iter().filter(|(pattern, _)| pattern.is_match(name)) {
-                is_known = true;
-                self.node(*id, member, &inside);
+            for (pattern, id) in &rules.patterns {
+                if self.matches(pattern, name, name.chars().count(), &inside) {
+                    is_known = true;
+                    self.node(*id, member, &inside);
+                }
             }
             match rules.additional {
                 Additional::Schema(id) if !is_known => self.node(id, member, &inside),
@@ -278,7 +346,7 @@ impl<'p> Walk<'p> {
         if matches!(self.output, WalkOutput::Verdict { .. }) {
             return self.report_at(path, String::new);
         }
-        let distances: Vec<_> = branches.iter().map(|branch| self.distance(*branch, value)).collect();
+        let distances: Vec<_> = branches.iter().map(|branch| self.distance(*branch, value, path)).collect();
         let least = distances.iter().min().copied().unwrap_or(WRONG_TYPE_DISTANCE);
         let nearest: Vec<_> = branches
             .iter()
@@ -304,8 +372,24 @@ impl<'p> Walk<'p> {
 
     /// Estimates how far a value is from a schema. The estimate looks no deeper than the members, because deeper checks
     /// would double the work at every level.
-    fn distance(&mut self, id: Id, value: &Value) -> usize {
+    fn distance(&mut self, id: Id, value: &Value, path: &Path<'_>) -> usize {
         let node = &self.nodes[id];
+        if !node.is_shared {
+            return self.distance_of_node(node, value, path);
+        }
+        let meeting = (id, std::ptr::from_ref(value).addr());
+        if let Some(distance) = self.distances.get(&meeting) {
+            return *distance;
+        }
+        let distance = self.distance_of_node(node, value, path);
+        self.distances.insert(meeting, distance);
+        distance
+    }
+
+    fn distance_of_node(&mut self, node: &Node, value: &Value, path: &Path<'_>) -> usize {
+        if !self.spend(if node.is_shared { SHARED_NODE_WORK } else { STEP }, path) {
+            return WRONG_TYPE_DISTANCE;
+        }
         if node.is_never || node.types.is_some_and(|types| !types.contains(Types::of(value))) {
             return WRONG_TYPE_DISTANCE;
         }
@@ -320,10 +404,13 @@ impl<'p> Walk<'p> {
                 if let Some(rules) = &node.object {
                     sum += rules.required.iter().filter(|name| !members.contains_key(*name)).count();
                     for (name, member) in members {
+                        if !self.spend(STEP, path) {
+                            break;
+                        }
                         match (rules.properties.get(name), &rules.additional) {
                             // As in `object`, a `null` for an optional member counts as missing.
                             (Some(_), _) if member.is_null() && !rules.required.contains(name) => {}
-                            (Some(id), _) if !self.fits(*id, member) => {
+                            (Some(id), _) if !self.fits(*id, member, &path.member(name)) => {
                                 // A member with a fixed list of values tells the branches apart.
                                 sum += if self.nodes[*id].allowed.is_some() { WRONG_TAG_DISTANCE } else { 1 };
                             }
@@ -335,16 +422,20 @@ impl<'p> Walk<'p> {
             }
             Value::Array(items) => {
                 if let Some(id) = node.array.as_ref().and_then(|rules| rules.items) {
-                    sum += items.iter().take(WRONG_TAG_DISTANCE).filter(|item| !self.fits(id, item)).count();
+                    sum += items
+                        .iter()
+                        .take(WRONG_TAG_DISTANCE)
+                        .filter(|item| !self.fits(id, item, path))
+                        .count();
                 }
             }
             _ => {}
         }
         for part in &node.all_of {
-            sum += self.distance(*part, value);
+            sum += self.distance(*part, value, path);
         }
         for branches in node.branches() {
-            sum += branches.iter().map(|branch| self.distance(*branch, value)).min().unwrap_or(0);
+            sum += branches.iter().map(|branch| self.distance(*branch, value, path)).min().unwrap_or(0);
         }
         sum.min(WRONG_TYPE_DISTANCE)
     }
@@ -375,7 +466,7 @@ fn number_complaints(rules: &NumberRules, number: &Number) -> Vec<String> {
 fn describe(nodes: &[Node], id: Id) -> String {
     let node = &nodes[id];
     if let Some(options) = &node.allowed {
-        return options.iter().map(preview).collect::<Vec<_>>().join(", ");
+        return join_first(options, preview);
     }
     if let Some(types) = node.types {
         let members = match &node.object {
@@ -393,11 +484,22 @@ fn describe(nodes: &[Node], id: Id) -> String {
 fn describe_each(nodes: &[Node], ids: &[Id]) -> String {
     let mut all: Vec<_> = ids.iter().map(|id| describe(nodes, *id)).collect();
     all.dedup();
-    all.join(", ")
+    join_first(&all, String::clone)
 }
 
 /// The maximum number of problems that are reported for one value.
 pub const MAX_PROBLEMS: usize = 10;
+
+pub(super) const TOO_MUCH_WORK: &str = "checking it takes too long: send fewer or shorter values";
+
+const TOO_DEEP: &str = "it is nested too deeply to be checked";
+
+/// The maximum number of nodes that are checked one inside the other. The parser limits the depth of values, and
+/// `model/` how many nodes apply to one value; together they would still overflow the stack.
+const MAX_DEPTH: usize = 1000;
+
+/// The work of a shared node, whose verdict is kept in a table.
+const SHARED_NODE_WORK: u64 = 256;
 
 /// The distance of a branch with a different type, which was certainly not meant.
 const WRONG_TYPE_DISTANCE: usize = 1000;

@@ -12,18 +12,14 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::provider::Provider;
-use crate::model::{Id, KeywordValue, Model, Node, Schema, SearchLimit};
+use crate::model::{Id, KeywordValue, Model, Node, Schema};
 use crate::terms::types::Types;
 
 impl Schema {
     /// Returns the text of the arguments as the tool expects them, or `None` if nothing needs to change.
     pub fn restore(&self, arguments: &str) -> Option<String> {
         let (model, id) = self.model_and_id();
-        Restorer { model, search_limit: SearchLimit::new() }.value(
-            &[AppliedSchema { id, is_certain: true }],
-            arguments,
-            0,
-        )
+        Restorer { model }.value(&[AppliedSchema { id, is_certain: true }], arguments, 0)
     }
 }
 
@@ -36,8 +32,6 @@ struct AppliedSchema {
 
 struct Restorer<'m> {
     model: &'m Model,
-    /// The limit of the search for the allowed types.
-    search_limit: SearchLimit,
 }
 
 impl<'m> Restorer<'m> {
@@ -151,8 +145,7 @@ impl<'m> Restorer<'m> {
 
     /// Returns whether a value of these types may fit the schemas. If that is unknown, the answer is yes.
     fn may_have_type(&self, said: &[AppliedSchema], types: Types) -> bool {
-        let accepts =
-            |said: &AppliedSchema| self.model.types(said.id, &self.search_limit, 0).intersects(types);
+        let accepts = |said: &AppliedSchema| self.model.types(said.id).intersects(types);
         let mut branches = said.iter().filter(|said| !said.is_certain).peekable();
         said.iter().filter(|said| said.is_certain).all(accepts)
             && (branches.peek().is_none() || branches.any(accepts))

@@ -6,6 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use serde_json::Value;
+
 use super::loss::{Effect, Losses};
 use super::merge::{CopyBudget, intersect};
 use super::node::{KeywordGroup, KeywordValue, Node, Rest, Union};
@@ -55,10 +57,13 @@ impl<'m, 'l> Unfolder<'m, 'l> {
         let said = self.model.node(id);
         let more = said.details.as_deref().expect("it was read to be written");
         let at = &more.at;
-        self.nodes += 1;
+        let was_too_large = self.nodes > MAX_NODES;
+        if !was_too_large {
+            self.nodes += weight(said, more);
+        }
         if self.nodes > MAX_NODES || more.is_truncated {
             // The loss is reported only once, because very many nodes may be cut.
-            if self.nodes == MAX_NODES + 1 || more.is_truncated {
+            if !was_too_large || more.is_truncated {
                 return self
                     .truncated_node(at, "the schema is too large when its references are written out")
                     .into();
@@ -232,6 +237,41 @@ impl<'m, 'l> Unfolder<'m, 'l> {
         }
     }
 }
+
+/// Returns how many nodes a node counts as. A definition is copied for each reference, with its texts and values.
+fn weight(said: &model::Node, more: &NodeDetails) -> usize {
+    let texts = more.title.iter().chain(&more.description).map(String::len).sum::<usize>();
+    let annotations = more.annotations.iter().map(|(_, value)| value_size(value)).sum::<usize>();
+    let allowed = said.allowed.iter().flatten().map(value_size).sum::<usize>();
+    let required =
+        said.object.iter().flat_map(|object| &object.required).map(|name| name_size(name)).sum::<usize>();
+    let pattern =
+        said.text.iter().filter_map(|text| text.pattern.as_ref()).map(|pattern| pattern.source.len());
+    1 + (texts + annotations + allowed + required + pattern.sum::<usize>()) / NODE_SIZE
+}
+
+/// Returns the approximate size of a value in bytes.
+fn value_size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => name_size(text),
+        Value::Array(items) => VALUE_OVERHEAD + items.iter().map(value_size).sum::<usize>(),
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| name_size(name) + value_size(value));
+            VALUE_OVERHEAD + members.sum::<usize>()
+        }
+        _ => VALUE_OVERHEAD,
+    }
+}
+
+fn name_size(name: &str) -> usize {
+    VALUE_OVERHEAD + name.len()
+}
+
+/// The size in bytes of the texts and values that count as one node.
+const NODE_SIZE: usize = 256;
+
+/// The size in bytes that a value takes besides its text.
+const VALUE_OVERHEAD: usize = 8;
 
 /// Converts keywords without inner schemas.
 fn plain_node(said: &model::Node, more: &NodeDetails) -> Node {

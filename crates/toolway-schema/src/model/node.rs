@@ -3,13 +3,12 @@
 //! A schema is stored as a table of nodes that refer to each other by index. A recursive schema is a cycle in the
 //! table.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use regex_lite::Regex;
 use serde_json::{Number, Value};
 
 use crate::terms::format::Format;
+use crate::terms::pattern::CompiledPattern;
 use crate::terms::types::Types;
 
 /// The index of a node.
@@ -20,6 +19,9 @@ pub(crate) type Id = usize;
 pub(crate) struct Model {
     /// The nodes; the first one is the schema itself.
     pub(crate) nodes: Vec<Node>,
+    /// The types that each node allows. Definitions can refer to each other so often that a search for the types,
+    /// repeated for every value, would not end.
+    types: Vec<Types>,
 }
 
 /// One schema: the rules for a value.
@@ -77,19 +79,26 @@ pub(crate) struct TextRules {
     pub(crate) count: CountLimits,
     pub(crate) pattern: Option<Pattern>,
     pub(crate) format: Option<&'static Format>,
+    /// The name of a format that is not checked.
+    pub(crate) other_format: Option<String>,
+}
+
+impl TextRules {
+    /// Describes in words which text the format or the pattern expects.
+    pub(crate) fn expected_text(&self) -> Option<String> {
+        let known = self.format.map(|format| format.noun.to_owned());
+        let other = || self.other_format.as_ref().map(|name| format!("text of the format `{name}`"));
+        let pattern =
+            || self.pattern.as_ref().map(|pattern| format!("text that matches `{}`", pattern.source));
+        known.or_else(other).or_else(pattern)
+    }
 }
 
 /// A regular expression. It is compiled only if values are checked.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     pub(crate) source: String,
-    pub(crate) regex: Option<Regex>,
-}
-
-impl Pattern {
-    pub(crate) fn is_match(&self, text: &str) -> bool {
-        self.regex.as_ref().is_some_and(|regex| regex.is_match(text))
-    }
+    pub(crate) compiled: Option<CompiledPattern>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -164,18 +173,47 @@ pub(crate) struct Mistake {
 }
 
 impl Model {
+    pub(crate) fn new(nodes: Vec<Node>) -> Self {
+        let mut search = TypeSearch { nodes: &nodes, known: vec![None; nodes.len()] };
+        let types = (0..nodes.len()).map(|id| search.types(id, 0)).collect();
+        Self { nodes, types }
+    }
+
     pub(crate) fn node(&self, id: Id) -> &Node {
         &self.nodes[id]
     }
 
-    /// Returns the types that a value may have, as far as the schema says and the search limit allows.
-    pub(crate) fn types(&self, id: Id, look: &SearchLimit, depth: usize) -> Types {
-        let node = self.node(id);
+    /// Returns the types that a value may have, as far as the schema says.
+    pub(crate) fn types(&self, id: Id) -> Types {
+        self.types[id]
+    }
+}
+
+/// A search for the types that nodes allow, which visits each node once.
+struct TypeSearch<'n> {
+    nodes: &'n [Node],
+    /// The types of the nodes that were visited. While the types of a node are searched, any type is possible: the node
+    /// may refer to itself.
+    known: Vec<Option<Types>>,
+}
+
+impl TypeSearch<'_> {
+    fn types(&mut self, id: Id, depth: usize) -> Types {
+        if let Some(types) = self.known[id] {
+            return types;
+        }
+        if depth > MAX_SEARCH_DEPTH {
+            return Types::ANY;
+        }
+        self.known[id] = Some(Types::ANY);
+        let types = self.types_of_node(&self.nodes[id], depth);
+        self.known[id] = Some(types);
+        types
+    }
+
+    fn types_of_node(&mut self, node: &Node, depth: usize) -> Types {
         if node.is_never {
             return Types::NONE;
-        }
-        if !look.allows(depth) {
-            return Types::ANY;
         }
         let mut types = node.types.unwrap_or(Types::ANY);
         if node.details.as_ref().is_some_and(|more| more.is_nullable) {
@@ -185,10 +223,10 @@ impl Model {
             types = types.and(options.iter().map(Types::of).fold(Types::NONE, Types::or));
         }
         for part in &node.all_of {
-            types = types.and(self.types(*part, look, depth + 1));
+            types = types.and(self.types(*part, depth + 1));
         }
         for branches in node.branches() {
-            let each = branches.iter().map(|branch| self.types(*branch, look, depth + 1));
+            let each = branches.iter().map(|branch| self.types(*branch, depth + 1));
             types = types.and(each.fold(Types::NONE, Types::or));
         }
         types
@@ -202,33 +240,6 @@ impl Node {
     }
 }
 
-/// The limit of the search for the types that a schema allows: a schema from a peer may expand endlessly.
-#[derive(Debug)]
-pub(crate) struct SearchLimit {
-    max_depth: usize,
-    remaining: Cell<usize>,
-}
-
-impl SearchLimit {
-    /// Returns an unlimited search, for a schema that is known to end.
-    pub(crate) fn unlimited() -> Self {
-        Self { max_depth: usize::MAX, remaining: Cell::new(usize::MAX) }
-    }
-
-    pub(crate) fn new() -> Self {
-        Self { max_depth: MAX_SEARCH_DEPTH, remaining: Cell::new(MAX_SEARCH_NODES) }
-    }
-
-    fn allows(&self, depth: usize) -> bool {
-        let left = self.remaining.get().saturating_sub(1);
-        self.remaining.set(left);
-        depth < self.max_depth && left > 0
-    }
-}
-
-/// The maximum depth of a search for the allowed types.
-const MAX_SEARCH_DEPTH: usize = 16;
-
-/// The maximum number of nodes that a search for the allowed types visits. If the limit is reached, the types are
-/// unknown.
-const MAX_SEARCH_NODES: usize = 100_000;
+/// The maximum depth of a search for the allowed types. A schema from a peer can refer from definition to definition
+/// without end; deeper types are considered possible.
+const MAX_SEARCH_DEPTH: usize = 256;

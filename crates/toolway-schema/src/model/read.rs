@@ -6,20 +6,22 @@
 
 use std::collections::HashMap;
 
-use regex_lite::Regex;
 use serde_json::{Map, Number, Value};
 
-use super::node::{Additional, Id, KeywordValue, Mistake, Model, Node, NodeDetails, Pattern};
+use super::height::find_mistake;
+use super::node::{Additional, Id, KeywordValue, Mistake, Model, Node, NodeDetails, Pattern, TextRules};
 use crate::terms::format::Format;
 use crate::terms::number;
-use crate::terms::pattern;
+use crate::terms::pattern::{self, CompiledPattern, PatternError};
 use crate::terms::refs::{RefResolver, escape_step, pointer};
 use crate::terms::types::Types;
+use crate::terms::work::MAX_WORK;
+use crate::texts::problem::truncate;
 
 impl Model {
     /// Reads a schema of any draft, which may come from an untrusted peer. Parts with mistakes are skipped.
     pub(crate) fn for_conversion(schema: &Value) -> Self {
-        Self { nodes: Reader::new(schema, Purpose::Convert).read_all().nodes }
+        Self::new(Reader::new(schema, Purpose::Convert).read_all().nodes)
     }
 
     /// Reads a schema to check values with it. Also returns a sentence for each keyword that our own engine cannot
@@ -30,13 +32,11 @@ impl Model {
     /// The mistakes in the schema.
     pub(crate) fn for_checking(schema: &Value) -> Result<(Self, Vec<String>), Vec<String>> {
         let mut reader = Reader::new(schema, Purpose::Check).read_all();
-        if is_endless(&reader.nodes) {
-            reader.errors.push("a `$ref` refers to itself without descending into the value".to_owned());
-        }
+        reader.errors.extend(find_mistake(&reader.nodes).map(str::to_owned));
         if !reader.errors.is_empty() {
             return Err(reader.errors);
         }
-        Ok((Self { nodes: reader.nodes }, reader.unsupported))
+        Ok((Self::new(reader.nodes), reader.unsupported))
     }
 }
 
@@ -188,11 +188,14 @@ impl<'s> Reader<'s> {
                     None => self.report_wrong_value(keyword, at, TEXT),
                 },
                 "format" => match value.as_str() {
-                    Some(name) => {
-                        if let Some(format) = Format::from_name(name) {
-                            node.text.get_or_insert_default().format = Some(format);
+                    Some(name) => match Format::from_name(name) {
+                        Some(format) => node.text.get_or_insert_default().format = Some(format),
+                        None if self.purpose == Purpose::Check => {
+                            node.text.get_or_insert_default().other_format = Some(name.to_owned());
                         }
-                    }
+                        // The details have every format.
+                        None => {}
+                    },
                     None => self.report_wrong_value(keyword, at, TEXT),
                 },
                 "minItems" => node.array.get_or_insert_default().count.min = self.count(value, keyword, at),
@@ -252,6 +255,9 @@ impl<'s> Reader<'s> {
         // If a schema has both `enum` and `const`, both must hold.
         if let (Some(constant), Some(options)) = (members.get("const"), &mut node.allowed) {
             options.retain(|option| number::are_equal(option, constant));
+        }
+        if let Some(text) = &node.text {
+            self.check_pattern_work(text, at);
         }
         if let Some(number) = &mut node.number {
             // In draft 4 these keywords are booleans.
@@ -467,11 +473,33 @@ impl<'s> Reader<'s> {
         count
     }
 
+    /// Reports a pattern that is too large for the texts that `maxLength` allows.
+    fn check_pattern_work(&mut self, text: &TextRules, at: &str) {
+        let compiled = text.pattern.as_ref().and_then(|pattern| pattern.compiled.as_ref());
+        if let (Some(compiled), Some(length)) = (compiled, text.count.max)
+            && compiled.work(length) > MAX_WORK
+        {
+            self.errors.push(format!(
+                "`pattern` at `#{at}` is too large for a `maxLength` of {length}: use a `maxLength` of at most {}, or a \
+                 simpler pattern",
+                compiled.max_characters()
+            ));
+        }
+    }
+
     fn pattern(&mut self, source: &str, keyword: &str, at: &str) -> Option<Pattern> {
-        let regex = match self.purpose {
-            Purpose::Check => match Regex::new(&pattern::from_ecma(source)) {
-                Ok(regex) => Some(regex),
-                Err(error) => {
+        let compiled = match self.purpose {
+            Purpose::Check => match CompiledPattern::compile(source) {
+                Ok(compiled) => Some(compiled),
+                Err(PatternError::TooLarge) => {
+                    self.errors.push(format!(
+                        "`{keyword}` at `#{at}` is too large: `{}`: use smaller repetition counts, or check the length \
+                         with `maxLength`",
+                        truncate(source)
+                    ));
+                    return None;
+                }
+                Err(PatternError::Unsupported(error)) => {
                     // The pattern may still be valid: the engine of `full-schema` supports look-around and more.
                     self.unsupported.push(format!(
                         "`{keyword}` at `#{at}` does not compile: `{source}`: {error} (the feature `full-schema` of \
@@ -487,32 +515,8 @@ impl<'s> Reader<'s> {
                 return None;
             }
         };
-        Some(Pattern { source: source.to_owned(), regex })
+        Some(Pattern { source: source.to_owned(), compiled })
     }
-}
-
-/// Returns whether a schema refers to itself for the same value, so that checking would never end.
-fn is_endless(nodes: &[Node]) -> bool {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Mark {
-        New,
-        Open,
-        Done,
-    }
-    fn visit(nodes: &[Node], marks: &mut [Mark], id: Id) -> bool {
-        if marks[id] != Mark::New {
-            return marks[id] == Mark::Open;
-        }
-        marks[id] = Mark::Open;
-        let node = &nodes[id];
-        let same_value =
-            node.all_of.iter().chain(node.any_of.iter().flatten()).chain(&node.one_of).chain(&node.not);
-        let is_endless = same_value.copied().any(|next| visit(nodes, marks, next));
-        marks[id] = Mark::Done;
-        is_endless
-    }
-    let mut marks = vec![Mark::New; nodes.len()];
-    (0..nodes.len()).any(|id| visit(nodes, &mut marks, id))
 }
 
 /// Returns whether our own engine cannot check a keyword.

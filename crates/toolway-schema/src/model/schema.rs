@@ -3,11 +3,12 @@
 //! Schemas may come from untrusted peers, so everything that is not understood is ignored, and every search is
 //! limited.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::node::{Additional, Id, Model, Node, ObjectRules, SearchLimit};
+use super::node::{Additional, Id, Model, Node, ObjectRules};
 use crate::terms::format::Format;
 use crate::terms::types::Types;
 
@@ -64,7 +65,7 @@ impl Schema {
         let mut next = 0;
         while let Some(id) = parts.get(next).filter(|_| parts.len() < MAX_PARTS) {
             next += 1;
-            for part in &self.model.node(*id).all_of {
+            for part in self.model.node(*id).all_of.iter().take(MAX_PARTS) {
                 if !parts.contains(part) {
                     parts.push(*part);
                 }
@@ -86,7 +87,7 @@ impl Schema {
     }
 
     fn types_within(&self, depth: usize) -> Option<Types> {
-        let said = self.model.types(self.id, &SearchLimit::new(), 0);
+        let said = self.model.types(self.id);
         if said != Types::ANY {
             return Some(said).filter(|types| !types.is_empty());
         }
@@ -132,13 +133,9 @@ impl Schema {
 
     /// Returns the members of an object.
     pub fn properties(&self) -> Vec<(String, Self)> {
-        let mut properties: Vec<(String, Self)> = Vec::new();
-        for (name, id) in self.objects().flat_map(|object| &object.properties) {
-            if properties.iter().all(|(known, _)| known != name) {
-                properties.push((name.clone(), self.at(*id)));
-            }
-        }
-        properties
+        let mut known = HashSet::new();
+        let all = self.objects().flat_map(|object| &object.properties);
+        all.filter(|(name, _)| known.insert(*name)).map(|(name, id)| (name.clone(), self.at(*id))).collect()
     }
 
     /// Returns the object rules, also those of an object that may be null.
@@ -202,11 +199,11 @@ impl Schema {
 
     /// Describes in words which text a format or a pattern expects, or returns `None` if there is neither.
     pub fn expected_text(&self) -> Option<String> {
-        self.expected_within(MAX_TEXT)
+        self.expected_within(MAX_TEXT, &mut HashSet::new())
     }
 
-    fn expected_within(&self, depth: usize) -> Option<String> {
-        let depth = depth.checked_sub(1)?;
+    fn expected_within(&self, depth: usize, seen: &mut HashSet<Id>) -> Option<String> {
+        let depth = depth.checked_sub(1).filter(|_| seen.insert(self.id))?;
         let node = self.model.node(self.id);
         if let Some(name) = node.details.as_ref().and_then(|more| more.format.as_deref()) {
             return Some(match Format::from_name(name) {
@@ -214,12 +211,12 @@ impl Schema {
                 None => format!("text of the format `{name}`"),
             });
         }
-        if let Some(pattern) = node.text.as_ref().and_then(|text| text.pattern.as_ref()) {
-            return Some(format!("text that matches `{}`", pattern.source));
+        if let Some(expected) = node.text.as_ref().and_then(|text| text.expected_text()) {
+            return Some(expected);
         }
         let items = node.array.iter().filter_map(|array| array.items.as_ref());
         let mut inner = node.all_of.iter().chain(node.branches().flatten()).chain(items);
-        inner.find_map(|id| self.at(*id).expected_within(depth))
+        inner.find_map(|id| self.at(*id).expected_within(depth, seen))
     }
 }
 

@@ -2,12 +2,13 @@
 
 /// Returns the known name that is closest to `name`, if it is close enough to be a misspelling.
 pub fn closest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    // A peer may send megabytes as a name; that is not a misspelling.
+    // A peer may send megabytes as a name, or list them; that is not a misspelling.
     if name.len() > 64 {
         return None;
     }
     let wanted = name.to_lowercase();
     known
+        .filter(|candidate| candidate.len() <= 128)
         .map(|candidate| (strsim::levenshtein(&wanted, &candidate.to_lowercase()), candidate))
         .filter(|(distance, candidate)| *distance <= 1 + candidate.len().min(name.len()) / 4)
         .min_by_key(|(distance, _)| *distance)
@@ -26,5 +27,7 @@ mod tests {
         assert_eq!(closest("substract", known()), Some("subtract"));
         assert_eq!(closest("weather", known()), None);
         assert_eq!(closest(&"a".repeat(1 << 20), known()), None);
+        let long = "a".repeat(16 << 20);
+        assert_eq!(closest("add", [&*long, "adds"].into_iter()), Some("adds"));
     }
 }

@@ -156,7 +156,7 @@ pub(crate) const ITEMS: [&str; 2] = ["item", "items"];
 pub(crate) const MEMBERS: [&str; 2] = ["member", "members"];
 
 /// Joins the first items with commas.
-fn join_first<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
+pub(crate) fn join_first<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
     let mut texts: Vec<_> = items.iter().take(MAX_LISTED).map(show).collect();
     if items.len() > MAX_LISTED {
         texts.push("…".to_owned());

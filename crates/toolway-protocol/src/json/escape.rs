@@ -1,0 +1,14 @@
+//! What is the content of a quoted string?
+
+use std::borrow::Cow;
+
+/// Returns the content of a quoted string (`"tools\/call"` is `tools/call`), or `None` if an escape is not a
+/// character (a lone surrogate).
+pub(crate) fn unescape(quoted: &[u8]) -> Option<Cow<'_, str>> {
+    let inner = quoted.get(1..quoted.len().checked_sub(1)?)?;
+    if inner.contains(&b'\\') {
+        serde_json::from_slice::<String>(quoted).ok().map(Cow::Owned)
+    } else {
+        std::str::from_utf8(inner).ok().map(Cow::Borrowed)
+    }
+}
