@@ -24,8 +24,10 @@ pub(crate) trait TargetKind: Send + Sync + 'static {
     type LocationArgs: Args + Send + Sync;
     /// The options that say which server to run.
     type Serve: Args + Send + Sync;
+    /// The commands that only this kind has.
+    type OwnCommands: OwnCommands;
     /// The usage lines of each command, without the program and the command.
-    const USAGE: [(&'static str, &'static [&'static str]); 7];
+    const USAGE: &'static [(&'static str, &'static [&'static str])];
 }
 
 /// Any server, named on the command line.
@@ -34,7 +36,8 @@ pub(crate) enum AnyServer {}
 impl TargetKind for AnyServer {
     type LocationArgs = LocationArgs;
     type Serve = ServeAny;
-    const USAGE: [(&'static str, &'static [&'static str]); 7] = [
+    type OwnCommands = AnyServerCommands;
+    const USAGE: &'static [(&'static str, &'static [&'static str])] = &[
         ("list", &["[OPTIONS] TARGET", "[OPTIONS] -- COMMAND [ARG]..."]),
         (
             "call",
@@ -54,6 +57,7 @@ impl TargetKind for AnyServer {
         ),
         ("doctor", &["[OPTIONS] TARGET", "[OPTIONS] -- COMMAND [ARG]..."]),
         ("serve", &["[OPTIONS] DIRECTORY", "[OPTIONS] --demo"]),
+        ("trust", &["[OPTIONS] --list", "[OPTIONS] --revoke NAME"]),
     ];
 }
 
@@ -63,7 +67,8 @@ pub(crate) enum OwnServer {}
 impl TargetKind for OwnServer {
     type LocationArgs = NoLocationArgs;
     type Serve = ServeOwn;
-    const USAGE: [(&'static str, &'static [&'static str]); 7] = [
+    type OwnCommands = NoCommands;
+    const USAGE: &'static [(&'static str, &'static [&'static str])] = &[
         ("list", &["[OPTIONS]"]),
         ("call", &["[OPTIONS] TOOL [KEY=VALUE]..."]),
         ("read", &["[OPTIONS] URI"]),
@@ -148,6 +153,51 @@ pub(crate) enum Command<K: TargetKind> {
     Doctor(Target<K>),
     /// Run a server, by default on stdin and stdout.
     Serve(K::Serve),
+    #[command(flatten)]
+    Own(K::OwnCommands),
+}
+
+/// The commands that only one kind of program has.
+pub(crate) trait OwnCommands: Subcommand + Send + Sync {
+    /// Returns the command, which is always `trust`.
+    fn as_trust(&self) -> &Trust;
+}
+
+/// The commands of `toolway` that are not about one server.
+#[derive(Subcommand)]
+pub(crate) enum AnyServerCommands {
+    /// Show or revoke your agreements to use servers that files of projects describe.
+    Trust(Trust),
+}
+
+impl OwnCommands for AnyServerCommands {
+    fn as_trust(&self) -> &Trust {
+        let Self::Trust(trust) = self;
+        trust
+    }
+}
+
+/// No further commands.
+#[derive(Subcommand)]
+pub(crate) enum NoCommands {}
+
+impl OwnCommands for NoCommands {
+    fn as_trust(&self) -> &Trust {
+        match *self {}
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct Trust {
+    /// List the servers that you agreed to use.
+    #[arg(long, required_unless_present = "revoke", conflicts_with = "revoke")]
+    pub(crate) list: bool,
+    /// Forget the agreement about this server, in every project that has a server of this name.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) revoke: Option<String>,
+    /// Print JSON: the list on stdout, errors as one line on stderr.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 impl<K: TargetKind> Command<K> {
@@ -161,6 +211,7 @@ impl<K: TargetKind> Command<K> {
             | Self::Complete(target)
             | Self::Doctor(target) => target.talk.json,
             Self::Serve(_) => false,
+            Self::Own(command) => command.as_trust().json,
         }
     }
 }
@@ -240,9 +291,18 @@ pub(crate) struct ConnectionArgs {
     /// How long the server may be silent before a request times out.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
+    /// How long a request may take in total, even if the server reports progress; by default an hour.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) deadline: Option<Duration>,
     /// The maximum size of a message that is sent or received: in bytes, or with a unit such as 64M; by default 16M.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) max_message: Option<usize>,
+    /// The maximum number of items in a list of the server; by default 10000.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) max_list_items: Option<usize>,
+    /// The maximum size of a list of the server: in bytes, or with a unit such as 64M; by default 32M.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) max_list_bytes: Option<usize>,
     /// Use this protocol revision instead of negotiating one.
     #[arg(long, value_name = "REVISION", value_parser = revision)]
     pub(crate) protocol: Option<ProtocolVersion>,

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::failure::{Failure, Result};
 use crate::progress::Bar;
-use crate::terminal::escape_control;
+use crate::terminal::escape_for_terminal;
 
 /// Writes a text for a person to stderr, without a console. Errors are ignored: there is nowhere to report a closed
 /// stderr. Control characters are escaped, because a server must not control the terminal; the escapes are also valid
 /// in JSON.
 pub(crate) fn write_stderr(text: &str) {
-    let _ = io::stderr().lock().write_all(escape_control(text).as_bytes());
+    let _ = io::stderr().lock().write_all(escape_for_terminal(text).as_bytes());
 }
 
 /// The output streams of the program. Clones share them.
@@ -40,7 +40,7 @@ impl Console {
     /// Other programs get every byte unchanged.
     pub(crate) fn write_result(&self, text: &str) -> Result<()> {
         if io::stdout().is_terminal() {
-            self.write_bytes(escape_control(text).as_bytes())
+            self.write_bytes(escape_for_terminal(text).as_bytes())
         } else {
             self.write_bytes(text.as_bytes())
         }
@@ -64,7 +64,7 @@ impl Console {
         let mut stderr = io::stderr().lock();
         bar.clear(&mut stderr);
         // There is nowhere to report a closed stderr.
-        let _ = writeln!(stderr, "{}", escape_control(text.trim_end_matches('\n')));
+        let _ = writeln!(stderr, "{}", escape_for_terminal(text.trim_end_matches('\n')));
         bar.redraw(&mut stderr);
     }
 
@@ -73,7 +73,7 @@ impl Console {
         let mut bar = self.bar();
         let mut stderr = io::stderr().lock();
         bar.clear(&mut stderr);
-        let _ = write!(stderr, "{}", escape_control(text)).and_then(|()| stderr.flush());
+        let _ = write!(stderr, "{}", escape_for_terminal(text)).and_then(|()| stderr.flush());
     }
 
     /// Shows the progress of a request: as a bar on a terminal, as lines with `--verbose`.
@@ -84,7 +84,7 @@ impl Console {
             bar.set(progress);
             bar.redraw(&mut stderr);
         } else if self.is_verbose {
-            let _ = writeln!(stderr, "{}", escape_control(&crate::progress::format_line(progress)));
+            let _ = writeln!(stderr, "{}", escape_for_terminal(&crate::progress::format_line(progress)));
         }
     }
 

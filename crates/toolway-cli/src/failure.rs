@@ -168,6 +168,11 @@ fn with_cli_options(words: String) -> String {
         ("`Http::header` or `Http::bearer`", "--header or --bearer"),
         ("with `bearer`", "with --bearer"),
         ("raise `max_message` on the client", "raise the limit of this command with --max-message SIZE"),
+        (
+            "raise `max_list` on the client",
+            "raise the limit of this command with --max-list-items NUMBER or --max-list-bytes SIZE",
+        ),
+        ("raise `deadline` on the client", "raise the limit of this command with --deadline SECONDS"),
         ("add it with `Http::root_certificate` or to the file", "add it to the file"),
     ];
     ours.iter().fold(words, |words, (theirs, ours)| words.replace(theirs, ours))

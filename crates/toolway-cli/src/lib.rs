@@ -34,10 +34,13 @@
 //! | `ask/` | What happens when a server asks the user? |
 //! | `show.rs`, `json.rs` | How is a result shown? |
 //! | `progress.rs` | How is the progress of a request shown? |
-//! | `console.rs`, `terminal.rs` | Where is output written, and what may be shown on a terminal? |
+//! | `console.rs`, `terminal.rs` | Where is output written, and how is a text of another party laid out on a terminal? |
 //! | `run_on_thread.rs` | How does a task wait for blocking work that cannot be cancelled? |
 //! | `failure.rs`, `closest.rs` | Why did a command fail, and how can it be fixed? |
 //! | `demo.rs`, `files/` | What do the servers of `toolway serve` offer? |
+//! | `fuzzing.rs` | Which private parts do the fuzz targets call? |
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod args;
 mod arguments;
@@ -49,6 +52,9 @@ mod demo;
 mod doctor;
 mod failure;
 mod files;
+#[cfg(feature = "__fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod json;
 mod location;
 mod progress;
@@ -63,7 +69,9 @@ use std::process::ExitCode;
 use toolway::Server;
 use toolway::server::ServerBuilder;
 
-use args::{AnyServer, Command, CommandLine, EXIT_CODES, OwnServer, Program, TARGETS, TargetKind};
+use args::{
+    AnyServer, Command, CommandLine, EXIT_CODES, OwnCommands, OwnServer, Program, TARGETS, TargetKind,
+};
 use cmd::CommandContext;
 use cmd::serve::Serve;
 use console::write_stderr;
@@ -193,6 +201,7 @@ async fn execute<K: TargetKind<LocationArgs: Find, Serve: Serve>>(
         Command::Complete(complete) => cmd::complete::run(&here, complete).await,
         Command::Doctor(doctor) => doctor::run(&here, doctor).await,
         Command::Serve(serve) => cmd::serve::run(&here, serve).await,
+        Command::Own(command) => cmd::trust::run(command.as_trust()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,7 +6,7 @@ use toolway::types::{Field, FormSchema};
 
 use super::field::{choices, display_value, expected, read};
 use super::line::{Lines, confirm, next_line};
-use crate::terminal::escape_to_line;
+use crate::terminal::{escape_to_line, quote_lines};
 
 /// Asks for each field, shows all values for confirmation, and returns the answer.
 pub(super) async fn fill(
@@ -15,7 +15,7 @@ pub(super) async fn fill(
     lines: &mut Lines,
     say: &mut (impl FnMut(&str) + Send),
 ) -> Answer {
-    say(&format!("\nThe server asks: {}\n", message.trim()));
+    say(&format!("\n{}", quote_lines("The server asks: ", "  | ", message)));
     let answer = if form.properties.0.is_empty() {
         // A form without fields asks for consent.
         let agreed = confirm("Do you agree? (y/n) ", None, lines, say).await;
@@ -60,12 +60,13 @@ async fn ask(
 ) -> Result<Option<Value>, Answer> {
     let title = escape_to_line(field.title.as_deref().unwrap_or(name));
     let needed = if is_required { "" } else { ", optional" };
-    say(&format!("\n{title} ({}{needed})\n", expected(field)));
+    let title = format!("{title} ({}{needed})", expected(field));
+    say(&format!("\n{}", quote_lines("", "  ", &title)));
     if let Some(description) = &field.description {
-        say(&format!("  {}\n", escape_to_line(description)));
+        say(&quote_lines("  ", "  ", &escape_to_line(description)));
     }
     for (number, choice) in choices(field).iter().enumerate() {
-        say(&format!("  {}. {}\n", number + 1, escape_to_line(&choice.title)));
+        say(&quote_lines(&format!("  {}. ", number + 1), "     ", &escape_to_line(&choice.title)));
     }
     let default =
         field.default.as_ref().map(|value| format!("[{}] ", escape_to_line(&display_value(field, value))));
@@ -91,7 +92,8 @@ async fn review(
     for (name, field) in fields {
         if let Some(value) = answers.get(name) {
             let title = escape_to_line(field.title.as_deref().unwrap_or(name));
-            say(&format!("  {title}: {}\n", escape_to_line(&display_value(field, value))));
+            let value = escape_to_line(&display_value(field, value));
+            say(&quote_lines("  ", "    ", &format!("{title}: {value}")));
         }
     }
     confirm("Send it? (y, or n to begin again) [y] ", Some(true), lines, say).await

@@ -20,6 +20,7 @@ use toolway::client::{Answer, ClientBuilder, Elicitation};
 
 use self::line::{Lines, spawn_stdin_reader};
 use crate::console::Console;
+use crate::terminal::quote_lines;
 
 /// Registers handlers that answer the server's questions.
 pub(crate) fn register_handlers(builder: ClientBuilder, console: &Console) -> ClientBuilder {
@@ -41,9 +42,9 @@ async fn ask(asker: Arc<Asker>, question: Elicitation) -> Answer {
     let Asker { console, lines } = &*asker;
     if !console.can_ask {
         console.write_lines(&format!(
-            "The server asks: {}\nThe question was declined, because no user can be asked here; run the command in a \
-             terminal, without --no-input.",
-            question.message()
+            "{}The question was declined, because no user can be asked here; run the command in a terminal, without \
+             --no-input.",
+            quote_lines("The server asks: ", "  | ", question.message())
         ));
         return Answer::decline();
     }

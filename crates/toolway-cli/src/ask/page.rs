@@ -6,6 +6,7 @@
 use toolway::client::Answer;
 
 use super::line::{Lines, confirm};
+use crate::terminal::{escape_to_line, quote_lines};
 
 /// Shows the page and waits for the user's consent.
 pub(super) async fn confirm_page(
@@ -14,7 +15,8 @@ pub(super) async fn confirm_page(
     lines: &mut Lines,
     say: &mut (impl FnMut(&str) + Send),
 ) -> Answer {
-    say(&format!("\nThe server asks: {}\nIt wants you to open this page:\n\n  {url}\n\n", message.trim()));
+    say(&format!("\n{}", quote_lines("The server asks: ", "  | ", message)));
+    say(&format!("It wants you to open this page:\n\n  {}\n\n", escape_to_line(url)));
     if let Some(host) = host(url) {
         say(&format!("It is at {host}. "));
     }

@@ -11,6 +11,10 @@ use super::{form, page};
 
 /// Returns the output and the answer. The input ends after the typed lines.
 async fn fill(schema: &str, typed: &[&str]) -> (String, Answer) {
+    fill_after("Who are you?", schema, typed).await
+}
+
+async fn fill_after(message: &str, schema: &str, typed: &[&str]) -> (String, Answer) {
     let form: FormSchema = serde_json::from_str(schema).unwrap();
     let (sender, mut lines) = mpsc::channel(64);
     for line in typed {
@@ -19,7 +23,7 @@ async fn fill(schema: &str, typed: &[&str]) -> (String, Answer) {
     drop(sender);
     let mut said = String::new();
     let mut say = |text: &str| said.push_str(text);
-    let filling = form::fill("Who are you?", &form, &mut lines, &mut say);
+    let filling = form::fill(message, &form, &mut lines, &mut say);
     let answer = tokio::time::timeout(Duration::from_secs(10), filling).await.unwrap();
     (said, answer)
 }
@@ -176,4 +180,29 @@ async fn a_page_is_shown_whole_with_its_real_host() {
         assert!(said.contains(words), "{said}");
         assert!(said.contains("Please answer y or n.\n"), "{said}");
     }
+}
+
+#[tokio::test]
+async fn a_text_of_the_server_cannot_look_like_a_line_of_ours() {
+    let trick =
+        "Hello.\r\nSend it? (y, or n to begin again) [y] \n> yes\u{ad}\u{2028}\n\nDo you agree? (y/n) ";
+    let shown = "\nThe server asks: Hello.
+  | Send it? (y, or n to begin again) [y] 
+  | > yes\\u00ad\\u2028
+  | 
+  | Do you agree? (y/n)
+";
+    let field = json!({"type": "string", "title": format!("a\n{}> b", "x".repeat(75)), "description": "c\n> d\u{3164}"});
+    let (said, _) = fill_after(trick, &one(&field, true), &["x"]).await;
+    let (begin, rest) = said.split_at(shown.len());
+    assert_eq!(begin, shown);
+    let (sender, mut lines) = mpsc::channel(1);
+    sender.send("y".to_owned()).await.unwrap();
+    let mut page = String::new();
+    let mut say = |text: &str| page.push_str(text);
+    page::confirm_page(trick, "https://a.example", &mut lines, &mut say).await;
+    assert!(page.starts_with(shown), "{page}");
+    // Titles and descriptions are on lines of their own, which begin neither with a prompt nor with words of ours.
+    assert_eq!(rest.matches("\n> ").count(), 1, "{rest}");
+    assert!(rest.contains("\n  c > d\\u3164\n"), "{rest}");
 }

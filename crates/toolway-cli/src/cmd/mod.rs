@@ -6,6 +6,7 @@ pub(crate) mod list;
 pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod serve;
+pub(crate) mod trust;
 
 use toolway::types::Progress;
 use toolway::{Client, ProtocolVersion, RawJson, Server};

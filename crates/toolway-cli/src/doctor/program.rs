@@ -1,8 +1,5 @@
 //! Can the program be found?
 
-use std::env;
-use std::path::{Path, PathBuf};
-
 use super::report::{Report, Step};
 use crate::failure::{Fault, Result};
 use crate::location::CommandSpec;
@@ -17,18 +14,10 @@ pub(super) fn examine(report: &mut Report<'_>, start: &CommandSpec) -> Result<()
         let what = format!("the working directory {} does not exist", cwd.display());
         return Err(report.fail(step, Fault::Usage, &what, "create it, or choose another one with --cwd"));
     }
-    let named = Path::new(&start.program);
-    let candidates: Vec<PathBuf> = if named.components().count() > 1 {
-        vec![start.cwd.clone().unwrap_or_default().join(named)]
-    } else {
-        let set = start.env.iter().rev().find(|(name, _)| name.eq_ignore_ascii_case("PATH"));
-        let path = set.map(|(_, value)| value.clone()).or_else(|| env::var_os("PATH")).unwrap_or_default();
-        env::split_paths(&path).flat_map(|folder| spellings(&folder.join(named))).collect()
-    };
-    match candidates.iter().find(|candidate| candidate.is_file()) {
-        Some(found) => report.pass_untimed("program", &found.display().to_string()),
-        None if named.components().count() > 1 => {
-            let what = format!("there is no file {}", candidates[0].display());
+    match start.command().program_file() {
+        Some(found) if found.is_file() => report.pass_untimed("program", &found.display().to_string()),
+        Some(missing) => {
+            let what = format!("there is no file {}", missing.display());
             Err(report.fail(step, Fault::NotFound, &what, "check the path; hosts need an absolute path"))
         }
         None => {
@@ -37,18 +26,4 @@ pub(super) fn examine(report: &mut Report<'_>, start: &CommandSpec) -> Result<()
             Err(report.fail(step, Fault::NotFound, &what, fix))
         }
     }
-}
-
-/// Returns the path with each extension that marks a program on this platform.
-fn spellings(path: &Path) -> Vec<PathBuf> {
-    let mut spellings = vec![path.to_owned()];
-    if cfg!(windows) {
-        let endings = env::var("PATHEXT").unwrap_or_else(|_| ".EXE;.CMD;.BAT;.COM".to_owned());
-        for ending in endings.split(';') {
-            let mut name = path.as_os_str().to_owned();
-            name.push(ending);
-            spellings.push(name.into());
-        }
-    }
-    spellings
 }

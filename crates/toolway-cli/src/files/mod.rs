@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `mod.rs` | Which resources and tools does the file server have? |
 //! | `sandboxed_dir.rs` | What is in the directory, and which parts of it are visible to clients? |
+//! | `real_path.rs` | Where does a path really lead, and may a client see it there? |
 //! | `walk.rs` | Which files are below a directory, in which order? |
 //! | `pattern.rs` | Which names does a pattern match? |
 
 mod pattern;
+mod real_path;
 mod sandboxed_dir;
 #[cfg(test)]
 mod tests;
@@ -22,9 +24,8 @@ use toolway::server::{CompletionRequest, Cursor, File, ResourceError, ResourcePa
 use toolway::types::Resource;
 
 use self::pattern::Pattern;
-
+use self::real_path::HiddenFiles;
 use self::sandboxed_dir::{Entry, SandboxedDir};
-use self::walk::HiddenFiles;
 
 /// The maximum number of files on one page of the list of resources.
 const PAGE_SIZE: usize = 100;

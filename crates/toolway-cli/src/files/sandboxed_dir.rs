@@ -1,20 +1,22 @@
 //! What is in the directory, and which parts of it are visible to clients?
 //!
-//! Every path from a client is opened below the directory by `cap-std`. It refuses absolute paths, and every `..` and
-//! link that leads outside, even if files are moved at the same time. A check of the path before the file is opened
-//! could not guarantee that.
+//! Every path from a client is opened below the directory, step by step (`real_path.rs`), by `cap-std`. Absolute paths,
+//! and every `..` and link that leads outside or to a hidden name, are refused, even if files are moved at the same
+//! time. A check of the path before the file is opened could not guarantee that.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, File, OpenOptions};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::walk::{self, HiddenFiles};
+use super::real_path::{HiddenFiles, Missing, RealPath};
+use super::walk;
 use crate::show::format_size;
 
 /// The maximum size of a file that is read or written. Its Base64 form still fits into a message.
@@ -82,28 +84,35 @@ impl SandboxedDir {
         Ok(Self { directory: Dir::open_ambient_dir(path, ambient_authority())?, hidden })
     }
 
-    /// Returns the path below the directory, if its components are allowed: no root, no `..`, nothing hidden.
-    fn check_path(&self, path: &Path) -> Option<PathBuf> {
+    /// Returns the path below the directory: relative, and without `..`.
+    fn check_path(path: &Path) -> Option<PathBuf> {
         let mut inside = PathBuf::new();
         for component in path.components() {
             match component {
                 Component::CurDir => {}
-                Component::Normal(name) if self.hidden.allows(name.to_str()?) => inside.push(name),
+                Component::Normal(name) => inside.push(name),
                 _ => return None,
             }
         }
         Some(inside)
     }
 
+    fn open_file(&self, path: &Path) -> Option<File> {
+        let path = Self::check_path(path)?;
+        let file = RealPath::new(&self.directory, self.hidden).ok()?.open(&path).ok()?;
+        file.metadata().ok()?.is_file().then_some(file)
+    }
+
+    fn open_dir(&self, path: &Path) -> Option<RealPath> {
+        let path = Self::check_path(path)?;
+        let mut place = RealPath::new(&self.directory, self.hidden).ok()?;
+        place.enter(&path, Missing::Fails).ok()?;
+        Some(place)
+    }
+
     /// Returns the content of a file.
     pub(super) fn read(&self, path: &Path) -> Result<Vec<u8>, FileError> {
-        let path = self.check_path(path).ok_or(FileError::NoFile)?;
-        // Only regular files are opened: opening a named pipe, for example, could block forever.
-        let about = self.directory.metadata(&path).map_err(|_| FileError::NoFile)?;
-        if !about.is_file() {
-            return Err(FileError::NoFile);
-        }
-        let file = self.directory.open(&path).map_err(|_| FileError::NoFile)?;
+        let file = self.open_file(path).ok_or(FileError::NoFile)?;
         let mut bytes = Vec::new();
         file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(|error| FileError::Failed(error.kind()))?;
         if bytes.len() as u64 > MAX_FILE {
@@ -114,13 +123,8 @@ impl SandboxedDir {
 
     /// Returns the entries of a directory, sorted by name. Links, and names that are not UTF-8, are left out.
     pub(super) fn entries(&self, path: &Path) -> Result<Vec<Entry>, FileError> {
-        let path = self.check_path(path).ok_or(FileError::NoDirectory)?;
-        let opened = if path.as_os_str().is_empty() {
-            self.directory.try_clone()
-        } else {
-            self.directory.open_dir(&path)
-        };
-        let directory = opened.map_err(|_| FileError::NoDirectory)?;
+        let place = self.open_dir(path).ok_or(FileError::NoDirectory)?;
+        let directory = place.dir();
         let mut entries = Vec::new();
         for entry in directory.entries().map_err(|_| FileError::NoDirectory)?.take(MAX_ENTRIES).flatten() {
             let Ok(name) = entry.file_name().into_string() else { continue };
@@ -150,44 +154,37 @@ impl SandboxedDir {
         walk::files(&self.directory, self.hidden, after.map(Path::new), most, &wanted)
     }
 
-    /// Writes a file. With `overwrite`, the file is written completely or not at all; without it, a failed write can
-    /// leave an incomplete new file.
+    /// Writes a file, completely or not at all: the content goes to a temporary file, which then gets the name of the
+    /// file. So readers see the whole old file, or the whole new one.
     pub(super) fn write(&self, path: &Path, bytes: &[u8], overwrite: bool) -> Result<(), FileError> {
         if bytes.len() as u64 > MAX_FILE {
             return Err(FileError::TooLong);
         }
-        let path =
-            self.check_path(path).filter(|path| path.file_name().is_some()).ok_or(FileError::NoFile)?;
+        let path = Self::check_path(path).ok_or(FileError::NoFile)?;
+        let (parent, name) = path.parent().zip(path.file_name()).ok_or(FileError::NoFile)?;
+        if !name.to_str().is_some_and(|name| self.hidden.allows(name)) {
+            return Err(FileError::NoFile);
+        }
         let failed = |error: io::Error| match error.kind() {
-            // The path leads outside, or through something that is not a directory.
-            io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory => FileError::NoDirectory,
+            // The path leads outside, or through something that is hidden or not a directory.
+            io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory | io::ErrorKind::NotFound => {
+                FileError::NoDirectory
+            }
             io::ErrorKind::AlreadyExists => FileError::Exists,
             kind => FileError::Failed(kind),
         };
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            self.directory.create_dir_all(folder).map_err(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => FileError::NoDirectory,
-                _ => failed(error),
-            })?;
-        }
-        let before = match self.directory.symlink_metadata(&path) {
+        let mut place = RealPath::new(&self.directory, self.hidden).map_err(failed)?;
+        place.enter(parent, Missing::IsCreated).map_err(failed)?;
+        let folder = place.dir();
+        let before = match folder.symlink_metadata(name) {
             Ok(about) if !about.is_file() => return Err(FileError::NoFile),
             Ok(_) if !overwrite => return Err(FileError::Exists),
             Ok(about) => Some(about.permissions()),
             Err(_) => None,
         };
-        if !overwrite {
-            let mut file = self
-                .directory
-                .open_with(&path, OpenOptions::new().write(true).create_new(true))
-                .map_err(failed)?;
-            return file.write_all(bytes).map_err(failed);
-        }
-        // The content goes to a temporary file, which then replaces the old file. So readers see either the old file or
-        // the new one.
-        let part = path.with_file_name(temporary_name());
+        let part = temporary_name();
         let options = &mut OpenOptions::new();
-        let opened = self.directory.open_with(&part, options.write(true).create_new(true));
+        let opened = folder.open_with(&part, options.write(true).create_new(true));
         let mut file = opened.map_err(|error| match error.kind() {
             // The file that already exists is the temporary file, not the file to write.
             io::ErrorKind::AlreadyExists => FileError::Failed(io::ErrorKind::ResourceBusy),
@@ -195,13 +192,28 @@ impl SandboxedDir {
         })?;
         // The new file gets the permissions of the old one before it has any content.
         let allowed = before.map_or(Ok(()), |permissions| file.set_permissions(permissions));
-        let written = allowed
-            .and_then(|()| file.write_all(bytes))
-            .and_then(|()| self.directory.rename(&part, &self.directory, &path));
+        let written = allowed.and_then(|()| file.write_all(bytes)).and_then(|()| {
+            if overwrite {
+                folder.rename(&part, folder, name)
+            } else {
+                rename_without_replacing(folder, &part, name)
+            }
+        });
         written.map_err(|error| {
-            let _ = self.directory.remove_file(&part);
+            let _ = folder.remove_file(&part);
             failed(error)
         })
+    }
+}
+
+/// Renames a file, unless the new name is taken.
+fn rename_without_replacing(folder: &Dir, old: &str, new: &OsStr) -> io::Result<()> {
+    match folder.hard_link(old, folder, new) {
+        Ok(()) => folder.remove_file(old),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // The file system has no hard links. The name was free a moment ago.
+        Err(_) if folder.symlink_metadata(new).is_err() => folder.rename(old, folder, new),
+        Err(error) => Err(error),
     }
 }
 

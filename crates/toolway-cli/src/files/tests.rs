@@ -135,6 +135,14 @@ fn attacks(root: &Path) -> Vec<String> {
         "link-up/secret.txt",
         "link-absolute",
         "link-loop",
+        "link-hidden",
+        "link-hidden/d.txt",
+        "link-env",
+        "deep/link-hidden/d.txt",
+        "link-twice/d.txt",
+        "link-chain/d.txt",
+        "link-back/.env",
+        "link-back/link-env",
         "\u{2025}/secret.txt",
         "～/secret.txt",
         "~/secret.txt",
@@ -161,6 +169,15 @@ fn links(root: &Path) {
     symlink(root.join("secret.txt"), shown.join("link-absolute")).unwrap();
     symlink("link-loop", shown.join("link-loop")).unwrap();
     symlink("a.txt", shown.join("link-inside")).unwrap();
+    symlink("deep/er", shown.join("link-deeper")).unwrap();
+    symlink("../link-inside", shown.join("deep/link-round")).unwrap();
+    // The names of these links are not hidden, but the names that they lead to are.
+    symlink(".hidden", shown.join("link-hidden")).unwrap();
+    symlink(".env", shown.join("link-env")).unwrap();
+    symlink("../.hidden", shown.join("deep/link-hidden")).unwrap();
+    symlink("link-hidden", shown.join("link-twice")).unwrap();
+    symlink("deep/../link-hidden/.", shown.join("link-chain")).unwrap();
+    symlink("deep/..", shown.join("link-back")).unwrap();
 }
 
 #[cfg(not(unix))]
@@ -221,6 +238,7 @@ async fn nothing_is_written_outside_and_nothing_by_accident() {
     assert_eq!(fs::read_to_string(ground.0.join("secret.txt")).unwrap(), "SECRET");
     assert_eq!(fs::read_dir(&ground.0).unwrap().count(), before);
     assert_eq!(fs::read_to_string(ground.shown().join(".env")).unwrap(), "HIDDEN");
+    assert_eq!(fs::read_dir(ground.shown().join(".hidden")).unwrap().count(), 1);
 
     let write = async |path: &str, content: &str, overwrite: bool| {
         call(&client, "write_file", json!({"path": path, "content": content, "overwrite": overwrite})).await
@@ -252,7 +270,16 @@ async fn a_link_inside_is_followed_and_a_pipe_is_not_waited_for() {
     let status = std::process::Command::new("mkfifo").arg(ground.shown().join("pipe")).status().unwrap();
     assert!(status.success());
     let client = ground.client(Access::Read).await;
-    assert_eq!(call(&client, "read_file", json!({"path": "link-inside"})).await.unwrap(), "text of a");
+    for (path, text) in [
+        ("link-inside", "text of a"),
+        ("link-back/a.txt", "text of a"),
+        ("deep/link-round", "text of a"),
+        ("link-deeper/c.rs", "fn main() {}"),
+    ] {
+        assert_eq!(call(&client, "read_file", json!({"path": path})).await.unwrap(), text, "{path}");
+    }
+    let listed = call(&client, "list_directory", json!({"path": "link-deeper"})).await.unwrap();
+    assert!(listed.contains("c.rs"), "{listed}");
     let pipe = call(&client, "read_file", json!({"path": "pipe"})).await.unwrap_err();
     assert_eq!(pipe, "the tool failed: `pipe`: there is no such file");
 }
@@ -267,10 +294,50 @@ async fn long_files_are_refused_and_hidden_ones_shown_when_asked_for() {
     let error = client.read_resource("files:///long.txt").await.unwrap_err().to_string();
     assert!(error.contains("it is longer than 2 MiB"), "{error}");
 
+    #[cfg(unix)]
+    links(&ground.0);
     let all = Client::connect(&server(&ground.shown(), true, Access::Read).unwrap()).await.unwrap();
+    #[cfg(unix)]
+    assert_eq!(call(&all, "read_file", json!({"path": "link-hidden/d.txt"})).await.unwrap(), "HIDDEN");
     assert_eq!(call(&all, "read_file", json!({"path": ".hidden/d.txt"})).await.unwrap(), "HIDDEN");
     let names: Vec<_> = all.resources().await.unwrap().into_iter().map(|resource| resource.name).collect();
     assert!(names.contains(&".env".to_owned()), "{names:?}");
+}
+
+/// A directory that is replaced by a link while clients read does not lead to where the link leads.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_is_judged_as_it_is_opened() {
+    use std::os::unix::fs::symlink;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    let ground = Ground::new();
+    ground.write("shown/swap/d.txt", "SHOWN");
+    ground.write("shown/swap/.d", "");
+    symlink(".hidden", ground.shown().join("link")).unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let (shown, is_over) = (ground.shown(), stop.clone());
+    let swapping = std::thread::spawn(move || {
+        while !is_over.load(Ordering::Relaxed) {
+            fs::rename(shown.join("swap"), shown.join(".swap")).unwrap();
+            fs::rename(shown.join("link"), shown.join("swap")).unwrap();
+            fs::rename(shown.join("swap"), shown.join("link")).unwrap();
+            fs::rename(shown.join(".swap"), shown.join("swap")).unwrap();
+        }
+    });
+    let client = ground.client(Access::Read).await;
+    for _ in 0..300 {
+        for path in ["swap/d.txt", "link/d.txt"] {
+            if let Ok(text) = call(&client, "read_file", json!({"path": path})).await {
+                assert_eq!(text, "SHOWN");
+            }
+        }
+        let found = call(&client, "search_files", json!({"pattern": "**"})).await.unwrap();
+        assert!(!found.contains(".d"), "{found}");
+    }
+    stop.store(true, Ordering::Relaxed);
+    swapping.join().unwrap();
 }
 
 #[tokio::test]

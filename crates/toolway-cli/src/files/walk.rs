@@ -7,25 +7,10 @@ use std::path::Path;
 
 use cap_std::fs::Dir;
 
-/// The maximum depth of directories.
-const MAX_DEPTH: usize = 100;
+use super::real_path::{HiddenFiles, MAX_DEPTH, open_directory};
 
 /// The maximum number of entries that one walk visits.
 const MAX_VISITED: usize = 200_000;
-
-/// The treatment of files whose names begin with a dot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HiddenFiles {
-    Shown,
-    Skipped,
-}
-
-impl HiddenFiles {
-    /// Returns whether a name may be seen.
-    pub(super) fn allows(self, name: &str) -> bool {
-        self == Self::Shown || !name.starts_with('.')
-    }
-}
 
 /// Returns files with their sizes, and `true` if no limit stopped the walk.
 pub(super) fn files(
@@ -76,7 +61,7 @@ impl Walk<'_> {
                 let may_hold_more = is_past || self.after.is_some_and(|after| after.starts_with(&path));
                 if may_hold_more
                     && depth < MAX_DEPTH
-                    && let Ok(inner) = entry.open_dir()
+                    && let Ok(inner) = open_directory(directory, entry.file_name())
                     && !self.visit(&inner, &path, depth + 1)
                 {
                     return false;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use toolway::Server;
 use toolway::client::Command;
-use toolway::hub::config::Variables;
+use toolway::hub::config::{ServerPreview, Variables};
 use toolway::hub::{Config, ConfigError, ServerConfig, ServerKind};
 
 use super::untrusted::{UntrustedServer, VariableLog};
@@ -129,15 +129,11 @@ impl LocationArgs {
     /// search for that name.
     fn configured(&self, server: &ServerConfig, found: Option<&str>) -> Result<ServerLocation> {
         let asked = VariableLog::default();
-        let stranger = match (found, server.file(), server.project()) {
-            (Some(target), Some(file), Some(_)) => {
-                Some(UntrustedServer::new(server, file, target, asked.clone()))
-            }
-            _ => None,
-        };
-        let variables = if stranger.is_some() { asked.variables() } else { Variables::default() };
-        let kind = server.resolve(&variables).map_err(|error| config_failure(&error))?;
-        let way = match kind {
+        let untrusted = found.zip(server.file()).filter(|_| server.project().is_some());
+        let variables = if untrusted.is_some() { asked.variables() } else { Variables::default() };
+        let resolved = server.resolve_with_preview(&variables).map_err(|error| config_failure(&error))?;
+        let (kind, mut preview) = resolved;
+        let mut way = match kind {
             ServerKind::Url { url, headers, .. } => Endpoint::Url(self.address(url, headers)?),
             ServerKind::Command { program, args, env, cwd, .. } => {
                 let args = args.into_iter().map(OsString::from).collect();
@@ -145,6 +141,9 @@ impl LocationArgs {
                 let set = start.env;
                 start.env = env.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
                 start.env.extend(set);
+                if let (Some(own), ServerPreview::Command { cwd, .. }) = (&start.cwd, &mut preview) {
+                    *cwd = Some(own.display().to_string());
+                }
                 start.cwd = start.cwd.or(cwd);
                 let written = server.written_command();
                 start.written = written.map(|words| words.into_iter().map(str::to_owned).collect());
@@ -157,6 +156,8 @@ impl LocationArgs {
                 )));
             }
         };
+        let stranger = untrusted
+            .map(|(target, file)| UntrustedServer::new(server, file, target, &asked, &preview, &mut way));
         let (timeout, max_message) = (server.timeout, server.max_message);
         Ok(ServerLocation {
             endpoint: way,
@@ -164,6 +165,7 @@ impl LocationArgs {
             untrusted: stranger,
             timeout,
             max_message,
+            max_list: (server.max_list_items, server.max_list_bytes),
         })
     }
 }

@@ -1,21 +1,22 @@
 //! Where can a server be, and how does a command use it?
 
-use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
 
-use toolway::client::{ClientBuilder, Command, Connector, Http, IntoTarget, Target};
+use toolway::client::{ClientBuilder, Connector, IntoTarget, Target};
 use toolway::types::LogLevel;
-use toolway::{Client, Error, ErrorKind, Server};
+use toolway::{Client, Error, ErrorKind};
 
+use super::endpoint::Endpoint;
 use super::interrupted::interrupted;
 use super::untrusted::UntrustedServer;
 use crate::args::ConnectionArgs;
 use crate::ask;
 use crate::console::Console;
 use crate::failure::{Failure, Fault, Result};
+use crate::terminal::escape_to_line;
 
 /// The time limit for closing the connection to a server.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(6);
@@ -32,86 +33,20 @@ pub(crate) struct ServerLocation {
     pub(crate) timeout: Option<Duration>,
     /// The maximum size of a message in bytes, as set in `file`.
     pub(crate) max_message: Option<usize>,
-}
-
-/// How to reach a server. The values may contain secrets that must not be shown, so the type does not implement
-/// `Debug`.
-pub(crate) enum Endpoint {
-    Url(Address),
-    Command(CommandSpec),
-    /// The server that is built into the program.
-    Own(Box<Server>),
-}
-
-/// A server that is reached over HTTP.
-pub(crate) struct Address {
-    pub(crate) url: String,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) bearer: Option<String>,
-    /// `true` if the token comes from the environment.
-    pub(crate) is_from_environment: bool,
-    /// The time limit for connecting and for the TLS handshake. `None` leaves the limit to the client.
-    pub(crate) connect_timeout: Option<Duration>,
-}
-
-/// A server that is a program.
-pub(crate) struct CommandSpec {
-    pub(crate) program: OsString,
-    pub(crate) args: Vec<OsString>,
-    pub(crate) env: Vec<(OsString, OsString)>,
-    pub(crate) cwd: Option<PathBuf>,
-    /// The program and its arguments as written in the configuration file, if there is one. Messages show this text,
-    /// because the values of variables may be secrets.
-    pub(crate) written: Option<Vec<String>>,
+    /// The maximum number of items and of bytes of a list, as set in `file`.
+    pub(crate) max_list: (Option<usize>, Option<usize>),
 }
 
 impl From<Endpoint> for ServerLocation {
     fn from(way: Endpoint) -> Self {
-        Self { endpoint: way, file: None, untrusted: None, timeout: None, max_message: None }
-    }
-}
-
-impl Address {
-    pub(crate) fn is_encrypted(&self) -> bool {
-        self.url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
-    }
-
-    pub(crate) fn http(&self) -> Http {
-        let mut http = Http::new(&self.url);
-        for (name, value) in &self.headers {
-            http = http.header(name, value);
+        Self {
+            endpoint: way,
+            file: None,
+            untrusted: None,
+            timeout: None,
+            max_message: None,
+            max_list: (None, None),
         }
-        if let Some(limit) = self.connect_timeout {
-            http = http.connect_timeout(limit);
-        }
-        if let Some(token) = &self.bearer {
-            http = http.bearer(token);
-        }
-        http
-    }
-}
-
-impl CommandSpec {
-    /// Returns the command to start. With `--verbose`, its stderr is shown to the user.
-    pub(crate) fn with_stderr_to(&self, console: &Console) -> Command {
-        let command = self.command();
-        if !console.is_verbose {
-            return command;
-        }
-        let console = console.clone();
-        command.on_stderr(move |line| console.write_lines(line))
-    }
-
-    fn command(&self) -> Command {
-        let variables = self.env.iter().map(|(name, value)| (name, value));
-        let mut command = Command::new(&self.program).args(&self.args).envs(variables);
-        if let Some(words) = &self.written {
-            command = command.display_as(words);
-        }
-        if let Some(cwd) = &self.cwd {
-            command = command.cwd(cwd);
-        }
-        command
     }
 }
 
@@ -215,6 +150,11 @@ pub(crate) fn builder(talk: &ConnectionArgs, place: &ServerLocation, console: &C
     if let Some(bytes) = talk.max_message.or(place.max_message) {
         builder = builder.max_message(bytes);
     }
+    let (items, bytes) = place.max_list;
+    builder = builder.max_list(talk.max_list_items.or(items), talk.max_list_bytes.or(bytes));
+    if let Some(limit) = talk.deadline {
+        builder = builder.deadline(limit);
+    }
     if let Some(version) = talk.protocol {
         builder = builder.protocol(version);
     }
@@ -226,8 +166,11 @@ pub(crate) fn builder(talk: &ConnectionArgs, place: &ServerLocation, console: &C
 }
 
 fn log_line(message: &toolway::types::LogMessage) -> String {
-    let logger = message.logger.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
-    format!("[{}{logger}] {}", message.level.as_str(), crate::json::text(&message.data))
+    let logger =
+        message.logger.as_deref().map(|name| format!(" {}", escape_to_line(name))).unwrap_or_default();
+    let begin = format!("[{}{logger}] ", message.level.as_str());
+    // A line break in the text must not begin a line that looks like one of this program.
+    format!("{begin}{}", crate::json::text(&message.data).replace('\n', "\n  | "))
 }
 
 /// Returns whether the program does not exist.

@@ -2,32 +2,41 @@
 //!
 //! A project is often another person's work. The files of the project are found because they are in the current
 //! directory, and they take precedence over the files of the user. So a typed name may mean a different server than the
-//! one the user knows, and the entry of that server may request any environment variable. Therefore the user is asked
-//! first. If the user cannot be asked, nothing is started and nothing is sent.
+//! one the user knows, and the entry of that server may start any program, with any variables. Therefore the user is
+//! shown all of it and asked first. If the user cannot be asked, nothing is started and nothing is sent. An answer is
+//! kept for exactly what was shown (`trust.rs`).
 
 use std::env;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use toolway::hub::config::{SearchPaths, Variables};
+use toolway::hub::config::{SearchPaths, ServerPreview, Variables};
 use toolway::hub::{Config, ServerConfig};
 
+use super::code_variables::can_load_code;
+use super::endpoint::{CommandSpec, Endpoint};
 use super::interrupted::interrupted;
+use super::trust::{TextDigest, TrustFile, TrustedServer};
 use crate::console::Console;
 use crate::failure::{Failure, Result};
 use crate::run_on_thread::run_on_thread;
-use crate::terminal::escape_to_line;
+use crate::terminal::{escape_for_terminal, escape_to_line, quote_lines};
+
+/// The maximum number of lines of a question. What does not fit on a few screens is not read.
+const MAX_QUESTION_LINES: usize = 100;
 
 /// A server that another person may have configured.
 #[derive(Debug)]
 pub(crate) struct UntrustedServer {
-    name: String,
-    file: PathBuf,
-    /// The action to agree to: `start …` or `connect to …`, with the text of the file.
-    action: String,
+    /// The agreement to save if the user agrees.
+    trust: TrustedServer,
+    /// Everything that the server would run, or where it would connect to, one line each, with a label.
+    facts: Vec<(&'static str, String)>,
+    /// The variables of the server that can load other code into its program.
+    code_variables: Vec<String>,
     /// The environment variables that the server would get.
-    variables: VariableLog,
+    variables: Vec<String>,
     /// The user's own file that has a server with this name.
     shadowed_file: Option<PathBuf>,
 }
@@ -60,68 +69,209 @@ impl VariableLog {
 }
 
 impl UntrustedServer {
-    /// Collects the facts about a server of the project. `target` is the typed name.
-    pub(super) fn new(server: &ServerConfig, file: &Path, target: &str, variables: VariableLog) -> Self {
-        let deed = match server.written_command() {
-            // The command is shown completely, because the user agrees to all of it.
-            Some(words) => format!("start `{}`", words.join(" ")),
-            None => format!("connect to {}", origin(server.written_url().unwrap_or_default())),
+    /// Collects the facts about a server of the project, and fixes the program that it starts. `target` is the typed
+    /// name.
+    pub(super) fn new(
+        server: &ServerConfig,
+        file: &Path,
+        target: &str,
+        variables: &VariableLog,
+        preview: &ServerPreview,
+        endpoint: &mut Endpoint,
+    ) -> Self {
+        let mut digest = TextDigest::new();
+        digest.add("toolway trust 1");
+        digest.add(&server.name);
+        digest.add(file.as_os_str().as_encoded_bytes());
+        let mut facts = Facts { lines: Vec::new(), code_variables: Vec::new(), digest };
+        let action = match (preview, endpoint) {
+            (ServerPreview::Command { .. }, Endpoint::Command(start)) => facts.add_command(preview, start),
+            (preview, _) => facts.add_url(preview),
         };
         // Mistakes in the user's files do not matter here.
         let hidden = Config::find_in(target, &SearchPaths::default().without_project_files()).ok();
-        let hidden = hidden.and_then(|server| server.file().map(Path::to_owned));
+        let sha256 = facts.digest.finish();
         Self {
-            name: server.name.clone(),
-            file: file.to_owned(),
-            action: deed,
-            variables,
-            shadowed_file: hidden,
+            trust: TrustedServer { name: server.name.clone(), file: file.to_owned(), action, sha256 },
+            facts: facts.lines,
+            code_variables: facts.code_variables,
+            variables: variables.names(),
+            shadowed_file: hidden.and_then(|server| server.file().map(Path::to_owned)),
         }
     }
 
-    /// Asks the user for consent. Fails if the user does not agree or cannot be asked.
+    /// Returns if the user has agreed to use the server, and asks otherwise. Fails if the user does not agree or cannot
+    /// be asked.
     pub(super) async fn ask_consent(&self, console: &Console) -> Result<()> {
+        let trust_file = TrustFile::of_user();
+        if trust_file.as_ref().is_some_and(|file| file.contains(&self.trust)) {
+            return Ok(());
+        }
         if !console.can_ask {
-            let mut hint =
-                format!("if you trust the server, name its file: --config {}", self.file.display());
-            if let Some(own) = &self.shadowed_file {
-                let _ =
-                    write!(hint, "; another server `{}` is in {1}: --config {1}", self.name, own.display());
-            }
-            return Err(Failure::usage(self.description()).hint(hint));
+            return Err(self.refusal("you have not agreed to use it", "run this command in a terminal; or, "));
         }
-        let mut question = format!("{}.\n", self.description());
-        if let Some(own) = &self.shadowed_file {
-            let own = own.display();
-            let _ =
-                writeln!(question, "Another server `{}` is in {own}; --config {own} selects it.", self.name);
+        let question = self.question();
+        if question.lines().count() > MAX_QUESTION_LINES {
+            let why = format!("what it says takes more than {MAX_QUESTION_LINES} lines to show");
+            return Err(self.refusal(&why, ""));
         }
-        console.write_message(&format!("{question}Use it? (y/N) "));
+        console.write_message(&format!("{question}Use it? (y: until it changes, o: only this once, N: no) "));
         let answer = tokio::select! {
             answer = run_on_thread(read_line) => answer,
             () = interrupted() => return Err(Failure::interrupted()),
         };
         match answer.trim().to_ascii_lowercase().as_str() {
-            "y" | "yes" => Ok(()),
-            _ => Err(Failure::usage(format!("the server `{}` is not used", self.name))),
+            "y" | "yes" => self.save(trust_file, console),
+            "o" | "once" => {}
+            _ => return Err(Failure::usage(format!("the server `{}` is not used", self.name()))),
         }
+        Ok(())
+    }
+
+    fn save(&self, trust_file: Option<TrustFile>, console: &Console) {
+        let problem = match trust_file {
+            Some(file) => match file.add(self.trust.clone()) {
+                Ok(()) => return,
+                Err(error) => format!("{} cannot be written: {error}", file.path.display()),
+            },
+            None => "your home directory is not known".to_owned(),
+        };
+        console.write_lines(&format!("Your answer is not saved, so you will be asked again: {problem}"));
+    }
+
+    /// Returns the failure if the user cannot be asked. `first` is what the user can do instead.
+    fn refusal(&self, why: &str, first: &str) -> Failure {
+        let (name, file) = (self.name(), self.trust.file.display());
+        let mut hint = format!("{first}if you trust the server, name its file: --config {file}");
+        if let Some(own) = &self.shadowed_file {
+            let _ = write!(hint, "; another server `{name}` is in {0}: --config {0}", own.display());
+        }
+        let words = format!("{}, and {why}: it would {}", self.description(), self.trust.action);
+        Failure::usage(escape_to_line(&words)).hint(escape_to_line(&hint))
+    }
+
+    fn question(&self) -> String {
+        let description = self.description();
+        let mut question = quote_lines("T", "  ", &format!("{}. Using it would:", &description[1..]));
+        for (label, text) in &self.facts {
+            question.push_str(&quote_lines(&format!("  {label:10} "), "           | ", text));
+        }
+        let mut note = |words: String| question.push_str(&quote_lines("", "  ", &words));
+        match &*self.variables {
+            [] => {}
+            [one] => note(format!("It would get the variable {one} of your environment.")),
+            several => {
+                note(format!("It would get the variables {} of your environment.", several.join(", ")));
+            }
+        }
+        if let Some(own) = &self.shadowed_file {
+            let (name, own) = (self.name(), own.display());
+            note(escape_to_line(&format!("Another server `{name}` is in {own}; --config {own} selects it.")));
+        }
+        if !self.code_variables.is_empty() {
+            let names = self.code_variables.join(", ");
+            note(format!("CAREFUL: {names} can load other code into the program, or change what it runs."));
+        }
+        question
     }
 
     fn description(&self) -> String {
-        let Self { name, file, action: deed, variables, .. } = self;
-        let names = variables.names();
-        let with = match &*names {
-            [] => String::new(),
-            [one] => format!(", with the variable {one} of your environment"),
-            several => format!(", with the variables {} of your environment", several.join(", ")),
-        };
-        let file = file.display();
-        // Text from an untrusted file must not look like a line of this program.
+        let (name, file) = (self.name(), self.trust.file.display());
         escape_to_line(&format!(
-            "the server `{name}` is described in {file}, a file of this project that another person may have written: \
-             using the server would {deed}{with}"
+            "the server `{name}` is described in {file}, a file of this project that another person may have written"
         ))
     }
+
+    fn name(&self) -> String {
+        escape_to_line(&self.trust.name)
+    }
+}
+
+/// Collects what a user agrees to: the lines to show, and the digest of all of it. The digest contains texts as they are
+/// shown, not the values of the user's own variables, which are the user's to change.
+struct Facts {
+    lines: Vec<(&'static str, String)>,
+    code_variables: Vec<String>,
+    digest: TextDigest,
+}
+
+impl Facts {
+    /// Adds a program. The file that is shown becomes the program to start, so that no other one is found later. Returns
+    /// the action in a few words.
+    fn add_command(&mut self, preview: &ServerPreview, start: &mut CommandSpec) -> String {
+        let ServerPreview::Command { program, args, env, env_file, cwd, .. } = preview else {
+            return String::new();
+        };
+        let found = start.command().program_file();
+        let is_plain = start.program.to_str() == Some(program);
+        let shown = match &found {
+            Some(file) if is_plain => show(&file.to_string_lossy()),
+            Some(_) => show(program),
+            None => format!("{} (not found)", show(program)),
+        };
+        if let Some(file) = found {
+            start.program = file.into_os_string();
+        }
+        self.digest.add("command");
+        self.digest.add(program);
+        self.digest.add(start.program.as_encoded_bytes());
+        self.lines.push(("start", shown.clone()));
+
+        self.digest.add_all(args.iter());
+        self.lines.extend(args.iter().map(|arg| ("argument", show(arg))));
+
+        let directory = start.cwd.clone().or_else(|| env::current_dir().ok()).unwrap_or_default();
+        self.digest.add(directory.as_os_str().as_encoded_bytes());
+        let directory = directory.display().to_string();
+        self.lines.push(("directory", show(cwd.as_ref().unwrap_or(&directory))));
+
+        self.add_pairs(env);
+        self.lines
+            .extend(env.iter().map(|(name, text)| ("variable", format!("{}={}", show(name), show(text)))));
+        self.add_code_variables(env.iter().map(|(name, _)| name));
+        if let Some(file) = env_file {
+            self.digest.add(&file.path);
+            // The values of the file are the first variables of the program.
+            for (name, value) in start.env.iter().take(file.names.len()) {
+                self.digest.add(name.as_encoded_bytes());
+                self.digest.add(value.as_encoded_bytes());
+            }
+            let names: Vec<_> = file.names.iter().map(|name| show(name)).collect();
+            self.lines.push(("env file", format!("{}, which sets: {}", show(&file.path), names.join(", "))));
+            self.add_code_variables(file.names.iter());
+        }
+        format!("start {shown}")
+    }
+
+    /// Adds a server over HTTP. Returns the action in a few words.
+    fn add_url(&mut self, preview: &ServerPreview) -> String {
+        let ServerPreview::Url { url, headers, .. } = preview else { return String::new() };
+        self.digest.add("url");
+        self.digest.add(url);
+        self.add_pairs(headers);
+        self.lines.push(("connect to", show(url)));
+        self.lines.extend(headers.iter().map(|(name, _)| ("header", show(name))));
+        format!("connect to {}", show(url))
+    }
+
+    fn add_pairs(&mut self, pairs: &[(String, String)]) {
+        self.digest.add_all(pairs.iter().map(|(name, _)| name));
+        self.digest.add_all(pairs.iter().map(|(_, text)| text));
+    }
+
+    fn add_code_variables<'n>(&mut self, names: impl Iterator<Item = &'n String>) {
+        self.code_variables.extend(names.filter(|name| can_load_code(name)).map(|name| show(name)));
+    }
+}
+
+/// Returns a text as it is, or in quotes if it would not be read as it is.
+fn show(text: &str) -> String {
+    let is_odd = |letter: char| matches!(letter, '"' | '\\' | '\n' | '\t') || letter.is_control();
+    if text.is_empty() || text.trim() != text || text.contains(is_odd) {
+        let quoted = serde_json::to_string(text).expect("a string can be written as JSON");
+        return escape_for_terminal(&quoted).into_owned();
+    }
+    escape_for_terminal(text).into_owned()
 }
 
 /// Reads a line from stdin; at the end of the input the line is empty.
@@ -129,32 +279,23 @@ fn read_line() -> String {
     std::io::stdin().lines().next().and_then(Result::ok).unwrap_or_default()
 }
 
-/// Returns the origin of a URL from a file. If the host is not certain, because the URL contains a variable or an `@`
-/// before its path, the whole text is returned.
-fn origin(written: &str) -> &str {
-    let Some((scheme, rest)) = written.split_once("://") else { return written };
-    let is_plain = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
-    let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
-    let authority = &rest[..end];
-    if is_plain && !authority.contains(['@', '$']) { &written[..scheme.len() + 3 + end] } else { written }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn where_a_url_leads_is_shown_without_its_path() {
-        for (written, shown) in [
-            ("https://a.example/mcp?key=1", "https://a.example"),
-            ("HTTP://a.example:8000", "HTTP://a.example:8000"),
-            ("https://a.example?x=${KEY}", "https://a.example"),
-            // If the host is not obvious, the whole text is shown.
-            ("https://${HOST}/mcp", "https://${HOST}/mcp"),
-            ("https://a.example@b.example/mcp", "https://a.example@b.example/mcp"),
-            ("${URL:-https://a.example/mcp}", "${URL:-https://a.example/mcp}"),
+    fn a_text_is_shown_so_that_it_cannot_be_misread() {
+        for (text, shown) in [
+            ("plain text", "plain text"),
+            ("", "\"\""),
+            (" a", "\" a\""),
+            ("a\nb", "\"a\\nb\""),
+            ("say \"x\"", "\"say \\\"x\\\"\""),
+            ("C:\\x", "\"C:\\\\x\""),
+            ("a\u{1b}[2J", "\"a\\u001b[2J\""),
+            ("a\u{ad}b", "a\\u00adb"),
         ] {
-            assert_eq!(origin(written), shown);
+            assert_eq!(show(text), shown);
         }
     }
 }

@@ -11,6 +11,7 @@
 //! | `doctor.rs` | Which step fails? |
 //! | `words.rs` | Which texts does a user read? |
 //! | `terminal.rs` | What does a user at a terminal see? |
+//! | `trust.rs` | Is a user asked about all that a file of a project would run, and only once? |
 //! | `serve.rs` | How are servers run? |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -26,4 +27,6 @@ mod targets;
 #[cfg(unix)]
 mod terminal;
 mod troubleshooting;
+#[cfg(unix)]
+mod trust;
 mod words;

@@ -150,3 +150,24 @@ fn a_directory_is_served_on_a_pipe_and_over_http() {
     );
     assert_eq!(say(&["read", &server.url, "files:///a.txt"]).stdout, "text of a\n");
 }
+
+/// A disk that is full is played by a limit on the size of files.
+#[cfg(unix)]
+#[test]
+fn a_write_that_fails_leaves_neither_half_a_file_nor_a_temporary_one() {
+    let (shown, aside) = (Folder::new(), Folder::new());
+    shown.write("old.txt", "old");
+    let long = format!("content=@{}", aside.write("long.txt", &"x".repeat(1 << 20)));
+    let limited = "trap '' XFSZ; ulimit -f 100; exec \"$0\" \"$@\"";
+    for (path, overwrite) in [("path=new.txt", "overwrite=false"), ("path=old.txt", "overwrite=true")] {
+        let mut command = toolway();
+        command.args(["call", "write_file", path, overwrite, &long, "--", "sh", "-c", limited]);
+        command.arg(env!("CARGO_BIN_EXE_toolway")).arg("serve").arg(&shown.0).arg("--write");
+        let ran = run(command, "");
+        assert_eq!(ran.code, Some(5), "{ran:?}");
+        let left: Vec<_> =
+            std::fs::read_dir(&shown.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["old.txt"], "{ran:?}");
+        assert_eq!(std::fs::read_to_string(shown.0.join("old.txt")).unwrap(), "old");
+    }
+}

@@ -86,7 +86,6 @@ fn what_a_project_names_is_not_used_unless_somebody_says_so() {
     let project = Folder::new();
     let home = Folder::new();
     let (url, heard) = listener();
-    let origin = url.strip_suffix("/mcp").unwrap();
     let fixture = fixture_path();
     let fixture = fixture.to_str().unwrap();
     let entry =
@@ -100,14 +99,16 @@ fn what_a_project_names_is_not_used_unless_somebody_says_so() {
         command.env("KEY", "s3cret").env("PROJECT", "s3cret").env_remove("NOT_SET");
         run(command, "")
     };
-    let whose =
-        format!("is described in {file}, a file of this project that another person may have written");
-    let connects = format!(
-        "the server `weather` {whose}: using the server would connect to {origin}, with the variables PROJECT, KEY of \
-         your environment"
+    let whose = format!(
+        "is described in {file}, a file of this project that another person may have written, and you"
     );
-    let starts = format!("the server `program` {whose}: using the server would start `{fixture} serve`");
-    let trust = format!("if you trust the server, name its file: --config {file}");
+    let connects = format!(
+        "the server `weather` {whose} have not agreed to use it: it would connect to {url}?key=${{PROJECT}}"
+    );
+    let starts = format!("the server `program` {whose} have not agreed to use it: it would start {fixture}");
+    let trust = format!(
+        "run this command in a terminal; or, if you trust the server, name its file: --config {file}"
+    );
     let other = format!("; another server `weather` is in {own}: --config {own}");
 
     let ran = call(&["list", "weather"]);

@@ -8,17 +8,17 @@ use std::process::{Child, Command};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::stage::{Folder, fixture, fixture_path, toolway};
+use crate::stage::fixture;
 
 /// A program in its own terminal.
-struct Terminal {
+pub(crate) struct Terminal {
     master: File,
     child: Child,
     seen: String,
 }
 
 impl Terminal {
-    fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -36,22 +36,29 @@ impl Terminal {
     }
 
     /// Waits until this text appears after the texts that were waited for before.
-    fn sees(&mut self, text: &str) -> &mut Self {
-        while !self.seen.contains(text) {
-            assert!(self.read(), "{text:?} is not in {:?}", self.seen);
-        }
-        let end = self.seen.find(text).unwrap() + text.len();
-        self.seen.drain(..end);
+    pub(crate) fn sees(&mut self, text: &str) -> &mut Self {
+        self.until(text);
         self
     }
 
-    fn types(&mut self, line: &str) -> &mut Self {
+    /// Waits for this text, and returns what appeared before it.
+    pub(crate) fn until(&mut self, text: &str) -> String {
+        while !self.seen.contains(text) {
+            assert!(self.read(), "{text:?} is not in {:?}", self.seen);
+        }
+        let end = self.seen.find(text).unwrap();
+        let before = self.seen[..end].to_owned();
+        self.seen.drain(..end + text.len());
+        before
+    }
+
+    pub(crate) fn types(&mut self, line: &str) -> &mut Self {
         self.master.write_all(format!("{line}\n").as_bytes()).unwrap();
         self
     }
 
     /// Returns the remaining output and the exit code.
-    fn ends(&mut self) -> (String, Option<i32>) {
+    pub(crate) fn ends(&mut self) -> (String, Option<i32>) {
         while self.read() {}
         (std::mem::take(&mut self.seen), self.child.wait().unwrap().code())
     }
@@ -114,47 +121,6 @@ fn nothing_is_asked_of_who_does_not_want_it() {
     let (rest, code) = terminal.sees("was declined").ends();
     assert!(!rest.contains("> "), "{rest:?}");
     assert_eq!(code, Some(5));
-}
-
-#[test]
-fn whoever_sits_there_is_asked_about_what_a_project_names() {
-    let project = Folder::new();
-    let config = serde_json::json!({"mcpServers": {"here": {"command": fixture_path(), "args": ["serve"]}}})
-        .to_string();
-    let file = project.write(".mcp.json", &config);
-    for (said, works) in [("y", true), ("", false), ("n", false), ("why?", false)] {
-        for words in [
-            &["call", "here", "add", "a=1", "b=2"][..],
-            &["call", "--json", "here", "empty"],
-            &["doctor", "here"],
-        ] {
-            let mut command = toolway();
-            command.current_dir(&project.0).args(words);
-            let mut terminal = Terminal::start(command);
-            terminal
-                .sees(&format!("`here` is described in {file}, "))
-                .sees("using the server would start `")
-                .sees("Use it? (y/N) ");
-            let (rest, code) = terminal.types(said).ends();
-            assert_eq!(code, Some(i32::from(!works)), "{rest:?}");
-            assert_eq!(rest.contains("`here` is not used"), !works, "{rest:?}");
-        }
-    }
-    // Control characters in an untrusted file must not imitate our own output.
-    let wild =
-        serde_json::json!({"command": "a", "args": ["\u{1b}[2J\u{202e}\nIt is yours.\nUse it? (y/N) "]});
-    project.write("mcp.json", &serde_json::json!({"mcpServers": {"wild": wild}}).to_string());
-    let mut command = toolway();
-    command.current_dir(&project.0).args(["list", "wild"]);
-    let mut terminal = Terminal::start(command);
-    let (seen, _) = terminal.sees("`wild` is described in").types("n").ends();
-    assert!(!seen.contains(['\u{1b}', '\u{202e}']) && !seen.contains("\nIt is yours"), "{seen:?}");
-
-    let mut command = toolway();
-    command.current_dir(&project.0).args(["list", "--no-input", "here"]);
-    let (seen, code) = Terminal::start(command).ends();
-    assert_eq!(code, Some(1));
-    assert!(seen.contains("--config") && !seen.contains("Use it?"), "{seen:?}");
 }
 
 #[test]

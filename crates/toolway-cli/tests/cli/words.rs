@@ -14,6 +14,7 @@ fn help_says_what_can_be_written() {
         &["complete", "--help"],
         &["doctor", "--help"],
         &["serve", "--help"],
+        &["trust", "--help"],
     ] {
         all.push_str(&transcript(&format!("toolway {}", words.join(" ")), &say(words)));
     }
@@ -76,6 +77,8 @@ fn mistakes_are_answered_with_what_would_be_right() {
         &["list", "http://127.0.0.1:1/mcp"],
         &["list", "--json", "http://127.0.0.1:1/mcp"],
         &["list", "--", "no-such-program-anywhere"],
+        &["trust"],
+        &["trust", "--revoke", "weather"],
         &["serve"],
         &["serve", "/no/such/directory"],
         &["serve", "--demo", "--http", "0.0.0.0:8000"],
