@@ -103,6 +103,84 @@ async fn whoever_a_server_has_started_ends_with_it() {
     }
 }
 
+/// The ways in which a server can start a process that leaves its group.
+const LEAVING: [&str; 3] = ["leave", "leave-bare", "leave-orphan"];
+
+#[tokio::test]
+async fn a_process_that_left_the_group_of_its_server_ends_with_it() {
+    for mode in LEAVING {
+        for fixture in [Fixture::new(mode), Fixture::stubborn(mode)] {
+            let client = fixture.connect().await;
+            let processes = fixture.wait_for_sessions(2).await;
+            soon(client.close()).await.unwrap();
+            let left = fixture.processes();
+            for process in &left {
+                process.kill();
+            }
+            assert!(left.is_empty(), "{mode}: closing waits for {processes:?}, but {left:?} ran");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_left_the_group_ends_when_the_client_is_dropped_or_the_server_dies() {
+    for mode in LEAVING {
+        let fixture = Fixture::stubborn(mode);
+        let client = fixture.connect().await;
+        let processes = fixture.wait_for_sessions(2).await;
+        drop(client);
+        for process in processes {
+            process.gone().await;
+        }
+    }
+    let fixture = Fixture::stubborn("leave");
+    let client = fixture.connect().await;
+    let processes = fixture.wait_for_sessions(2).await;
+    let own = soon(client.call("pid", json!({}))).await.unwrap();
+    Process(own.first_text().unwrap().parse().unwrap()).kill();
+    for process in processes {
+        process.gone().await;
+    }
+}
+
+#[test]
+fn a_runtime_that_ends_takes_processes_that_left_the_group_with_it() {
+    let fixture = Fixture::stubborn("leave-orphan");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let client = runtime.block_on(fixture.connect());
+    let processes = runtime.block_on(fixture.wait_for_sessions(2));
+    drop(runtime);
+    let other = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    other.block_on(async {
+        for process in processes {
+            process.gone().await;
+        }
+    });
+    drop(client);
+}
+
+#[tokio::test]
+async fn a_process_of_somebody_else_is_left_alone() {
+    let fixture = Fixture::new("leave");
+    let client = fixture.connect().await;
+    fixture.wait_for_sessions(2).await;
+    // They are younger than the server, as its descendants are, and their environments look like theirs.
+    let bystander = |mark: &str| {
+        let mut command = std::process::Command::new(crate::path());
+        command.arg("leaver").env("TOOLWAY_SERVER_MARK", mark).spawn().unwrap()
+    };
+    let mut bystanders = [bystander(""), bystander(&"0".repeat(32))];
+    let closed = soon(client.close()).await;
+    let endings = bystanders.each_mut().map(|bystander| {
+        let ending = bystander.try_wait().unwrap();
+        let _ = bystander.kill();
+        bystander.wait().unwrap();
+        ending
+    });
+    assert_eq!(endings, [None, None], "they still ran");
+    assert!(closed.is_ok() && fixture.processes().is_empty());
+}
+
 #[tokio::test]
 async fn dropping_a_client_leaves_nothing_behind() {
     for (fixture, count) in [

@@ -97,6 +97,23 @@ impl Fixture {
     }
 }
 
+impl Fixture {
+    /// Waits until there are `count` processes, and each of them but the server leads a session.
+    async fn wait_for_sessions(&self, count: usize) -> Vec<Process> {
+        soon(async {
+            loop {
+                let processes = self.processes();
+                let leaders = processes.iter().filter(|process| process.leads_session()).count();
+                if processes.len() == count && leaders + 1 == count {
+                    return processes;
+                }
+                tokio::task::yield_now().await;
+            }
+        })
+        .await
+    }
+}
+
 /// A process, by its id.
 #[derive(Debug, Clone, Copy)]
 struct Process(i32);
@@ -120,11 +137,21 @@ impl Process {
 
     /// Returns its state, and whether it is a child of ours. The process that adopts orphans may leave them as zombies.
     fn state(self) -> Option<(char, bool)> {
+        let [state, parent, ..] = self.stat()?;
+        Some((state.chars().next()?, parent.parse() == Ok(std::process::id())))
+    }
+
+    /// Returns whether it leads its session. The number of a session whose leader is outside the container is 0.
+    fn leads_session(self) -> bool {
+        self.stat().is_some_and(|[.., session]| session.parse() == Ok(self.0))
+    }
+
+    /// Reads its state, parent, group and session.
+    fn stat(self) -> Option<[String; 4]> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0)).ok()?;
         let (_, rest) = stat.rsplit_once(") ")?;
-        let mut fields = rest.split(' ');
-        let (state, parent) = (fields.next()?, fields.next()?);
-        Some((state.chars().next()?, parent.parse() == Ok(std::process::id())))
+        let fields: Vec<_> = rest.split(' ').take(4).map(str::to_owned).collect();
+        fields.try_into().ok()
     }
 
     fn kill(self) {

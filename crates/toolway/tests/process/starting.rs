@@ -116,7 +116,7 @@ async fn a_server_that_prints_a_page_can_be_diagnosed() {
     assert!(
         diagnosis.ends_with(
             "has not sent a message yet; its output has 2 lines that are not messages, the first: \
-             `<html>\\u{7}Welcome!</html>`"
+             `<html>\\u0007Welcome!</html>`"
         ),
         "{diagnosis}"
     );
