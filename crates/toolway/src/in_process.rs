@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use toolway_protocol::jsonrpc::{OversizedMessage, OversizedMessageReader};
 use toolway_protocol::{Id, Message, ProtocolVersion, RpcError};
 
 use crate::client::wire::transport::reply_too_long_error;
 use crate::client::{AnswerFrame, Connector, Inbox, IntoTarget, OutgoingMessage, Target, Transport};
+use crate::ground::budget::Budget;
 use crate::ground::extensions::Extensions;
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
@@ -138,20 +139,21 @@ impl InProcessTransport {
             conversation.refuse_long(&outgoing.frame).and_then(|()| conversation.read_one(&outgoing.frame));
         let message = message.map_err(|rejected| rejected.error)?;
         let (sender, mut said) = mpsc::channel(16);
-        let listens = Some(Arc::new(Semaphore::new(1)));
-        let outbound = Outbound::new(sender, conversation.server.max_message());
-        let arrival = Box::new(Arrival { outbound, listen_permits: listens, ..(**admitted).clone() });
+        let outbound = Outbound::new(sender, conversation.server.max_message(), None);
+        let account = Some(conversation.server.common_account());
+        let stream_budget = Some(Budget { total: usize::MAX, share: usize::MAX });
+        let arrival = Box::new(Arrival { outbound, account, stream_budget, ..(**admitted).clone() });
         let mut work = pin!(conversation.serve(message, arrival));
         let reply = loop {
             tokio::select! {
                 biased;
-                Some(said) = said.recv() => self.deliverer.deliver(said.into_frame(), during),
+                Some(said) = said.recv() => self.deliverer.deliver(said.into_frame().map(|frame| frame.bytes), during),
                 reply = &mut work => break reply,
             }
         };
         // Messages that the server sent during the request are delivered before the reply.
         while let Ok(said) = said.try_recv() {
-            self.deliverer.deliver(said.into_frame(), during);
+            self.deliverer.deliver(said.into_frame().map(|frame| frame.bytes), during);
         }
         let max = self.max_message.load(Ordering::Relaxed);
         match reply {

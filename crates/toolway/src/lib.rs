@@ -94,6 +94,9 @@
 pub mod agent;
 #[cfg(feature = "client")]
 pub mod client;
+#[cfg(feature = "__fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 #[cfg(all(feature = "server", feature = "client"))]
 mod gateway;
 mod ground;

@@ -2,6 +2,7 @@
 //!
 //! [`connect`] connects a client to a server in memory. [`each_wire`] runs a test over several protocol revisions and
 //! transports. [`ctx`] and [`ctx_answering`] create a [`Ctx`] for functions that are called directly, without a client.
+//! [`fix_backoff`] makes the random waits of clients the same in each run.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use toolway_protocol::{Era, ProtocolVersion};
 
 use crate::client::{Client, ClientBuilder};
 use crate::ground::error::Chain;
+use crate::ground::jitter::FIXED_FRACTION;
 use crate::ground::panic::catch_panic_async;
 use crate::ground::peer::Peer;
 use crate::server::call::question_log::{AskMode, QuestionContext};
@@ -247,6 +249,17 @@ async fn run_on(
             panic!("on {wire}: {panic}");
         }
     }
+}
+
+/// Makes the random waits of clients on this thread the same in each run: the waits before a client retries or
+/// reconnects. `fraction` is the part of the longest possible wait, from 0 to 1. Together with the paused clock of
+/// tokio, a test in which connections break then takes the same course each time.
+///
+/// ```
+/// toolway::testing::fix_backoff(0.5);
+/// ```
+pub fn fix_backoff(fraction: f64) {
+    FIXED_FRACTION.set(Some(fraction.clamp(0.0, 1.0)));
 }
 
 /// A protocol revision over a transport.

@@ -135,9 +135,10 @@ async fn nobody_gets_what_belongs_to_somebody_else() {
         .state(gauge.clone())
         .tools(tools![echo, dawdle, talk])
         .on_connect(by_token)
+        .max_in_flight(all * TOGETHER * 2, all * TOGETHER * 2)
         .build()
         .unwrap();
-    let service = server.http().max_in_flight(all * TOGETHER * 2);
+    let service = server.http();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let over_socket = service.clone();

@@ -169,6 +169,63 @@ async fn the_authority_is_judged_like_the_host() {
     }
 }
 
+/// Every combination of host, origin, method and route; `hostile_http/framing.rs` has the same table for HTTP/1.1.
+#[tokio::test]
+async fn every_route_checks_authority_and_origin_with_every_method() {
+    let (server, _) = house();
+    let address = serve(server.http().legacy_sse()).await;
+    let mut client = Client::connect(address).await;
+    let hosts = [
+        ("localhost", None, true),
+        ("evil.example", None, false),
+        ("", None, false),
+        ("localhost", Some("evil.example"), false),
+    ];
+    let origins = [
+        (None, true),
+        (Some("http://localhost:3000"), true),
+        (Some("null"), false),
+        (Some("https://evil.example"), false),
+    ];
+    // The status of a request that is allowed, for each route.
+    let routes = ["/mcp", "/mcp?sessionId=0", "/health", "/nothing"];
+    let methods = [
+        (Method::POST, [200, 404, 404, 404]),
+        (Method::GET, [200, 200, 200, 404]),
+        (Method::DELETE, [400, 400, 404, 404]),
+        (Method::OPTIONS, [405, 405, 404, 404]),
+    ];
+    let mut cells = 0;
+    for (method, allowed) in methods {
+        for (route, allowed) in routes.into_iter().zip(allowed) {
+            for ((authority, host, is_our_host), (origin, is_our_page)) in
+                hosts.into_iter().flat_map(|host| origins.map(|origin| (host, origin)))
+            {
+                let scheme = if authority.is_empty() { "" } else { "http://" };
+                let mut request = request(method.clone(), &format!("{scheme}{authority}{route}"), &[]);
+                if authority.is_empty() {
+                    *request.version_mut() = Version::HTTP_11;
+                }
+                request
+                    .headers_mut()
+                    .insert("accept", "application/json, text/event-stream".parse().unwrap());
+                for (name, value) in [("host", host), ("origin", origin)] {
+                    if let Some(value) = value {
+                        request.headers_mut().insert(name, value.parse().unwrap());
+                    }
+                }
+                let body = (method == Method::POST).then(|| stateless("add", &json!({"a": 1, "b": 2})));
+                let answer = client.send(request, body).await;
+                let due = if is_our_host && is_our_page { allowed } else { 403 };
+                assert_eq!(answer.status(), due, "{method} {route} {authority:?} {host:?} {origin:?}");
+                assert!(!format!("{:?}", answer.headers()).contains("access-control"), "{answer:?}");
+                cells += 1;
+            }
+        }
+    }
+    assert_eq!(cells, 256);
+}
+
 #[tokio::test]
 async fn a_call_that_runs_may_finish_when_the_server_is_told_to_stop() {
     let (server, watch) = house();

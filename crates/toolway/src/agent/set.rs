@@ -49,6 +49,9 @@ struct Inner {
     /// The index of each tool, by its own name.
     index_by_name: HashMap<String, usize>,
     renamed: Vec<DuplicateName>,
+    /// The number in the last new name, by the name that was taken. Lower numbers are not tried again: a server may list
+    /// thousands of tools with one name.
+    last_number: HashMap<String, usize>,
     names: OnceLock<ProviderNames>,
 }
 
@@ -102,7 +105,7 @@ impl ToolSet {
     pub fn try_with(self, tool: impl AgentTool) -> Result<Self, DuplicateName> {
         let name = tool.name();
         if self.0.index_by_name.contains_key(name) {
-            return Err(DuplicateName { name: name.to_owned(), new_name: self.0.free_name(name) });
+            return Err(DuplicateName { name: name.to_owned(), new_name: self.0.free_name(name).0 });
         }
         Ok(self.with(tool))
     }
@@ -203,7 +206,8 @@ impl ToolSet {
         let inner = Arc::make_mut(&mut self.0);
         let name = tool.name().to_owned();
         let tool = if inner.index_by_name.contains_key(&name) {
-            let now = inner.free_name(&name);
+            let (now, number) = inner.free_name(&name);
+            inner.last_number.insert(name.clone(), number);
             inner.renamed.push(DuplicateName { name, new_name: now.clone() });
             Arc::new(RenamedTool { name: now, tool })
         } else {
@@ -235,12 +239,14 @@ impl ToolSet {
 }
 
 impl Inner {
-    /// Returns a name that no tool has yet: `name` with a number appended.
-    fn free_name(&self, name: &str) -> String {
+    /// Returns a name that no tool has yet, `name` with a number appended, and the number.
+    fn free_name(&self, name: &str) -> (String, usize) {
+        let first = self.last_number.get(name).map_or(2, |last| last + 1);
         // Each tool takes at most one of these names, and there are more names than tools, so one is free.
-        let mut numbered = (2..self.tools.len() + 3).map(|number| format!("{name}_{number}"));
+        let mut numbered =
+            (first..=first + self.tools.len()).map(|number| (format!("{name}_{number}"), number));
         numbered
-            .find(|name| !self.index_by_name.contains_key(name))
+            .find(|(name, _)| !self.index_by_name.contains_key(name))
             .expect("there are fewer tools than numbers")
     }
 }

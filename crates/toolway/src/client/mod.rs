@@ -19,12 +19,12 @@
 
 pub(crate) mod answer;
 pub(crate) mod calls;
-mod connect;
+pub(crate) mod connect;
 mod handshake;
 #[cfg(feature = "http")]
-mod http;
+pub(crate) mod http;
 mod notifications;
-mod pipe;
+pub(crate) mod pipe;
 mod process;
 mod stateless;
 pub(crate) mod wire;
@@ -46,6 +46,7 @@ pub use http::request::client::{HttpBody, HttpClient};
 pub use http::target::Http;
 pub use notifications::changes::Change;
 pub use notifications::readers::NotificationReader;
+pub use pipe::printable::escape_for_terminal;
 pub use process::command::Command;
 pub use wire::inbox::{AnswerFrame, Inbox};
 pub use wire::outgoing::OutgoingMessage;

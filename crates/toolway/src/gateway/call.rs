@@ -135,7 +135,7 @@ impl UpstreamCall<'_> {
         let (sink, events) = event_channel(&self.downstream);
         let (sink, meta) = (Arc::new(sink), self.downstream.meta());
         let told = sink.clone();
-        let progress = Arc::new(move |progress: &Progress| told.progress(progress));
+        let progress = Arc::new(move |progress: &Progress, bytes| told.progress(progress, bytes));
         let client = self.upstream.upstream.client.clone();
         InFlightCall::new(
             events,

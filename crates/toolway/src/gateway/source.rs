@@ -15,7 +15,7 @@ use crate::BoxFuture;
 use crate::client::Client;
 use crate::closest::closest;
 use crate::ground::mutex::Mutex;
-use crate::hub::{Follower, Hub, ServerState};
+use crate::hub::{Follower, Hub, ServerStatus};
 use crate::server::catalog::resource::ReadFuture;
 use crate::server::parameter::Scope;
 use crate::server::{ForwardedCall, ReadRequest, Source, SourceHandle};
@@ -27,12 +27,26 @@ pub(super) struct MountedHub {
     follower: Mutex<Option<Follower>>,
     /// `true` after the names in the edits were checked once: a name that no tool has is logged as a warning.
     has_checked_names: AtomicBool,
+    /// The last warnings about the elements of the servers, and about a single mounted server. A warning that does not
+    /// change is not logged again.
+    warnings: Mutex<Warnings>,
+}
+
+#[derive(Default)]
+struct Warnings {
+    left_out: Vec<String>,
+    is_unavailable: bool,
 }
 
 impl MountedHub {
     pub(super) fn new(hub: Hub, following: Option<Follower>, edits: Edits) -> Self {
         let upstreams = Arc::new(Upstreams { hub, edits, parking: Arc::default() });
-        Self { upstreams, follower: Mutex::new(following), has_checked_names: AtomicBool::new(false) }
+        Self {
+            upstreams,
+            follower: Mutex::new(following),
+            has_checked_names: AtomicBool::new(false),
+            warnings: Mutex::default(),
+        }
     }
 
     /// Offers all listed elements. Once all servers were asked for their lists, requests that wait for the elements
@@ -40,23 +54,8 @@ impl MountedHub {
     fn offer(&self, offering: &SourceHandle) {
         let Upstreams { hub, edits, .. } = &*self.upstreams;
         let snapshot = hub.snapshot();
-        for left_out in offering.offer(element::entries(&self.upstreams, &snapshot)) {
-            tracing::warn!(
-                "{left_out} of a mounted server is left out: there is another one of the same name"
-            );
-        }
-        if hub.is_single() {
-            for status in hub.status() {
-                let is_well = match &status.state {
-                    ServerState::Ready { problems, .. } => problems.is_empty(),
-                    state => !matches!(state, ServerState::Unavailable { .. }),
-                };
-                if !is_well {
-                    let (server, error) = (&status.name, &status.state);
-                    tracing::warn!(server, %error, "the lists of a mounted server could not be read");
-                }
-            }
-        }
+        let left_out = offering.offer(element::entries(&self.upstreams, &snapshot));
+        self.warn(left_out);
         if !snapshot.has_queried_all() {
             return;
         }
@@ -74,6 +73,38 @@ impl MountedHub {
         }
     }
 }
+
+impl MountedHub {
+    /// Logs which elements are left out, and whether a single mounted server is unavailable, unless that was logged
+    /// before.
+    fn warn(&self, left_out: Vec<String>) {
+        let mut warnings = self.warnings.lock();
+        if left_out != warnings.left_out {
+            for one in left_out.iter().take(MAX_WARNINGS) {
+                tracing::warn!(
+                    "{one} of a mounted server is left out: there is another one of the same name"
+                );
+            }
+            if let more @ 1.. = left_out.len().saturating_sub(MAX_WARNINGS) {
+                tracing::warn!("{more} more elements of mounted servers are left out for the same reason");
+            }
+            warnings.left_out = left_out;
+        }
+        let hub = &self.upstreams.hub;
+        if !hub.is_single() {
+            return;
+        }
+        let unavailable = hub.status().into_iter().find(ServerStatus::is_unavailable);
+        let was_unavailable = std::mem::replace(&mut warnings.is_unavailable, unavailable.is_some());
+        if let Some(status) = unavailable.filter(|_| !was_unavailable) {
+            let (server, error) = (&status.name, &status.state);
+            tracing::warn!(server, %error, "the lists of a mounted server could not be read");
+        }
+    }
+}
+
+/// The maximum number of elements that are left out and logged one by one.
+const MAX_WARNINGS: usize = 10;
 
 impl Source for MountedHub {
     fn capabilities(&self) -> ServerCapabilities {

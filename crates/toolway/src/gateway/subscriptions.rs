@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
@@ -18,6 +19,9 @@ use crate::client::{Change, Client, NotificationReader};
 use crate::ground::poll_once::poll_once;
 use crate::hub::{Upstream, WATCH_TIMEOUT, WatchError, WatchState, listen};
 use crate::server::SourceHandle;
+
+/// How long a listening request must last so that the next one follows without a longer wait.
+const STABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// The resources of one server. The key is the URI on that server; the value is the set of URIs that clients of the
 /// gateway use for the resource.
@@ -78,8 +82,10 @@ pub(super) struct UpstreamSubscriber {
     wanted: watch::Receiver<Arc<SubscribedUris>>,
     notifications: NotificationReader,
     reconnects: watch::Receiver<u64>,
-    /// The number of listening requests that failed or ended since the server last reported a change.
+    /// The number of listening requests that failed, or ended soon after they began.
     failures: u32,
+    /// When the last listening request was sent.
+    listening_since: Instant,
 }
 
 impl UpstreamSubscriber {
@@ -89,6 +95,7 @@ impl UpstreamSubscriber {
             notifications: upstream.client.notifications(),
             reconnects: upstream.client.reconnects(),
             failures: 0,
+            listening_since: Instant::now(),
             upstream,
             offering,
             wanted_uris: wish,
@@ -120,11 +127,18 @@ impl UpstreamSubscriber {
                 heard = ear.next() => match heard {
                     WatchEvent::Changed(change) => self.handle_change(&change),
                     WatchEvent::Lost => ear = self.retry_later(),
+                    WatchEvent::Ended if matches!(ear, WatchState::Open(_)) => ear = self.retry_later(),
                     WatchEvent::Ended => return,
                 },
                 uri = next_update(&mut self.notifications, &self.upstream.client) => self.forward_update(&uri),
-                // After a reconnect, the server may be a different process or use a different revision.
-                Ok(()) = self.reconnects.changed() => return,
+                // After a reconnect, the server may be a different process or use a different revision. A server may
+                // cause reconnects again and again.
+                Ok(()) = self.reconnects.changed() => {
+                    if self.listening_since.elapsed() >= STABLE_AFTER || matches!(ear, WatchState::Silent) {
+                        return;
+                    }
+                    ear = self.retry_later();
+                }
                 Ok(()) = self.wanted.changed() => self.update_wanted(&mut ear).await,
             }
         }
@@ -135,6 +149,7 @@ impl UpstreamSubscriber {
         let client = &self.upstream.client;
         let is_subscribed_to = client.has_subscriptions();
         let told = uris.keys().filter(|_| !is_subscribed_to).cloned();
+        self.listening_since = Instant::now();
         let WatchError { error, is_refusal } = match listen(client, told).await {
             Ok(watch) => {
                 if is_subscribed_to {
@@ -167,8 +182,11 @@ impl UpstreamSubscriber {
         // have no updates.
     }
 
-    /// Schedules the next attempt to listen, with a backoff that grows as long as the server does not report a change.
+    /// Schedules the next attempt to listen, with a backoff that grows as long as the attempts fail or end soon.
     fn retry_later(&mut self) -> WatchState {
+        if self.listening_since.elapsed() >= STABLE_AFTER {
+            self.failures = 0;
+        }
         self.failures = self.failures.saturating_add(1);
         WatchState::RetryAt(Instant::now() + backoff(self.failures - 1, None))
     }
@@ -193,8 +211,7 @@ impl UpstreamSubscriber {
         self.wanted_uris.announced.send_replace(Some(uris));
     }
 
-    fn handle_change(&mut self, change: &Change) {
-        self.failures = 0;
+    fn handle_change(&self, change: &Change) {
         if let Change::Resource(uri) = change {
             self.forward_update(uri);
         }

@@ -1,7 +1,6 @@
 //! What does the other server send and ask during a call?
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{mpsc, oneshot};
 use toolway_protocol::capability::ClientCapabilities;
@@ -9,10 +8,21 @@ use toolway_protocol::types::{InputRequest, LogLevel, LogMessage, Progress};
 use toolway_protocol::{RawJson, RpcError};
 
 use crate::client::answer::caller::Caller;
+use crate::ground::mutex::Mutex;
 use crate::server::ForwardedCall;
 
 /// The maximum number of messages kept for a caller that does not read them. Further messages are dropped.
 const MAX_UNREAD: usize = 256;
+
+/// The maximum total size in bytes of these messages. Further messages are dropped.
+const MAX_UNREAD_BYTES: usize = 256 << 10;
+
+/// The messages that the caller has not read yet. Questions do not count: the client limits how many are open.
+#[derive(Default)]
+struct Unread {
+    messages: usize,
+    bytes: usize,
+}
 
 /// A message of the other server.
 pub(super) enum UpstreamEvent {
@@ -32,20 +42,19 @@ pub(super) struct EventSink {
     id: Arc<str>,
     capabilities: ClientCapabilities,
     log_level: Option<LogLevel>,
-    sender: mpsc::UnboundedSender<UpstreamEvent>,
-    /// The number of unread messages. Questions are not counted: the client limits how many are open.
-    unread: Arc<AtomicUsize>,
+    sender: mpsc::UnboundedSender<(UpstreamEvent, usize)>,
+    unread: Arc<Mutex<Unread>>,
 }
 
 /// The received messages, in order.
 pub(super) struct EventReceiver {
-    receiver: mpsc::UnboundedReceiver<UpstreamEvent>,
-    unread: Arc<AtomicUsize>,
+    receiver: mpsc::UnboundedReceiver<(UpstreamEvent, usize)>,
+    unread: Arc<Mutex<Unread>>,
 }
 
 pub(super) fn event_channel(passing: &ForwardedCall) -> (EventSink, EventReceiver) {
     let (sender, said) = mpsc::unbounded_channel();
-    let unread = Arc::<AtomicUsize>::default();
+    let unread = Arc::<Mutex<Unread>>::default();
     let sink = EventSink {
         id: passing.caller_key().into(),
         capabilities: passing.askable_capabilities(),
@@ -57,17 +66,23 @@ pub(super) fn event_channel(passing: &ForwardedCall) -> (EventSink, EventReceive
 }
 
 impl EventSink {
-    pub(super) fn progress(&self, progress: &Progress) {
-        self.push(UpstreamEvent::Progress(progress.clone()));
+    pub(super) fn progress(&self, progress: &Progress, bytes: usize) {
+        self.push(bytes, || UpstreamEvent::Progress(progress.clone()));
     }
 
-    fn push(&self, said: UpstreamEvent) {
-        if self.unread.fetch_add(1, Ordering::AcqRel) >= MAX_UNREAD {
-            self.unread.fetch_sub(1, Ordering::AcqRel);
-            return;
+    fn push(&self, bytes: usize, said: impl FnOnce() -> UpstreamEvent) {
+        {
+            let mut unread = self.unread.lock();
+            let is_full = unread.messages == MAX_UNREAD || unread.bytes + bytes > MAX_UNREAD_BYTES;
+            // A single message is passed on, however long it is.
+            if is_full && unread.messages > 0 {
+                return;
+            }
+            unread.messages += 1;
+            unread.bytes += bytes;
         }
         // If the receiver was dropped, the call is over.
-        let _ = self.sender.send(said);
+        let _ = self.sender.send((said(), bytes));
     }
 }
 
@@ -84,13 +99,13 @@ impl Caller for EventSink {
         self.log_level
     }
 
-    fn log(&self, message: &LogMessage) {
-        self.push(UpstreamEvent::Log(message.clone()));
+    fn log(&self, message: &LogMessage, bytes: usize) {
+        self.push(bytes, || UpstreamEvent::Log(message.clone()));
     }
 
     fn ask(&self, asked: InputRequest) -> oneshot::Receiver<Result<RawJson, RpcError>> {
         let (answer, answered) = oneshot::channel();
-        let _ = self.sender.send(UpstreamEvent::Question(UpstreamQuestion { request: asked, answer }));
+        let _ = self.sender.send((UpstreamEvent::Question(UpstreamQuestion { request: asked, answer }), 0));
         answered
     }
 }
@@ -98,21 +113,23 @@ impl Caller for EventSink {
 impl EventReceiver {
     /// Waits for the next message. Returns `None` once the call is over.
     pub(super) async fn next(&mut self) -> Option<UpstreamEvent> {
-        let said = self.receiver.recv().await?;
-        self.mark_read(&said);
+        let (said, bytes) = self.receiver.recv().await?;
+        self.mark_read(&said, bytes);
         Some(said)
     }
 
     /// Returns the next message, if one is in the queue.
     pub(super) fn try_next(&mut self) -> Option<UpstreamEvent> {
-        let said = self.receiver.try_recv().ok()?;
-        self.mark_read(&said);
+        let (said, bytes) = self.receiver.try_recv().ok()?;
+        self.mark_read(&said, bytes);
         Some(said)
     }
 
-    fn mark_read(&self, said: &UpstreamEvent) {
+    fn mark_read(&self, said: &UpstreamEvent, bytes: usize) {
         if !matches!(said, UpstreamEvent::Question(_)) {
-            self.unread.fetch_sub(1, Ordering::AcqRel);
+            let mut unread = self.unread.lock();
+            unread.messages -= 1;
+            unread.bytes -= bytes;
         }
     }
 }

@@ -4,12 +4,18 @@
 //! |---|---|
 //! | `error.rs`, `mistakes.rs`, `panic.rs` | What is an error of this library, and what happens when code of the application panics? |
 //! | `peer.rs`, `extensions.rs` | What is known about the client of a request, and which values are attached to a request? |
+//! | `budget.rs` | How much may all peers of a server use together, and how much may one of them? |
+//! | `peer_map.rs`, `named_accounts.rs` | By which name is a peer over HTTP recognized, and which account does it have? |
 //! | `mutex.rs` | How do several tasks share a value behind a lock? |
 //! | `outbound.rs` | How does a running request send messages to its client before the reply? |
 //! | `future.rs`, `poll_once.rs` | Which future type do traits return, and is a future ready at its first poll? |
 //! | `random.rs`, `jitter.rs` | How are unguessable names and random waits made? |
+//! | `log_pace.rs` | How often is the same event logged? |
 //! | `operator.rs` | How does an operator see an important event if no log is installed? |
+//! | `unprintable.rs` | Which characters must not reach a person unchanged? |
 
+#[cfg(feature = "server")]
+pub(crate) mod budget;
 pub(crate) mod error;
 #[cfg(feature = "server")]
 pub(crate) mod extensions;
@@ -17,9 +23,13 @@ pub(crate) mod future;
 #[cfg(feature = "client")]
 pub(crate) mod jitter;
 #[cfg(feature = "server")]
+pub(crate) mod log_pace;
+#[cfg(feature = "server")]
 pub(crate) mod mistakes;
 #[cfg(any(feature = "server", feature = "client"))]
 pub(crate) mod mutex;
+#[cfg(all(feature = "server", feature = "http"))]
+mod named_accounts;
 #[cfg(feature = "server")]
 pub(crate) mod operator;
 #[cfg(feature = "server")]
@@ -28,7 +38,14 @@ pub(crate) mod outbound;
 pub(crate) mod panic;
 #[cfg(feature = "server")]
 pub(crate) mod peer;
+#[cfg(all(feature = "server", feature = "http"))]
+pub(crate) mod peer_map;
+#[cfg(all(feature = "server", not(feature = "http")))]
+#[path = "without_peer_map.rs"]
+mod peer_map;
 #[cfg(feature = "server")]
 pub(crate) mod poll_once;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "server", all(feature = "client", target_os = "linux")))]
 pub(crate) mod random;
+#[cfg(any(feature = "server", feature = "client"))]
+pub(crate) mod unprintable;

@@ -14,6 +14,8 @@ use tracing::Dispatch;
 use tracing::dispatcher::get_default;
 use tracing::subscriber::NoSubscriber;
 
+use crate::ground::unprintable::{is_unprintable, push_escape};
+
 /// Writes a line to stderr if the current thread has no subscriber. Call this function next to the `tracing` event with
 /// the same content.
 ///
@@ -22,26 +24,22 @@ pub(crate) fn print_without_subscriber(line: fmt::Arguments<'_>) {
     if !get_default(Dispatch::is::<NoSubscriber>) {
         return;
     }
-    let line = format!("{}: {}\n", env!("CARGO_PKG_NAME"), OneLine(&line.to_string()));
+    let line = format!("{}: {}\n", env!("CARGO_PKG_NAME"), one_line(&line.to_string()));
     // Written in one call, so that lines of several threads do not mix. If stderr is closed, the line is lost.
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// A text that is printed with its control characters escaped, including line breaks. A terminal would execute some of
-/// them.
-struct OneLine<'t>(&'t str);
-
-impl fmt::Display for OneLine<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for letter in self.0.chars() {
-            if letter.is_control() {
-                write!(f, "{}", letter.escape_default())?;
-            } else {
-                write!(f, "{letter}")?;
-            }
+/// Escapes the characters of a text that a terminal would execute, including line breaks, and those that are invisible.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if is_unprintable(letter) {
+            push_escape(&mut line, letter);
+        } else {
+            line.push(letter);
         }
-        Ok(())
     }
+    line
 }
 
 #[cfg(test)]
@@ -51,7 +49,7 @@ mod tests {
     #[test]
     fn a_line_stays_one_and_commands_a_terminal_nothing() {
         let text = "the disk\nis\r\u{1b}[31m on fire\u{9b}2J, größer";
-        assert_eq!(OneLine(text).to_string(), r"the disk\nis\r\u{1b}[31m on fire\u{9b}2J, größer");
+        assert_eq!(one_line(text), r"the disk\u000ais\u000d\u001b[31m on fire\u009b2J, größer");
     }
 
     #[test]

@@ -132,6 +132,31 @@ impl HubBuilder {
         self
     }
 
+    /// Sets the maximum length of each list of each server. The default is 10,000 items and 32 MiB; `None` leaves a limit as it is. If a list is longer,
+    /// the hub reads no further and keeps the elements that it has read; the [status](Hub::status) of the server says
+    /// so. A long list of one server does not shorten the lists of other servers. This setting overrides that of
+    /// [`client`](Self::client), and is overridden by [`client_for`](Self::client_for) and by `maxListItems` and
+    /// `maxListBytes` in a file. See [`ClientBuilder::max_list`].
+    ///
+    /// ```
+    /// # use toolway::prelude::*;
+    /// # #[tool] fn add(a: f64, b: f64) -> f64 { a + b }
+    /// # #[tool] fn sub(a: f64, b: f64) -> f64 { a - b }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// # let server = Server::new("calculator", "1.0.0").tools(tools![add, sub]).build()?;
+    /// let hub = Hub::builder().max_list(1, None).build()?;
+    /// hub.connect("calc", &server).await?;
+    /// assert_eq!(
+    ///     hub.status()[0].to_string(),
+    ///     "calc: ready, 1 tool; it has more than 1 tools: the rest is left out (raise `max_list`)"
+    /// );
+    /// # Ok::<(), toolway::Error>(()) }).unwrap();
+    /// ```
+    pub fn max_list(mut self, items: impl Into<Option<usize>>, bytes: impl Into<Option<usize>>) -> Self {
+        self.0.max_list = (items.into(), bytes.into());
+        self
+    }
+
     /// Sets the rules for joined names. The default is `server__tool` with at most 64 characters.
     pub fn names(mut self, rules: NameRules) -> Self {
         self.0.names = rules;

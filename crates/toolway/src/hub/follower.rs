@@ -11,6 +11,7 @@ use super::breaker::{Breaker, LimitedConnector};
 use super::config::ServerConfig;
 use super::lists::{ALL_LISTS, Lists};
 use super::member::{Member, Phase, RefreshRequest, RetryMode};
+use super::read_pace::ReadPace;
 use super::shared::Shared;
 use super::target::configured::resolve_target;
 use crate::client::calls::watch::WatchEvent;
@@ -89,6 +90,7 @@ impl Follower {
     /// Follows a server after its first connection, until its client is closed.
     async fn follow_client(&mut self, client: &Client) {
         let mut openings = client.reconnects();
+        let mut pace = ReadPace::new();
         loop {
             let counted = self.member.breaker.attempt_count();
             match self.watch_and_read(client, &mut openings).await {
@@ -124,7 +126,14 @@ impl Follower {
                     () = member.call_succeeded.notified() => {}
                 }
             };
+            let reached = async {
+                reached.await;
+                // A server may end its stream of notifications, which counts as a new connection, again and again.
+                pace.note_change();
+                sleep_until(pace.due().unwrap_or_else(Instant::now)).await;
+            };
             self.wait_for_retry(reached).await;
+            pace.note_read();
         }
     }
 
@@ -164,7 +173,7 @@ impl Follower {
         openings.borrow_and_update();
         client.invalidate_tools();
         let mut lists = self.member.lists();
-        lists.read_all(client).await?;
+        lists.read_all(&self.member.name, client).await?;
         self.hub.set_ready(&self.member, lists.clone());
         self.notify_waiters();
         Ok((ear, lists))
@@ -206,14 +215,17 @@ impl Follower {
         mut ear: WatchState,
         mut lists: Lists,
     ) -> FollowOutcome {
-        let between = lists.policy.min_interval;
-        let mut polite = Instant::now() + between;
+        let mut paces = ALL_LISTS.map(|_| ReadPace::new());
         loop {
-            let awaited: Vec<_> = ALL_LISTS
-                .into_iter()
-                .filter(|list| lists.has_problem(list) || !ear.reports_changes_of(list))
-                .collect();
-            let due = awaited.iter().filter_map(|list| lists.due(list)).min();
+            // The lists that are due without a report: those whose last read failed, and those that have a validity or
+            // an interval because the server does not report their changes.
+            let unreported = ALL_LISTS.map(|list| lists.has_problem(&list) || !ear.reports_changes_of(&list));
+            let due_of = |place: usize| {
+                let due = lists.due(&ALL_LISTS[place]).filter(|_| unreported[place]);
+                paces[place].due().into_iter().chain(due).min()
+            };
+            let dues = [0, 1, 2].map(due_of);
+            let due = dues.into_iter().flatten().min();
             let is_due = async {
                 match due {
                     Some(due) => sleep_until(due).await,
@@ -226,11 +238,17 @@ impl Follower {
                 () = client.disconnected() => return FollowOutcome::Lost(None),
                 heard = ear.next() => match heard {
                     WatchEvent::Lost => return FollowOutcome::Lost(None),
-                    WatchEvent::Ended => return FollowOutcome::Closed,
-                    WatchEvent::Changed(list) => {
-                        sleep_until(polite).await;
-                        polite = Instant::now() + between;
-                        lists.read(client, &list).await
+                    WatchEvent::Ended if client.is_closed() => return FollowOutcome::Closed,
+                    // The server no longer reports changes.
+                    WatchEvent::Ended => {
+                        ear = WatchState::Silent;
+                        continue;
+                    }
+                    WatchEvent::Changed(change) => {
+                        if let Some(place) = ALL_LISTS.iter().position(|list| *list == change) {
+                            paces[place].note_change();
+                        }
+                        continue;
                     }
                 },
                 () = self.member.call_failed.notified() => match client.probe(PROBE_TIMEOUT).await {
@@ -240,17 +258,18 @@ impl Follower {
                 Some(refresh) = self.orders.recv() => {
                     self.refresh_waiters.push(refresh);
                     client.invalidate_tools();
-                    lists.read_all(client).await
+                    lists.read_all(&self.member.name, client).await
                 }
                 () = is_due => {
                     let now = Instant::now();
                     let mut outcome = Ok(());
-                    for list in awaited {
-                        if lists.due(&list).is_some_and(|due| due <= now) {
-                            if list == Change::Tools {
+                    for ((list, pace), due) in ALL_LISTS.iter().zip(&mut paces).zip(dues) {
+                        if due.is_some_and(|due| due <= now) {
+                            if *list == Change::Tools && pace.due().is_none() {
                                 client.invalidate_tools();
                             }
-                            outcome = outcome.and(lists.read(client, &list).await);
+                            outcome = outcome.and(lists.read(&self.member.name, client, list).await);
+                            pace.note_read();
                         }
                     }
                     outcome
@@ -323,6 +342,7 @@ impl Shared {
                 if let Some(bytes) = config.max_message {
                     builder = builder.max_message(bytes);
                 }
+                builder = builder.max_list(config.max_list_items, config.max_list_bytes);
                 let lists = Lists { tool_filter: config.tools.clone(), ..Lists::default() };
                 self.start_with(&config.name, target, builder, lists)
             }

@@ -9,6 +9,8 @@ use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::types::{Prompt, Resource, ResourceTemplate, Tool};
 
 use super::config::ToolFilter;
+use crate::client::connect::list_limit::ExceededLimit;
+use crate::client::connect::tool_cache::ListedTools;
 use crate::client::{Change, Client, Pages};
 use crate::ground::error::{Chain, Error, ErrorKind, Result};
 
@@ -24,53 +26,54 @@ pub(super) struct Lists {
     pub(super) policy: ListPolicy,
 }
 
-/// How often lists are read, and how many items are kept.
-#[derive(Debug, Clone, Copy)]
+/// When lists are read again.
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ListPolicy {
-    /// The minimum time between two reads that are caused by notifications of changes.
-    pub(super) min_interval: Duration,
     /// The interval for reading a list again, if the server neither reports changes nor says how long the list is
     /// valid.
     pub(super) poll_interval: Option<Duration>,
     /// The wait before a failed read of a list is retried. It applies even if the server reports changes.
     pub(super) retry_delay: Option<Duration>,
-    /// The maximum number of items in one list.
-    pub(super) max_items: usize,
-}
-
-impl Default for ListPolicy {
-    fn default() -> Self {
-        Self { min_interval: MIN_READ_INTERVAL, poll_interval: None, retry_delay: None, max_items: MAX_ITEMS }
-    }
 }
 
 /// One list of a server. Clones share the items.
 #[derive(Debug, Clone)]
 pub(super) struct CachedList<T> {
     pub(super) items: Arc<[T]>,
-    /// The reason why the list is not up to date.
+    /// The reason why the list is not up to date, or not complete.
     problem: Option<String>,
+    /// `true` once a problem was logged. Later problems of the list are not logged, because a server that reports many
+    /// changes would fill the log; the status of the server shows them.
+    has_logged: bool,
     /// When to read the list again: at the end of its validity, at the next interval, or to retry a failed read.
     due: Option<Instant>,
 }
 
 impl<T> Default for CachedList<T> {
     fn default() -> Self {
-        Self { items: Arc::default(), problem: None, due: None }
+        Self { items: Arc::default(), problem: None, has_logged: false, due: None }
     }
+}
+
+/// A list as it was read.
+struct ReadList<T> {
+    items: Vec<T>,
+    /// The limit of the client at which the list was cut off, if it was.
+    exceeded: Option<ExceededLimit>,
+    due: Option<Instant>,
 }
 
 /// The lists whose changes a server can report.
 pub(super) const ALL_LISTS: [Change; 3] = [Change::Tools, Change::Prompts, Change::Resources];
 
 impl Lists {
-    /// Reads all lists that the server's capabilities announce.
-    pub(super) async fn read_all(&mut self, client: &Client) -> Result<()> {
+    /// Reads all lists that the capabilities of this server announce.
+    pub(super) async fn read_all(&mut self, server: &str, client: &Client) -> Result<()> {
         let has = client.server_capabilities();
         let has = [has.tools.is_some(), has.prompts.is_some(), has.resources.is_some()];
         for (list, has) in ALL_LISTS.into_iter().zip(has) {
             if has {
-                self.read(client, &list).await?;
+                self.read(server, client, &list).await?;
             } else {
                 self.clear(&list);
             }
@@ -78,34 +81,35 @@ impl Lists {
         Ok(())
     }
 
-    /// Reads a list again.
+    /// Reads a list of this server again.
     ///
     /// # Errors
     ///
     /// Returns an error only if the server is unreachable. If the server refuses the request, the old items are kept.
-    pub(super) async fn read(&mut self, client: &Client, list: &Change) -> Result<()> {
+    pub(super) async fn read(&mut self, server: &str, client: &Client, list: &Change) -> Result<()> {
         let pace = self.policy;
         match list {
             Change::Tools => {
-                let outcome = client.tools().await.map(|tools| {
+                let outcome = client.listed_tools().await.map(|ListedTools { tools, exceeded }| {
                     let now = Instant::now();
                     let keep = client.tools_expire_at().map(|until| until.saturating_duration_since(now));
                     let wanted = tools.iter().filter(|tool| self.tool_filter.allows(&tool.name));
-                    (wanted.cloned().collect(), due(now, keep, pace))
+                    ReadList { items: wanted.cloned().collect(), exceeded, due: due(now, keep, pace) }
                 });
-                self.tools.update(outcome, pace, "tools", |tool| &tool.name)
+                self.tools.update(outcome, pace, (server, "tools"), |tool| &tool.name)
             }
             Change::Prompts => {
                 let outcome = read(client.list_prompts(), pace).await;
-                self.prompts.update(outcome, pace, "prompts", |prompt| &prompt.name)
+                self.prompts.update(outcome, pace, (server, "prompts"), |prompt| &prompt.name)
             }
             Change::Resources => {
                 let outcome = read(client.list_resources(), pace).await;
-                self.resources.update(outcome, pace, "resources", |resource| &resource.uri)?;
+                self.resources.update(outcome, pace, (server, "resources"), |resource| &resource.uri)?;
                 let outcome = read(client.list_resource_templates(), pace).await;
                 // Not every server with resources supports templates, so a failure is not retried.
                 let pace = ListPolicy { retry_delay: None, ..pace };
-                self.templates.update(outcome, pace, "resource templates", |template| &template.uri_template)
+                let what = (server, "resource templates");
+                self.templates.update(outcome, pace, what, |template| &template.uri_template)
             }
             Change::Resource(_) => Ok(()),
         }
@@ -143,7 +147,7 @@ impl Lists {
         }
     }
 
-    /// Returns the reasons why lists are not up to date.
+    /// Returns the reasons why lists are not up to date, or not complete.
     pub(super) fn problems(&self) -> Vec<String> {
         let Self { tools, prompts, resources, templates, .. } = self;
         let problems = [&tools.problem, &prompts.problem, &resources.problem, &templates.problem];
@@ -152,35 +156,45 @@ impl Lists {
 }
 
 impl<T> CachedList<T> {
-    /// Sets the outcome of reading the list. If two items have the same name, the first one is kept.
+    /// Sets the outcome of reading the list of a server. If two items have the same name, the first one is kept.
     fn update(
         &mut self,
-        outcome: Result<(Vec<T>, Option<Instant>)>,
+        outcome: Result<ReadList<T>>,
         pace: ListPolicy,
-        what: &str,
+        (server, what): (&str, &str),
         name: impl Fn(&T) -> &String,
     ) -> Result<()> {
         match outcome {
-            Ok((mut items, due)) => {
+            Ok(ReadList { mut items, exceeded, due }) => {
                 let mut names = HashSet::new();
                 let is_first: Vec<_> = items.iter().map(|item| names.insert(name(item))).collect();
                 let mut is_first = is_first.into_iter();
                 items.retain(|_| is_first.next() == Some(true));
-                let most = pace.max_items;
-                let more = items.len().saturating_sub(most);
-                items.truncate(most);
-                let problem =
-                    (more > 0).then(|| format!("it has more than {most} {what}: the rest is left out"));
-                *self = Self { items: items.into(), problem, due };
+                let problem = exceeded.map(|limit| match limit {
+                    ExceededLimit::Items(most) => {
+                        format!("it has more than {most} {what}: the rest is left out (raise `max_list`)")
+                    }
+                    ExceededLimit::Bytes(most) => format!(
+                        "the list of its {what} is longer than {most} bytes: the rest is left out (raise `max_list`)"
+                    ),
+                });
+                *self = Self { items: items.into(), problem, due, ..*self };
             }
             // Not every server with resources supports the request for templates.
-            Err(error) if error.code() == Some(Code::METHOD_NOT_FOUND) => *self = Self::default(),
+            Err(error) if error.code() == Some(Code::METHOD_NOT_FOUND) => {
+                *self = Self { has_logged: self.has_logged, ..Self::default() };
+            }
             Err(error) if is_refusal(&error) || (pace.poll_interval.is_some() && !is_unreachable(&error)) => {
                 self.problem = Some(format!("its {what} cannot be listed: {}", Chain(&error)));
                 let retry = pace.retry_delay.or(self.due.map(|_| MIN_VALIDITY));
                 self.due = retry.map(|retry| Instant::now() + retry);
             }
             Err(error) => return Err(error),
+        }
+        if let Some(problem) = &self.problem
+            && !std::mem::replace(&mut self.has_logged, true)
+        {
+            tracing::warn!(server, "a list of a server is not complete or not up to date: {problem}");
         }
         Ok(())
     }
@@ -201,17 +215,18 @@ fn is_unreachable(error: &Error) -> bool {
         || error.is_cancelled()
 }
 
-/// Reads a list to its end, or until the maximum is exceeded. Its validity counts from the first request.
-async fn read<T>(mut pages: Pages<T>, pace: ListPolicy) -> Result<(Vec<T>, Option<Instant>)> {
+/// Reads a list to its end, or up to the limit of the client. Its validity counts from the first request.
+async fn read<T>(mut pages: Pages<T>, pace: ListPolicy) -> Result<ReadList<T>> {
     let asked = Instant::now();
     let mut items = Vec::new();
-    while let Some(page) = pages.next_page().await {
-        items.extend(page?);
-        if items.len() > pace.max_items {
-            break;
+    while let Some(outcome) = pages.next_page().await {
+        match outcome {
+            Ok(more) => items.extend(more),
+            Err(_) if pages.exceeded().is_some() => break,
+            Err(error) => return Err(error),
         }
     }
-    Ok((items, due(asked, pages.ttl, pace)))
+    Ok(ReadList { items, exceeded: pages.exceeded(), due: due(asked, pages.ttl, pace) })
 }
 
 /// Returns when to read a list again. A validity of zero counts as unknown; a validity below [`MIN_VALIDITY`] is raised
@@ -220,12 +235,6 @@ fn due(asked: Instant, keep: Option<Duration>, pace: ListPolicy) -> Option<Insta
     let keep = keep.filter(|keep| !keep.is_zero()).map(|keep| keep.max(MIN_VALIDITY));
     keep.or(pace.poll_interval).map(|time| asked + time)
 }
-
-/// The minimum time between two reads of a list that are caused by notifications of changes.
-const MIN_READ_INTERVAL: Duration = Duration::from_millis(100);
-
-/// The maximum number of items in one list of one server.
-const MAX_ITEMS: usize = 10_000;
 
 /// The minimum validity of a list; a shorter validity is raised to this. A failed read of a list with a validity is
 /// also retried after this time.

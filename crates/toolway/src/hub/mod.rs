@@ -70,6 +70,7 @@
 //! | `follower.rs` | How is a server started, and which task follows it? |
 //! | `breaker.rs` | How often may the hub try to connect? |
 //! | `lists.rs` | Which elements does a server list, and for how long are the lists valid? |
+//! | `read_pace.rs` | How soon is a list read again after the server reported a change? |
 //! | `names/` | Which names do the elements of several servers have in one list? |
 //! | `upstream.rs` | What does a gateway need from a hub, and how does one client become a hub? |
 //! | `config/` | Which servers are in a file, and how does the hub connect to them? |
@@ -84,6 +85,7 @@ mod handle;
 mod lists;
 mod member;
 mod names;
+mod read_pace;
 mod shared;
 mod snapshot;
 mod status;

@@ -134,6 +134,8 @@ pub(super) struct Settings {
     pub(super) attempts: AttemptLimit,
     pub(super) variables: Variables,
     pub(super) max_message: Option<usize>,
+    /// The maximum number of items and of bytes in a list.
+    pub(super) max_list: (Option<usize>, Option<usize>),
 }
 
 /// Changes the builder for the client of one server.
@@ -149,16 +151,19 @@ impl Default for Settings {
             attempts: AttemptLimit::default(),
             variables: Variables::default(),
             max_message: None,
+            max_list: (None, None),
         }
     }
 }
 
 impl Settings {
     pub(super) fn client_builder_for(&self, name: &str) -> ClientBuilder {
-        let client = match self.max_message {
-            Some(bytes) => self.client.clone().max_message(bytes),
-            None => self.client.clone(),
-        };
+        let mut client = self.client.clone();
+        if let Some(bytes) = self.max_message {
+            client = client.max_message(bytes);
+        }
+        let (items, bytes) = self.max_list;
+        client = client.max_list(items, bytes);
         match &self.client_hook {
             Some(each) => each(name, client),
             None => client,

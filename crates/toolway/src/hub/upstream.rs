@@ -34,12 +34,7 @@ impl Hub {
         let (mut names, mut uris, mut lists) = (Names::default(), Uris::default(), Lists::default());
         names.is_single = true;
         uris.only_server = Some(name.to_owned());
-        lists.policy = ListPolicy {
-            min_interval: Duration::ZERO,
-            poll_interval: Some(POLL_INTERVAL),
-            retry_delay: Some(RETRY_DELAY),
-            max_items: usize::MAX,
-        };
+        lists.policy = ListPolicy { poll_interval: Some(POLL_INTERVAL), retry_delay: Some(RETRY_DELAY) };
         let breaker = Arc::new(Breaker::new(AttemptLimit { number: usize::MAX, ..AttemptLimit::default() }));
         let (member, orders) =
             Member::new(name, client.target(), breaker, Phase::Connecting, lists, Some(client));

@@ -15,7 +15,7 @@ mod typed;
 pub use generate::{Arg, FinishedSchema, Generator, InputSchemaBuilder, input_schema_of};
 pub(crate) use generate::{output_schema, with_object_type};
 pub(crate) use toolway_schema::{
-    Checker, Examination, MAX_PROBLEMS, Problem, describe_output_problems, examine, not_one_of,
+    Checker, Examination, MAX_PROBLEMS, Problem, Step, describe_output_problems, examine, not_one_of,
     preview_with_type, truncate, whole,
 };
 pub(crate) use type_description::{enum_values, expected_field_text, expected_text, text_choices};

@@ -74,7 +74,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::watch;
 use toolway_protocol::capability::ServerCapabilities;
 use toolway_protocol::era::stateless::EncodedServerInfo;
 use toolway_protocol::json::Limits;
@@ -170,6 +170,7 @@ pub mod parameter {
     pub use super::handler::parameter::{Missing, Parameter};
 }
 
+use crate::ground::log_pace::LogPace;
 use admission::admit::ConnectHook;
 use call::layer::stack::LayerStack;
 use call::memory_record::MemoryLocks;
@@ -187,6 +188,7 @@ use observe::report::ErrorHook;
 use observe::stats::RequestEndHook;
 use stateless::seal::SealKeys;
 
+use crate::ground::budget::{Account, Ledger};
 use crate::store::Store;
 
 /// A built server. Cloning it is cheap; all clones refer to the same server.
@@ -217,7 +219,8 @@ struct Inner {
     read_handlers: Vec<catalog::resource::ReadHandler>,
     list_handlers: Vec<ListHandler>,
     methods: HashMap<String, CustomMethod>,
-    notifications: HashMap<String, CustomMethod>,
+    /// The handlers of notifications, and how often their failures are logged.
+    notifications: HashMap<String, (CustomMethod, LogPace)>,
     admission: Option<ConnectHook>,
     /// The only era that is served; `None` if both eras are served.
     era: Option<Era>,
@@ -236,12 +239,16 @@ struct Inner {
     store: Arc<dyn Store>,
     /// The time that a client has to answer a question.
     question_timeout: Duration,
-    /// The time that a handler may run.
+    /// The time that a handler may run without reporting progress; `None` means no limit at all.
     deadline: Option<Duration>,
-    /// Permits for running requests, shared by all transports.
-    permits: Semaphore,
-    /// The maximum number of permits that one connection may hold.
-    permits_per_peer: usize,
+    /// The time that a handler may run, however much progress it reports.
+    max_call_time: Duration,
+    /// Gets a value when the author announces that rights have changed.
+    rights: watch::Sender<()>,
+    /// Counts what the peers of all transports use.
+    ledger: Arc<Ledger>,
+    /// The account of callers that cannot be told apart.
+    common_account: Arc<Account>,
     memory_locks: MemoryLocks,
     end_hooks: EndHooks,
     hook_tasks: HookTasks,
@@ -252,6 +259,13 @@ struct Inner {
     max_message: AtomicUsize,
     sources: Sources,
     warned_no_principal: handler::parameter::WarnedOnce,
+}
+
+impl Server {
+    /// Returns the account of callers that cannot be told apart.
+    pub(crate) fn common_account(&self) -> Arc<Account> {
+        self.inner.common_account.clone()
+    }
 }
 
 impl Server {

@@ -114,16 +114,21 @@ impl Parser {
                 self.searched = 0;
             }
         }
+        // The longest allowed line is the longest allowed data plus the name of its field.
+        let longest = self.max_event + b"data: ".len();
         let Some(end) = memchr::memchr2(b'\n', b'\r', &self.buffer[self.searched..]) else {
             self.searched = self.buffer.len();
-            // The longest allowed line is the longest allowed data plus the name of its field.
-            let longest = self.max_event + b"data: ".len();
             if self.in_long_line() || self.buffer.len() > longest {
                 self.skip_part()?;
             }
             return Ok(None);
         };
         let end = self.searched + end;
+        // A line is as long when it arrives at once as when it arrives in parts.
+        if end > longest && !self.in_long_line() && !self.buffer.starts_with(b"data:") {
+            self.buffer.clear();
+            return Err(TooLong);
+        }
         self.searched = 0;
         let line = self.buffer.split_to(end);
         self.after_return = self.buffer[0] == b'\r';
@@ -175,7 +180,8 @@ impl Parser {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match name {
             b"data" => {
-                if self.discarded.is_some() || self.data.len() + value.len() > self.max_event {
+                let length = self.data.len() + usize::from(self.has_data) + value.len();
+                if self.discarded.is_some() || length > self.max_event {
                     return self.skip_data(value);
                 }
                 if std::mem::replace(&mut self.has_data, true) {
@@ -187,9 +193,9 @@ impl Parser {
             b"id" if !value.contains(&0) => self.id = Some(String::from_utf8_lossy(value).into_owned()),
             b"retry" => {
                 let digits = std::str::from_utf8(value).ok();
-                self.retry = digits
-                    .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
-                    .and_then(|text| text.parse().ok());
+                let digits = digits.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+                // A value that is not a number is ignored, and an earlier number stays.
+                self.retry = digits.and_then(|text| text.parse().ok()).or(self.retry);
             }
             _ => {}
         }
@@ -287,7 +293,10 @@ mod tests {
     fn a_primer_and_a_lone_retry_are_seen_and_comments_are_not() {
         let primer = Event { id: Some("a-0".into()), ..data("") };
         let retry = Event { retry: Some(500), ..data("") };
-        assert_eq!(events("id: a-0\ndata:\n\n:\n\n\nretry: 500\n\nretry: soon\n\n"), [primer, retry]);
+        assert_eq!(
+            events("id: a-0\ndata:\n\n:\n\n\nretry: 500\nretry: soon\n\nretry: soon\n\n"),
+            [primer, retry]
+        );
     }
 
     #[test]
@@ -297,6 +306,9 @@ mod tests {
             "data: 12345\n".repeat(20),
             ":".repeat(20),
             "event: ".to_owned() + &"x".repeat(20),
+            // A line that is too long is an error also if its end is in the same chunk.
+            ":".repeat(20) + "\n\n",
+            "id: ".to_owned() + &"x".repeat(20) + "\n\n",
         ] {
             for size in 1..=stream.len() {
                 let mut parser = Parser::new(10);
@@ -337,8 +349,15 @@ mod tests {
 
     #[test]
     fn the_longest_event_is_the_same_however_it_is_cut() {
-        for (length, fits) in [(9, true), (10, true), (11, false)] {
-            let stream = format!("data: {}\n\n", "x".repeat(length));
+        let line = |length: usize| format!("data: {}\n\n", "x".repeat(length));
+        let two_lines = |length: usize| format!("data: 1234\ndata: {}\n\n", "x".repeat(length - 5));
+        for (stream, fits) in [
+            (line(9), true),
+            (line(10), true),
+            (line(11), false),
+            (two_lines(10), true),
+            (two_lines(11), false),
+        ] {
             for size in 1..=stream.len() {
                 let mut parser = Parser::new(10);
                 let read = stream.as_bytes().chunks(size).try_fold(None, |found, chunk| {
@@ -346,7 +365,7 @@ mod tests {
                     parser.next_event().map(|event| found.or(event))
                 });
                 let is_kept = read.is_ok_and(|event| event.is_some_and(|event| event.too_long.is_none()));
-                assert_eq!(is_kept, fits, "{length} cut into {size}");
+                assert_eq!(is_kept, fits, "{stream:?} cut into {size}");
             }
         }
     }

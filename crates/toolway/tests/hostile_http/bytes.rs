@@ -129,10 +129,16 @@ fn add(a: i64, b: i64) -> i64 {
     a + b
 }
 
+/// Its argument may be repeated in a header.
+#[tool]
+fn locate(#[arg(header = "Region")] region: String) -> String {
+    region
+}
+
 /// The longest body that the server of these cases accepts.
 pub(crate) const MAX_BODY: usize = 2 << 20;
 
 pub(crate) async fn served() -> Served {
-    let server = Server::new("bytes", "1.0.0").on_connect(who).tools(tools![add]).build().unwrap();
+    let server = Server::new("bytes", "1.0.0").on_connect(who).tools(tools![add, locate]).build().unwrap();
     Served::start(server.http().max_body(MAX_BODY)).await
 }

@@ -2,9 +2,11 @@
 //!
 //! Refusals by the HTTP library below us have no body. They are listed here so that a change of them is noticed.
 
+use toolway::Server;
+
 use crate::bytes::{After, Body, Case, MAX_BODY, case, no_http, refused, served, taken, try_all};
 use crate::turn;
-use crate::wire::{call, discover, framed, mirrored, stateless};
+use crate::wire::{Served, call, discover, framed, mirrored, stateless};
 
 const INVALID_REQUEST: i64 = -32600;
 const PARSE_ERROR: i64 = -32700;
@@ -25,6 +27,59 @@ async fn heads_that_are_broken_or_too_long_are_refused() {
 async fn nobody_is_let_in_by_another_name_or_from_another_page() {
     let _turn = turn().await;
     try_all(&served().await, hosts()).await;
+}
+
+/// Every combination of host, origin, method and route; `h2c.rs` has the same table for HTTP/2.
+#[tokio::test]
+async fn every_route_checks_host_and_origin_with_every_method() {
+    let _turn = turn().await;
+    let server = Server::new("matrix", "1.0.0").build().unwrap();
+    let door = Served::start(server.http().legacy_sse()).await;
+    let hosts = [
+        ("Host: localhost\r\n", true),
+        ("Host: evil.example\r\n", false),
+        ("", false),
+        ("Host: localhost\r\nHost: evil.example\r\n", false),
+    ];
+    let origins = [
+        ("", true),
+        ("Origin: http://localhost:3000\r\n", true),
+        ("Origin: null\r\n", false),
+        ("Origin: https://evil.example\r\n", false),
+    ];
+    // The status of a request that is allowed, for each route.
+    let routes = ["/mcp", "/mcp?sessionId=0", "/health", "/nothing"];
+    let methods = [
+        ("POST", [200, 404, 404, 404]),
+        ("GET", [200, 200, 200, 404]),
+        ("DELETE", [400, 400, 404, 404]),
+        ("OPTIONS", [405, 405, 404, 404]),
+    ];
+    let mut cells = 0;
+    for (method, allowed) in methods {
+        for (route, allowed) in routes.into_iter().zip(allowed) {
+            for ((host, is_our_host), (origin, is_our_page)) in
+                hosts.into_iter().flat_map(|host| origins.map(|origin| (host, origin)))
+            {
+                let sent = if method == "POST" {
+                    String::from_utf8(discover(origin)).unwrap()
+                } else {
+                    format!(
+                        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{origin}\r\n"
+                    )
+                };
+                let sent = sent.replacen("POST /mcp", &format!("{method} {route}"), 1);
+                let mut wire = door.connect().await;
+                wire.send(sent.replacen("Host: localhost\r\n", host, 1).as_bytes()).await;
+                let answer = wire.head().await.unwrap();
+                let due = if is_our_host && is_our_page { allowed } else { 403 };
+                assert_eq!(answer.status, due, "{method} {route} {host:?} {origin:?}");
+                assert!(!answer.head.to_ascii_lowercase().contains("access-control"), "{}", answer.head);
+                cells += 1;
+            }
+        }
+    }
+    assert_eq!(cells, 256);
 }
 
 #[tokio::test]

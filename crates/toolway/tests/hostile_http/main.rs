@@ -9,13 +9,18 @@
 //! | `bytes.rs` | Which bytes get which answer? |
 //! | `framing.rs`, `messages.rs` | What do attackers send: unusual HTTP, unusual messages? |
 //! | `slow.rs` | What happens to clients that send or read too slowly? |
+//! | `budgets.rs` | How much memory, and how many places, can one peer take? |
+//! | `limited.rs` | Does a server that may only use little memory survive? |
 //! | `many.rs` | What happens to clients that want too much? |
 //! | `stop.rs` | How does the server shut down while clients are connected? |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod budgets;
 mod bytes;
 mod framing;
+#[cfg(target_os = "linux")]
+mod limited;
 mod many;
 mod messages;
 mod slow;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use toolway::prelude::*;
+use toolway::server::ServerBuilder;
 use toolway::server::http::{HttpService, RemoteAddr, ResponseBody};
 
 use crate::wire::{Answer, HANDSHAKE, Served, call, discover, get, initialize, mirrored, post, stateless};
@@ -146,7 +147,7 @@ async fn two_thousand_idle_streams_cost_little_hear_the_news_and_end() {
 async fn streams_of_changes_have_so_many_places() {
     let _turn = turn().await;
     let server = server();
-    let door = Served::start(server.http().max_streams(3)).await;
+    let door = Served::start(server.http().max_streams(3, 3)).await;
     let listen = post(
         &mirrored("subscriptions/listen", ""),
         &stateless("7", "subscriptions/listen", r#""notifications":{"toolsListChanged":true},"#),
@@ -177,9 +178,9 @@ async fn streams_of_changes_have_so_many_places() {
 #[tokio::test]
 async fn running_requests_have_so_many_places_and_what_is_quick_needs_none() {
     let _turn = turn().await;
-    let server = server();
+    let server = builder().max_in_flight(2, 2).build().unwrap();
     let gate = server.state::<Gate>().unwrap();
-    let door = Served::start(server.http().max_in_flight(2)).await;
+    let door = Served::start(server.http()).await;
     let session = door.open("").await;
     let (mut one, mut two) = (door.connect().await, door.connect().await);
     one.send(&call("hold")).await;
@@ -248,8 +249,12 @@ async fn hold(gate: State<Gate>) -> &'static str {
 }
 
 fn server() -> Server {
+    builder().build().unwrap()
+}
+
+fn builder() -> ServerBuilder {
     let gate = Gate { entered: Semaphore::new(0), open: Semaphore::new(0) };
-    Server::new("many", "1.0.0").state(gate).tools(tools![hold]).build().unwrap()
+    Server::new("many", "1.0.0").state(gate).tools(tools![hold])
 }
 
 fn tool(id: usize, name: &str) -> Value {

@@ -20,7 +20,10 @@ async fn a_message_has_one_meaning_or_is_refused() {
 #[tokio::test]
 async fn headers_that_say_something_else_than_the_message_are_refused() {
     let _turn = turn().await;
-    try_all(&served().await, mirrors()).await;
+    let served = served().await;
+    try_all(&served, mirrors()).await;
+    let session = served.open("").await;
+    try_all(&served, optional_mirrors(&session)).await;
 }
 
 #[tokio::test]
@@ -139,6 +142,37 @@ fn mirrors() -> Vec<Case> {
         mismatch("two versions", &format!("{version}{}", mirrored("tools/call", "add"))),
         mismatch("another version", &mirrored("tools/call", "add").replace(LATEST, HANDSHAKE)),
         mismatch("no version", "Mcp-Method: tools/call\r\nMcp-Name: add\r\n"),
+    ]
+}
+
+/// In the revisions with a handshake the headers are optional, but must be right.
+fn optional_mirrors(session: &str) -> Vec<Case> {
+    let params = json!({"name": "add", "arguments": {"a": 1, "b": 2}});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
+    let dressed = |headers: &str| post(&format!("{session}{headers}"), &call);
+    let mismatch = |name, headers: &str| refused(name, dressed(headers), 400, INVALID_REQUEST);
+    let params = json!({"name": "locate", "arguments": {"region": "eu"}});
+    let locate = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+    let located = |headers: &str| post(&format!("{session}{headers}"), &locate);
+    vec![
+        taken("no copy of an argument", located("")),
+        taken("a copy of an argument", located("Mcp-Param-Region: eu\r\n")),
+        refused("another argument", located("Mcp-Param-Region: us\r\n"), 400, INVALID_REQUEST),
+        taken("no headers", dressed("")),
+        taken("the method", dressed("Mcp-Method: tools/call\r\n")),
+        taken("method and name", dressed("Mcp-Method: tools/call\r\nMcp-Name: add\r\n")),
+        taken("the name in Base64", dressed("Mcp-Name: =?base64?YWRk?=\r\n")),
+        mismatch("another method", "Mcp-Method: tools/list\r\n"),
+        mismatch("another name", "Mcp-Name: sub\r\n"),
+        mismatch("two names", "Mcp-Name: add\r\nMcp-Name: sub\r\n"),
+        mismatch("broken Base64", "Mcp-Name: =?base64?YW!k?=\r\n"),
+        refused(
+            "a notification with another method",
+            post(&format!("{session}Mcp-Method: tools/call\r\n"), &ready),
+            400,
+            INVALID_REQUEST,
+        ),
     ]
 }
 

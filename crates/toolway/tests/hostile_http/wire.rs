@@ -14,6 +14,9 @@ pub(crate) const HANDSHAKE: &str = "2025-11-25";
 /// A server that has not answered by then will not answer.
 const LONG: Duration = Duration::from_secs(20);
 
+/// The longest line with the size of a chunk.
+const MAX_SIZE_LINE: usize = 20;
+
 /// A service behind a real socket. Dropping it closes the socket.
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
@@ -79,6 +82,13 @@ impl Wire {
         Self { socket: TcpStream::connect(address).await.unwrap(), read: Vec::new() }
     }
 
+    /// A connection from another address of this machine.
+    pub(crate) async fn connect_from(from: &str, address: SocketAddr) -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::new(from.parse().unwrap(), 0)).unwrap();
+        Self { socket: socket.connect(address).await.unwrap(), read: Vec::new() }
+    }
+
     /// A connection with a tiny receive buffer.
     pub(crate) async fn connect_small(address: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().unwrap();
@@ -89,6 +99,31 @@ impl Wire {
     /// Sends as much as the server accepts; it may have closed the connection already.
     pub(crate) async fn send(&mut self, bytes: &[u8]) {
         let _ = bounded(self.socket.write_all(bytes)).await;
+    }
+
+    /// Sends as much as the server accepts before it answers. Returns whether there is an answer.
+    pub(crate) async fn has_answer_or_accepts(&mut self, bytes: &[u8]) -> bool {
+        let mut sent = 0;
+        let (mut reader, writer) = self.socket.split();
+        bounded(async {
+            while sent < bytes.len() {
+                tokio::select! {
+                    biased;
+                    read = reader.read_buf(&mut self.read) => return read.is_ok(),
+                    written = writer.writable() => {
+                        written.unwrap();
+                        match writer.try_write(&bytes[sent..]) {
+                            Ok(count) => sent += count,
+                            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                            // The server has answered and closed the connection.
+                            Err(_) => return true,
+                        }
+                    }
+                }
+            }
+            false
+        })
+        .await
     }
 
     /// Closes the writing half.
@@ -137,7 +172,8 @@ impl Wire {
     /// Reads the next piece of a stream; `None` at its proper end.
     pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
         loop {
-            if let Some(line) = find(&self.read, b"\r\n") {
+            // The line of a size is short, so that a long chunk is not searched again with each piece.
+            if let Some(line) = find(&self.read[..self.read.len().min(MAX_SIZE_LINE)], b"\r\n") {
                 let size = std::str::from_utf8(&self.read[..line]).unwrap();
                 let size = usize::from_str_radix(size, 16).unwrap();
                 if self.read.len() >= line + size + 4 {
@@ -164,6 +200,15 @@ impl Wire {
     pub(crate) async fn rest(mut self) -> String {
         while self.more().await {}
         String::from_utf8_lossy(&self.read).into_owned()
+    }
+
+    /// Reads the body of an answer whose head was read.
+    pub(crate) async fn read_body(&mut self, head: &Answer) {
+        let length = head.header("content-length").unwrap().parse().unwrap();
+        while self.read.len() < length {
+            assert!(self.more().await, "half a body");
+        }
+        self.read.drain(..length);
     }
 
     /// Returns whether the server closes the connection without another byte.

@@ -367,6 +367,27 @@ async fn what_was_not_declared_is_refused_before_anybody_is_bothered() {
 }
 
 #[tokio::test]
+async fn a_page_whose_url_could_be_read_as_another_is_refused_before_anybody_is_bothered() {
+    let pages = Client::builder().on_elicit_url(|_| async { panic!("nobody is to be bothered") });
+    for trick in
+        [" ", "\n", "\r", "\t", "\u{1b}", "\u{a0}", "\u{ad}", "\u{200b}", "\u{202e}", "\u{3164}", "\u{e0041}"]
+    {
+        let mut asked = page();
+        asked["url"] = json!(format!("https://pay.example/{trick}x"));
+        for link in LINKS {
+            let refused = ask_by_request(link, &pages, "elicitation/create", &asked).await;
+            assert_eq!(refused["code"], -32602, "{trick:?}: {refused}");
+            let error = ask_by_round(link, &pages, "elicitation/create", &asked).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::PeerMisbehaved, "{error}");
+            assert!(
+                error.to_string().contains("white space, or a control or invisible character"),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
 async fn results_of_tools_are_passed_on_to_a_model_that_has_them() {
     let builder = Client::builder()
         .on_sample(|ask| async move {

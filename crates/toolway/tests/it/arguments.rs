@@ -123,11 +123,23 @@ async fn names_of_the_author_never_clash_with_the_macro() {
 }
 
 #[tokio::test]
-async fn an_argument_that_comes_twice_is_refused() {
-    let frame = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mixed","arguments":{"name":"a","name":"b"}}}"#;
-    let reply = crate::pipe::one_line(&server(), frame).await;
-    assert_eq!(reply["result"]["isError"], true, "{reply}");
-    assert_eq!(reply["result"]["content"][0]["text"], "argument `name`: it occurs twice");
+async fn an_argument_that_occurs_twice_is_refused_at_any_depth() {
+    // Free JSON has no type that could refuse it.
+    let free = ToolEntry::from_fn("free", |value: Value| async move { value.to_string() });
+    let server = Server::new("args", "1.0.0").tools(tools![counted]).tool(free).build().unwrap();
+    for (tool, arguments, path) in [
+        ("counted", r#"{"count":5,"count":5}"#, "count"),
+        ("counted", r#"{"count":5,"inner":{"depth":1,"depth":1}}"#, "inner.depth"),
+        ("free", r#"{"a":1,"a":2}"#, "a"),
+        ("free", r#"{"list":[{"a":1},{"a":1,"b":{"\u0063":1,"c":2}}]}"#, "list[1].b.c"),
+    ] {
+        let frame = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
+        );
+        let reply = crate::pipe::one_line(&server, frame.as_bytes()).await;
+        assert_eq!(reply["error"]["code"], -32602, "{reply}");
+        assert_eq!(reply["error"]["message"], format!("`params.arguments.{path}` occurs twice"));
+    }
 }
 
 #[tokio::test]
@@ -232,8 +244,6 @@ async fn a_struct_and_a_function_read_the_same_arguments_alike() {
         // Null means the default, where there is one.
         (r#"{"count":5,"limit":null}"#, Ok("5 0 Some(5)")),
         (r#"{"count":5,"inner":null}"#, Ok("5 0 Some(5)")),
-        (r#"{"count":5,"count":5}"#, Err("argument `count`: it occurs twice")),
-        (r#"{"count":5,"count":"5"}"#, Err("argument `count`: it occurs twice")),
         (r#"{"count":5,"inner":{"depth":-1}}"#, Err("argument `inner.depth`: expected at least 0, got -1")),
     ] {
         for tool in ["counted", "struct"] {
@@ -268,6 +278,67 @@ async fn what_only_the_type_refuses_is_told_with_its_argument() {
     assert_eq!(called(&server, "pair", r#"{"left":2,"right":4}"#).await, Ok("6".to_owned()));
     let told = called(&server, "pair", r#"{"left":2,"right":3}"#).await;
     assert_eq!(told, Err("argument `right`: that is odd".to_owned()));
+}
+
+#[tokio::test]
+async fn what_a_type_refuses_is_told_in_terms_of_json_with_path_and_format() {
+    /// A text of which the schema checks nothing.
+    #[derive(Debug, Deserialize)]
+    #[serde(try_from = "String")]
+    struct Moment;
+    impl TryFrom<String> for Moment {
+        type Error = &'static str;
+
+        fn try_from(text: String) -> Result<Self, &'static str> {
+            if text == "now" { Ok(Self) } else { Err("premature end of input") }
+        }
+    }
+    impl JsonSchema for Moment {
+        fn schema_name() -> std::borrow::Cow<'static, str> {
+            "Moment".into()
+        }
+
+        fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            schemars::json_schema!({"type": "string", "format": "partial-date-time"})
+        }
+    }
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Visit {
+        at: Moment,
+        #[serde(default)]
+        later: Vec<Option<Moment>>,
+        #[serde(default)]
+        guests: u32,
+    }
+    /// Plans a visit.
+    #[tool]
+    fn plan(visit: Visit, #[arg(default = 1)] guests: u32) -> String {
+        format!("{:?} {guests} {:?} {:?}", visit.guests, visit.at, visit.later)
+    }
+    let of_struct = ToolEntry::from_fn("struct", |visit: Visit| async move { format!("{visit:?}") });
+    let server = Server::new("args", "1.0.0").tools(tools![plan]).tool(of_struct).build().unwrap();
+    let format = "premature end of input; expected text of the format `partial-date-time`";
+    let range = "expected an integer from 0 to 4294967295, got 5000000000";
+    for (tool, arguments, expected) in [
+        ("plan", r#"{"visit":{"at":"now"},"guests":5000000000}"#, format!("argument `guests`: {range}")),
+        (
+            "plan",
+            r#"{"visit":{"at":"now","guests":5000000000}}"#,
+            format!("argument `visit.guests`: {range}"),
+        ),
+        ("plan", r#"{"visit":{"at":"2024"}}"#, format!("argument `visit.at`: {format}")),
+        (
+            "plan",
+            r#"{"visit":{"at":"now","later":[null,"2024"]}}"#,
+            format!("argument `visit.later[1]`: {format}"),
+        ),
+        ("struct", r#"{"at":"2024"}"#, format!("argument `at`: {format}")),
+        ("struct", r#"{"at":"now","later":["2024"]}"#, format!("argument `later[0]`: {format}")),
+        ("struct", r#"{"at":"now","guests":5000000000}"#, format!("argument `guests`: {range}")),
+    ] {
+        assert_eq!(called(&server, tool, arguments).await, Err(expected), "{tool} {arguments}");
+    }
+    assert!(called(&server, "plan", r#"{"visit":{"at":"now","guests":"7"}}"#).await.is_ok());
 }
 
 #[derive(Deserialize, JsonSchema)]

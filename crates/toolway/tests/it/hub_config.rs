@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use toolway::hub::config::{Host, SearchPaths, Variables};
+use toolway::hub::config::{Host, SearchPaths, ServerPreview, Variables};
 use toolway::hub::{Config, ConfigError, ServerConfig, ServerKind};
 
 /// A folder with files in it, deleted when the test ends.
@@ -535,6 +535,63 @@ fn files_of_variables_are_read() {
     );
     let error = config.servers[2].resolve(&variables()).unwrap_err().to_string();
     assert!(error.ends_with("wrong.env, whose line 2 has no `=`: write `NAME=value`"), "{error}");
+}
+
+#[test]
+fn a_preview_shows_the_text_of_the_file_and_no_value_of_the_environment() {
+    let folder = Folder::new(
+        "preview",
+        &[
+            ("shop/.env", "A=one\nB=two\n"),
+            (
+                "shop/.vscode/mcp.json",
+                r#"{
+                  "inputs": [{ "id": "github-token" }, { "id": "own", "default": "--require ./own.js" }],
+                  "servers": {
+                    "program": {
+                      "command": "run", "args": ["${TOKEN}", "$${TOKEN}", "${NOBODY:-a default}"], "cwd": "sub",
+                      "envFile": "${workspaceFolder}/.env",
+                      "env": { "B": "mine", "KEY": "k-${input:github-token}", "NODE_OPTIONS": "${input:own}" }
+                    },
+                    "elsewhere": { "command": "${TOKEN}/run", "cwd": "${TOKEN}", "envFile": "${TOKEN}/.env" },
+                    "web": { "url": "https://a.example/${TOKEN}?k=1", "headers": { "X": "Bearer ${TOKEN}" } }
+                  }
+                }"#,
+            ),
+        ],
+    );
+    let server = |name: &str| Config::find_in(name, &folder.places()).unwrap();
+    let pairs = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+        pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+    };
+    let (kind, preview) = server("program").resolve_with_preview(&variables()).unwrap();
+    let ServerPreview::Command { program, args, env, env_file, cwd, .. } = preview else {
+        panic!("{preview:?}")
+    };
+    assert_eq!(
+        (&*program, args),
+        ("run", ["${TOKEN}", "$${TOKEN}", "a default"].map(str::to_owned).to_vec())
+    );
+    assert_eq!(
+        env,
+        pairs(&[("B", "mine"), ("KEY", "k-${input:github-token}"), ("NODE_OPTIONS", "--require ./own.js")])
+    );
+    let env_file = env_file.unwrap();
+    assert_eq!(Path::new(&env_file.path), folder.join("shop/.env"));
+    assert_eq!(env_file.names, ["A"], "`env` sets B");
+    assert_eq!(cwd.map(PathBuf::from), Some(folder.join("shop/sub")));
+    // The values of the file come first.
+    let ServerKind::Command { env, args, .. } = kind else { panic!("{kind:?}") };
+    assert_eq!(env[0], ("A".to_owned(), "one".to_owned()));
+    assert_eq!(args, ["s3cret", "${TOKEN}", "a default"].map(str::to_owned));
+
+    let (_, preview) = server("web").resolve_with_preview(&variables()).unwrap();
+    let ServerPreview::Url { url, headers, .. } = preview else { panic!("{preview:?}") };
+    assert_eq!(url, "https://a.example/${TOKEN}?k=1");
+    assert_eq!(headers, pairs(&[("X", "Bearer ${TOKEN}")]));
+
+    let error = server("elsewhere").resolve_with_preview(&variables()).unwrap_err().to_string();
+    assert!(error.contains("${TOKEN}/.env") && !error.contains("s3cret"), "{error}");
 }
 
 /// Configuration files of all hosts.

@@ -59,6 +59,7 @@ mod sizes;
 mod stateless;
 mod stdio;
 mod store;
+mod stream_rights;
 mod tasks;
 mod tools;
 mod visibility;

@@ -133,6 +133,11 @@ fn a_schema_is_wrong_once_whoever_wrote_it() {
             defined(&json!({"type": "object", "properties": {"n": {"type": "string", "default": 1}}})),
             "the default of argument `n`: expected a string, got the number 1",
         ),
+        (
+            defined(&json!({"type": "object", "properties": {"n": {"pattern": "(a{1,999}){1,999}"}}})),
+            "the input schema: `pattern` at `#/properties/n` is too large: `(a{1,999}){1,999}`: use smaller repetition \
+             counts, or check the length with `maxLength`",
+        ),
     ];
     cases.push((
         defined(&json!({"type": "object"})).edit(|tool| tool.input_schema = limited.into()),

@@ -383,6 +383,45 @@ async fn a_peer_that_does_not_read_stops_being_read() {
     assert!(answers.split(|byte| *byte == b'\n').filter(|line| line.len() > 100_000).count() >= sent);
 }
 
+#[tokio::test(start_paused = true)]
+async fn answers_that_find_no_room_are_errors_that_ask_to_retry() {
+    const CALLS: usize = 40;
+    /// Waits until the gate opens, and returns much.
+    #[tool]
+    async fn much(gate: State<Gate>) -> String {
+        gate.entered.add_permits(1);
+        gate.open.acquire().await.unwrap().forget();
+        "x".repeat(100_000)
+    }
+    let room = 1 << 20;
+    let server =
+        Server::new("much", "1.0.0").state(Gate::closed()).tools(tools![much]).reply_budget(room, room);
+    let server = server.build().unwrap();
+    let gate = server.state::<Gate>().unwrap();
+    let (near, far) = tokio::io::duplex(64 << 10);
+    let task = tokio::spawn(serve(server.clone(), far));
+    let (mut reader, mut writer) = tokio::io::split(near);
+    for id in 0..CALLS {
+        let line = call(json!(id), "much").to_string() + "\n";
+        writer.write_all(line.as_bytes()).await.unwrap();
+    }
+    gate.entered(u32::try_from(CALLS).unwrap()).await;
+    gate.open.add_permits(CALLS);
+    // Everything that can be done without the reader is done: the clock is paused.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(server.usage().replies.used <= room, "{:?}", server.usage());
+    writer.shutdown().await.unwrap();
+    let mut answers = String::new();
+    reader.read_to_string(&mut answers).await.unwrap();
+    task.await.unwrap().unwrap();
+    let answers: Vec<Value> = answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let busy = answers.iter().filter(|answer| answer["error"]["data"]["retryAfterMs"].is_number()).count();
+    let results = answers.iter().filter(|answer| answer["result"].is_object()).count();
+    assert_eq!((answers.len(), busy + results), (CALLS, CALLS), "each call has one end");
+    assert!((5..=11).contains(&results), "{results} results in a megabyte");
+    assert_eq!(server.usage().replies.used, 0);
+}
+
 #[tokio::test]
 async fn a_peer_that_goes_away_is_no_error() {
     let (server, gate) = server();

@@ -596,3 +596,25 @@ async fn nothing_is_opened_for_calls_of_a_client_that_was_closed() {
     }
     assert_eq!(slow.cable.reached(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_ends_with_a_pipe_that_cannot_be_opened_again() {
+    for version in [ProtocolVersion::LATEST, ProtocolVersion::LATEST_HANDSHAKE] {
+        let server =
+            Server::new("notes", "1.0.0").tool(ToolEntry::from_fn("note", || async {})).build().unwrap();
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let serving = tokio::spawn(async move {
+            let (reader, writer) = tokio::io::split(far);
+            server.serve_io(reader, writer).await
+        });
+        let (reader, writer) = tokio::io::split(near);
+        let client = Client::builder().protocol(version).connect_io(reader, writer).await.unwrap();
+        let nothing: [&str; 0] = [];
+        let mut changes = client.watch(nothing).await.unwrap();
+        serving.abort();
+        let rest = tokio::time::timeout(Duration::from_secs(3600), async {
+            while changes.next().await.is_some() {}
+        });
+        assert!(rest.await.is_ok(), "{version}");
+    }
+}

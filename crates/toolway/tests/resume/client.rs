@@ -39,7 +39,14 @@ struct Stage {
 impl Stage {
     async fn open() -> Self {
         let runs = Runs::default();
-        let server = Server::new("story", "1.0.0").state(runs.clone()).tools(tools![story]).build().unwrap();
+        // All clients have the same address, and would share its share.
+        let server = Server::new("story", "1.0.0")
+            .state(runs.clone())
+            .tools(tools![story])
+            .max_in_flight(10_000, 10_000)
+            .kept_budget(1 << 30, 1 << 30)
+            .build()
+            .unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let service = server.http().retry(RETRY);

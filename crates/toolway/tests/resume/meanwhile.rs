@@ -87,7 +87,8 @@ fn server(store: Option<&Arc<MemoryStore>>) -> (Server, Steps, Runs) {
         .state(gate.clone())
         .state(runs.clone())
         .tools(tools![walk, leave, chatter, ponder, story])
-        .resources(resources![today]);
+        .resources(resources![today])
+        .deadline(None);
     let builder = match store {
         Some(store) => builder.store(store.clone()),
         None => builder,

@@ -1,11 +1,19 @@
-//! Does `docs/features.md` name guides and tests that exist, and are tests named after what they test?
+//! Do documents name tests that exist, and are tests named after what they test?
+//!
+//! A test is named by a code span with its file and its function: `path/to/file.rs::name`.
 
+use super::paths::{code_spans, paths_in};
 use super::{forbid, root, sources};
 
 /// The folders with sources that contain tests.
 const SOURCES: [&str; 4] = ["crates", "conformance", "examples", "xtask"];
 /// Words that say where a requirement came from. Names of tests and of their files are about behaviour.
 const ORIGINS: [&str; 5] = ["row", "ruby", "phantom", "php", "second_look"];
+/// Documents about safety, and how each of their parts begins. A part names a test, or says that it has none.
+const SAFETY: [(&str, &str); 3] =
+    [("docs/advisories.md", "## A"), ("docs/scoreboard.md", "# "), ("docs/design/guards.md", "| ")];
+/// What a part without a test says.
+const WITHOUT_TEST: [&str; 2] = ["does not apply", "no test"];
 
 #[test]
 fn the_feature_table_names_tests_that_exist() {
@@ -18,7 +26,7 @@ fn the_feature_table_names_tests_that_exist() {
         let [_, _, since, guide, test] = cells[..] else { panic!("a row has five cells: {line}") };
         rows.push(row);
         for (is_right, cell) in
-            [(is_version(since), since), (is_page(guide), guide), (is_path_of_test(test), test)]
+            [(is_version(since), since), (is_page(guide), guide), (is_code_of_test(test), test)]
         {
             if !is_right {
                 broken.push(format!("row {row}: {cell}"));
@@ -27,6 +35,35 @@ fn the_feature_table_names_tests_that_exist() {
     }
     assert_eq!(rows, (1..=255).collect::<Vec<_>>(), "all rows, in order");
     forbid("docs/features.md names versions, pages and tests that exist", broken);
+}
+
+#[test]
+fn documents_about_safety_name_tests_that_exist() {
+    let mut broken = Vec::new();
+    for (document, start) in SAFETY {
+        let page = std::fs::read_to_string(root().join(document)).unwrap();
+        // The part that has no test so far, with the number of its first line.
+        let mut untested = None;
+        let mut parts = 0;
+        let no_test = |line: usize| format!("{document}:{line}: neither a test nor a reason for having none");
+        for (line, text) in page.lines().enumerate().map(|(index, text)| (index + 1, text)) {
+            if text.starts_with(start) && !text.starts_with("| guard ") {
+                broken.extend(untested.replace(line).map(no_test));
+                parts += 1;
+            }
+            let tests: Vec<_> = code_spans(text).filter(|span| span.contains(".rs::")).collect();
+            let files = paths_in(text, &[".rs"]);
+            let missing = tests.iter().filter(|path| !is_path_of_test(path)).map(ToString::to_string);
+            let missing = missing.chain(files.into_iter().filter(|file| !root().join(file).is_file()));
+            broken.extend(missing.map(|path| format!("{document}:{line}: {path}")));
+            if !tests.is_empty() || WITHOUT_TEST.iter().any(|words| text.contains(words)) {
+                untested = None;
+            }
+        }
+        broken.extend(untested.map(no_test));
+        assert!(parts > 0, "{document} has parts that begin with {start:?}");
+    }
+    forbid("documents about safety name files and tests that exist, and a test in each part", broken);
 }
 
 #[test]
@@ -59,10 +96,14 @@ fn is_page(link: &str) -> bool {
     })
 }
 
+/// Checks a cell that is the path of a test, as code.
+fn is_code_of_test(cell: &str) -> bool {
+    cell.strip_prefix('`').and_then(|code| code.strip_suffix('`')).is_some_and(is_path_of_test)
+}
+
 /// Checks the path of a test: `path/to/file.rs::name`.
-fn is_path_of_test(code: &str) -> bool {
-    let path = code.strip_prefix('`').and_then(|code| code.strip_suffix('`')?.split_once("::"));
-    path.is_some_and(|(file, name)| {
+fn is_path_of_test(path: &str) -> bool {
+    path.split_once("::").is_some_and(|(file, name)| {
         let text = std::fs::read_to_string(root().join(file)).unwrap_or_default();
         tests_in(&text).contains(&name)
     })

@@ -23,6 +23,7 @@ const LAYERS: [(&str, &str, &[&str]); 5] = [
             "in_process",
             "gateway",
             "testing",
+            "fuzzing",
         ],
     ),
     (

@@ -100,6 +100,9 @@ fn sessions_are_a_word_of_the_handshake_files() {
             || path.contains("server/pipe/")
             // The service only stores them.
             || path.ends_with("http/service.rs")
+            // Sessions are counted like everything that peers use.
+            || path.ends_with("ground/budget.rs")
+            || path.ends_with("observe/usage.rs")
     };
     let mut broken = Vec::new();
     for source in sources(&["crates/toolway/src"]).iter().filter(|source| !allowed(&source.path)) {
@@ -110,7 +113,7 @@ fn sessions_are_a_word_of_the_handshake_files() {
         }
     }
     forbid(
-        "sessions occur on paths named handshake, in resume.rs, legacy_sse.rs, server/pipe/ and http/service.rs only",
+        "sessions occur on paths named handshake, in resume.rs, legacy_sse.rs, server/pipe/, http/service.rs, observe/usage.rs and ground/budget.rs only",
         broken,
     );
 }
@@ -155,6 +158,25 @@ fn the_library_prints_nothing() {
         }
     }
     forbid("the library prints nothing: stdout belongs to the protocol, stderr to the program", broken);
+}
+
+#[test]
+fn processes_are_started_in_one_folder_only() {
+    let may =
+        |path: &str| path.starts_with("crates/toolway/src/client/process/") || path.ends_with("tests.rs");
+    let mut broken = Vec::new();
+    for source in sources(&LIBRARY).iter().filter(|source| !may(&source.path)) {
+        for (number, line) in source.code() {
+            let names = line.contains("tokio::process") || line.contains("process::Command");
+            if names || (line.contains("std::process::{") && line.contains("Command")) {
+                broken.push(format!("{}:{number}: {}", source.path, line.trim()));
+            }
+        }
+    }
+    forbid(
+        "processes are started in client/process/ only: nothing else can be made to run a program",
+        broken,
+    );
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn missing_paths(text: &str, exists: impl Fn(&str) -> bool) -> Vec<(usize, Strin
 }
 
 /// Returns the paths among the code spans of a line. `a/{b,c}.rs` is two paths.
-fn paths_in(line: &str, endings: &[&str]) -> Vec<String> {
+pub(super) fn paths_in(line: &str, endings: &[&str]) -> Vec<String> {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || "_-./{},*".contains(letter);
     let is_path = |span: &&str| {
         endings.iter().any(|ending| span.ends_with(ending))
@@ -113,7 +113,12 @@ fn paths_in(line: &str, endings: &[&str]) -> Vec<String> {
             && !span.starts_with('/')
             && !ANY_FOLDER.contains(span)
     };
-    line.split('`').skip(1).step_by(2).filter(is_path).flat_map(expand).collect()
+    code_spans(line).filter(is_path).flat_map(expand).collect()
+}
+
+/// Returns the code spans of a line.
+pub(super) fn code_spans(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2)
 }
 
 fn expand(span: &str) -> Vec<String> {

@@ -94,7 +94,8 @@ fn is(listed: &str, literal: &str) -> bool {
 }
 
 /// Files without errors, and what their sentences are instead.
-const NO_ERRORS_IN: [(&str, &str); 12] = [
+const NO_ERRORS_IN: [(&str, &str); 13] = [
+    ("toolway/src/ground/budget.rs", "parts of warnings, which name the setting; limits.md explains them"),
     ("toolway-schema/src/dialects/", "what a provider's schema cannot say: reports of losses, no errors"),
     ("toolway/src/agent/render.rs", "reports of losses"),
     ("toolway/src/agent/answer.rs", "what stands for content that a model cannot be shown"),
@@ -110,7 +111,12 @@ const NO_ERRORS_IN: [(&str, &str); 12] = [
 ];
 
 /// Sentences that are not errors, and what they are; `…` at the end stands for any end.
-const NO_ERRORS: [(&str, &str); 99] = [
+const NO_ERRORS: [(&str, &str); 114] = [
+    ("HTTP/1.1 503 Service Unavailable…", "the reply to a connection beyond the limit"),
+    (", expected", "a part of an error of `serde`"),
+    ("…, expected …", "an error of `serde`"),
+    ("invalid value: integer `", "a part of an error of `serde`"),
+    ("size limit", "a part of an error of the regex engine"),
     ("$schema $id …", "keywords"),
     ("a list of names", "what a keyword must be"),
     ("a list of schemas", "what a keyword must be"),
@@ -127,7 +133,6 @@ const NO_ERRORS: [(&str, &str); 99] = [
     ("its value has the wrong type", "why a provider's schema loses something"),
     ("[OPTIONS]…", "how commands are written"),
     ("described wrongly", "where a server is that is switched off"),
-    ("…Use it? (y/N)", "what a person is shown and asked"),
     ("Another server `…` is in …; --config … selects it.", "what a person is shown and asked"),
     ("Arguments of the …", "how commands are written"),
     ("Exit codes…", "how commands are written"),
@@ -140,7 +145,21 @@ const NO_ERRORS: [(&str, &str); 99] = [
     ("If you trust it…", "what a person is shown and asked"),
     ("It is at …", "what a person is shown and asked"),
     ("Send it?…", "what a person is shown and asked"),
-    ("The server asks: … It wants…", "what a person is shown and asked"),
+    ("It wants you to open this page: …", "what a person is shown and asked"),
+    ("…Use it? (y: until it changes, o: only this once, N: no)", "what a person is shown and asked"),
+    ("…. Using it would:", "what a person is shown and asked"),
+    ("… (not found)", "what a person is shown and asked"),
+    ("…, which sets: …", "what a person is shown and asked"),
+    ("env file", "what a person is shown and asked"),
+    ("It would get the variable … of your environment.", "what a person is shown and asked"),
+    ("It would get the variables … of your environment.", "what a person is shown and asked"),
+    (
+        "CAREFUL: … can load other code into the program, or change what it runs.",
+        "what a person is shown and asked",
+    ),
+    ("You have not agreed to use any server of a project.", "the list of agreements"),
+    ("revoked … in …", "the list of agreements"),
+    ("toolway trust 1", "a part of a digest"),
     ("URI, such as…", "what a person is shown and asked"),
     ("date and time, such…", "what a person is shown and asked"),
     ("date, such as…", "what a person is shown and asked"),

@@ -15,6 +15,7 @@ use toolway_protocol::types::{
 
 use crate::ground::future::BoxFuture;
 use crate::ground::panic::catch_panic_async;
+use crate::ground::unprintable::is_unprintable;
 
 /// A question that a server asks the user: to fill in a form, or to open a web page.
 ///
@@ -369,7 +370,7 @@ pub(crate) fn check_question(
             let modes = declared.elicitation.as_ref().ok_or(QuestionError::Undeclared)?;
             match asked {
                 Elicit::Form(_) if has_form_mode(modes) => Ok(()),
-                Elicit::Url(_) if modes.contains_key("url") => Ok(()),
+                Elicit::Url(page) if modes.contains_key("url") => check_url(&page.url),
                 Elicit::Form(_) => Err(QuestionError::Invalid("the client does not support forms")),
                 Elicit::Url(_) => Err(QuestionError::Invalid("the client does not open web pages")),
             }
@@ -385,6 +386,16 @@ pub(crate) fn check_question(
         }
         InputRequest::ListRoots(_) => declared.roots.as_ref().map(|_| ()).ok_or(QuestionError::Undeclared),
     }
+}
+
+/// Refuses a URL with characters that no URL has. They could make it look like the URL of another page.
+fn check_url(url: &str) -> Result<(), QuestionError> {
+    if url.chars().any(|letter| letter.is_whitespace() || is_unprintable(letter)) {
+        return Err(QuestionError::Invalid(
+            "the URL of the web page has white space, or a control or invisible character",
+        ));
+    }
+    Ok(())
 }
 
 /// Returns whether these elicitation modes include forms. They do if `form` is present, and also if neither `form` nor

@@ -28,8 +28,9 @@ pub(crate) trait Caller: Send + Sync {
     /// The log level that the caller requested, if any.
     fn log_level(&self) -> Option<LogLevel>;
 
-    /// Sends the caller a log message that the server wrote about the caller's request.
-    fn log(&self, message: &LogMessage);
+    /// Sends the caller a log message that the server wrote about the caller's request; `bytes` is the memory that the
+    /// message needs.
+    fn log(&self, message: &LogMessage, bytes: usize);
 
     /// Asks the caller a question. The answer is a result as JSON text. If the caller can no longer answer, the sender
     /// is dropped.

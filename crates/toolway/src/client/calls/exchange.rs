@@ -14,7 +14,7 @@ use toolway_protocol::{RawJson, Request};
 
 use crate::client::connect::connection::PING;
 use crate::client::connect::shared::ClientState;
-use crate::client::notifications::listeners::Hook;
+use crate::client::notifications::listeners::ProgressHook;
 use crate::client::wire::request_options::{ProgressMode, RequestOptions};
 use crate::client::wire::transport::malformed_reply;
 use crate::ground::error::Result;
@@ -23,6 +23,10 @@ use crate::ground::mutex::Mutex;
 
 /// The maximum number of unread progress notifications; the oldest are dropped first.
 const MAX_UNREAD: usize = 256;
+
+/// The maximum total size in bytes of the unread progress notifications; the oldest are dropped first. The newest is kept
+/// even if it is longer.
+const MAX_UNREAD_BYTES: usize = 1 << 20;
 
 /// A request to a server. Add settings to it, then await it. The request is sent when it is first awaited.
 ///
@@ -68,7 +72,8 @@ impl<T> Exchange<T> {
         request: Request,
         read: fn(&Request, RawJson) -> Result<T>,
     ) -> Self {
-        let terms = RequestOptions::new(shared.reconnector.timeout());
+        let mut terms = RequestOptions::new(shared.reconnector.timeout());
+        terms.deadline = shared.reconnector.deadline();
         Self(ExchangeState::Draft(RequestDraft {
             shared,
             request,
@@ -87,12 +92,29 @@ impl<T> Exchange<T> {
 
     /// Sets how long the server may be silent about the request before the request times out. Each progress
     /// notification restarts the time. The request does not time out while a question of the server about it is being
-    /// answered. `None` waits forever.
-    ///
-    /// To limit the total time, wrap the request in `tokio::time::timeout`.
+    /// answered. `None` waits until the [`deadline`](Self::deadline), which limits the total time.
     pub fn timeout(self, limit: impl Into<Option<Duration>>) -> Self {
         let limit = limit.into();
         self.configure(|described| described.options.timeout = limit)
+    }
+
+    /// Sets how long the request may take in total before it fails and is cancelled. Progress does not restart this time.
+    /// Time in which the client answers questions of the server does not count. `None` sets no limit.
+    ///
+    /// ```
+    /// # use toolway::prelude::*;
+    /// # use std::time::Duration;
+    /// # #[tool] async fn forever(ctx: Ctx) { for n in 0.. { ctx.progress(n, 9, "working").await; tokio::time::sleep(Duration::from_millis(1)).await; } }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// # let server = Server::new("app", "1.0.0").tools(tools![forever]).build()?;
+    /// # let client = Client::connect(&server).await?;
+    /// let call = client.call("forever", serde_json::json!({})).deadline(Duration::from_millis(50));
+    /// assert!(call.await.unwrap_err().is_timeout());
+    /// # Ok::<(), toolway::Error>(()) }).unwrap();
+    /// ```
+    pub fn deadline(self, limit: impl Into<Option<Duration>>) -> Self {
+        let limit = limit.into();
+        self.configure(|described| described.options.deadline = limit)
     }
 
     /// Adds a header to this request, on transports that have headers (HTTP).
@@ -116,7 +138,8 @@ impl<T> Exchange<T> {
 
     /// Calls a function with each progress notification of the request.
     pub fn on_progress(self, hook: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
-        self.configure(|described| described.options.progress = ProgressMode::Wanted(Some(Arc::new(hook))))
+        let hook: ProgressHook = Arc::new(move |progress, _| hook(progress));
+        self.configure(|described| described.options.progress = ProgressMode::Wanted(Some(hook)))
     }
 
     /// Sets whether it is safe if the server executes the request twice. If it is safe, the client sends the request
@@ -150,13 +173,13 @@ impl<T: Send + 'static> Exchange<T> {
     pub fn start(self) -> RunningExchange<T> {
         let seen = Arc::new(ProgressQueue::default());
         let tell = seen.clone();
-        let hook: Hook<Progress> = Arc::new(move |progress: &Progress| tell.put(progress.clone()));
+        let hook: ProgressHook = Arc::new(move |progress, bytes| tell.put(progress.clone(), bytes));
         let exchange = self.configure(|described| {
             let progress = &mut described.options.progress;
-            let both: Hook<Progress> = match std::mem::replace(progress, ProgressMode::Unwanted) {
-                ProgressMode::Wanted(Some(first)) => Arc::new(move |progress: &Progress| {
-                    first(progress);
-                    hook(progress);
+            let both: ProgressHook = match std::mem::replace(progress, ProgressMode::Unwanted) {
+                ProgressMode::Wanted(Some(first)) => Arc::new(move |progress, bytes| {
+                    first(progress, bytes);
+                    hook(progress, bytes);
                 }),
                 _ => hook,
             };
@@ -295,30 +318,48 @@ impl<T> fmt::Debug for RunningExchange<T> {
     }
 }
 
-/// The progress notifications that were not read yet, and the waker of the task that waits for the next.
+/// The progress notifications that were not read yet.
 #[derive(Default)]
-struct ProgressQueue(Mutex<(VecDeque<Progress>, Option<std::task::Waker>)>);
+struct ProgressQueue(Mutex<UnreadProgress>);
+
+#[derive(Default)]
+struct UnreadProgress {
+    /// The notifications, each with its size.
+    queue: VecDeque<(Progress, usize)>,
+    bytes: usize,
+    /// The waker of the task that waits for the next notification.
+    waker: Option<std::task::Waker>,
+}
 
 impl ProgressQueue {
-    fn put(&self, progress: Progress) {
-        let mut seen = self.0.lock();
-        if seen.0.len() == MAX_UNREAD {
-            seen.0.pop_front();
+    fn put(&self, progress: Progress, bytes: usize) {
+        let mut unread = self.0.lock();
+        unread.queue.push_back((progress, bytes));
+        unread.bytes += bytes;
+        while unread.queue.len() > MAX_UNREAD || (unread.bytes > MAX_UNREAD_BYTES && unread.queue.len() > 1) {
+            unread.take();
         }
-        seen.0.push_back(progress);
-        if let Some(waker) = seen.1.take() {
+        if let Some(waker) = unread.waker.take() {
             waker.wake();
         }
     }
 
     fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Progress>> {
-        let mut seen = self.0.lock();
-        match seen.0.pop_front() {
+        let mut unread = self.0.lock();
+        match unread.take() {
             Some(progress) => Poll::Ready(Some(progress)),
             None => {
-                seen.1 = Some(cx.waker().clone());
+                unread.waker = Some(cx.waker().clone());
                 Poll::Pending
             }
         }
+    }
+}
+
+impl UnreadProgress {
+    fn take(&mut self) -> Option<Progress> {
+        let (progress, bytes) = self.queue.pop_front()?;
+        self.bytes -= bytes;
+        Some(progress)
     }
 }

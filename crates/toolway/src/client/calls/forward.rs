@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 
 use toolway_protocol::Request;
 use toolway_protocol::capability::JsonObject;
-use toolway_protocol::types::{LogLevel, Progress};
+use toolway_protocol::types::LogLevel;
 
 use crate::client::answer::caller::Caller;
 use crate::client::answer::forwarded::ForwardOutcome;
 use crate::client::connect::client::Client;
-use crate::client::notifications::listeners::Hook;
+use crate::client::notifications::listeners::ProgressHook;
 use crate::client::wire::request_options::{ProgressMode, RequestOptions, ServerReply};
 use crate::ground::error::Result;
 
@@ -23,7 +23,7 @@ impl Client {
         &self,
         request: &Request,
         caller: Arc<dyn Caller>,
-        progress: Hook<Progress>,
+        progress: ProgressHook,
         meta: Option<JsonObject>,
     ) -> Result<ForwardOutcome> {
         let shared = &self.shared;
@@ -34,6 +34,7 @@ impl Client {
             meta,
             progress: ProgressMode::Wanted(Some(progress)),
             caller: Some(caller),
+            deadline: shared.reconnector.deadline(),
             ..RequestOptions::new(shared.reconnector.timeout())
         };
         let result = shared.request_with_retries(request, terms, None).await?;

@@ -1,4 +1,4 @@
-//! How is a long list read? `ListParams` by page, up to a limit.
+//! How is a long list read? Page by page, up to a limit.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,13 +8,13 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_core::Stream;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use toolway_protocol::request::ListParams;
 use toolway_protocol::types::{Prompt, Resource, ResourceTemplate, Tool};
 use toolway_protocol::{RawJson, Request};
 
 use crate::client::calls::exchange::Exchange;
+use crate::client::calls::list_page::{self, ListPage};
+use crate::client::connect::list_limit::{ExceededLimit, ListBudget};
 use crate::client::connect::shared::ClientState;
 use crate::client::wire::transport::malformed_reply;
 use crate::ground::error::{Error, ErrorKind, Result};
@@ -43,13 +43,16 @@ const MAX_PAGES: usize = 1000;
 /// # Ok::<(), toolway::Error>(()) }).unwrap();
 /// ```
 ///
-/// If a server sends a cursor twice, or more than a thousand cursors, the list ends with an error.
+/// If a server sends a cursor twice, or more than a thousand cursors, the list ends with an error. So it does after the
+/// items that [`ClientBuilder::max_list`](crate::client::ClientBuilder::max_list) allows, with an error for which
+/// [`Error::is_too_large`] is `true`.
 #[must_use = "no page is read until one is requested"]
 pub struct Pages<T> {
     shared: Arc<ClientState>,
     list: ListKind<T>,
     state: PagesState,
     seen_cursors: HashSet<String>,
+    budget: ListBudget,
     /// How long the pages read so far are valid: the shortest validity of all of them. `None` if no page was read.
     pub(crate) ttl: Option<Duration>,
     /// The remaining items of the current page.
@@ -60,43 +63,27 @@ pub struct Pages<T> {
 enum PagesState {
     /// There is another page, at this cursor. `None` is the cursor of the first page.
     More(Option<String>),
+    /// The limit was reached within the last page. The error comes after its items.
+    CutOff(ExceededLimit),
     Ended,
 }
 
 /// A kind of list: how to request and decode it.
-pub(crate) struct ListKind<T> {
+struct ListKind<T> {
     request: fn(ListParams) -> Request,
     /// The name of the member that contains the items, such as `tools`.
     name: &'static str,
-    read: fn(&RawJson) -> Result<ListPage<T>, serde_json::Error>,
-}
-
-/// One page.
-pub(crate) struct ListPage<T> {
-    items: Vec<T>,
-    next: Option<String>,
-    keep: Duration,
+    read: fn(&RawJson, &mut ListBudget) -> Result<ListPage<T>, serde_json::Error>,
 }
 
 macro_rules! lists {
     ($($name:ident -> $item:ty, $request:ident, $member:literal;)*) => {
         $(impl Pages<$item> {
             pub(crate) fn $name(shared: Arc<ClientState>) -> Self {
-                #[derive(Deserialize)]
-                #[serde(rename_all = "camelCase")]
-                struct Raw {
-                    #[serde(rename = $member)]
-                    items: Vec<$item>,
-                    next_cursor: Option<String>,
-                    ttl_ms: Option<serde_json::Value>,
-                }
                 Self::new(shared, ListKind {
                     request: Request::$request,
                     name: $member,
-                    read: |text| {
-                        let raw: Raw = decode_object(text)?;
-                        Ok(ListPage { items: raw.items, next: raw.next_cursor, keep: read_ttl(raw.ttl_ms.as_ref()) })
-                    },
+                    read: |text, budget| list_page::decode(text, $member, budget),
                 })
             }
         })*
@@ -109,45 +96,36 @@ lists! {
     of_prompts -> Prompt, ListPrompts, "prompts";
 }
 
-/// The maximum time that a list is valid, even if the server states a longer time.
-const MAX_TTL: Duration = Duration::from_secs(24 * 3600);
-
-/// Returns how long a page is valid, from its `ttlMs`. A missing or invalid value counts as zero.
-fn read_ttl(ttl: Option<&serde_json::Value>) -> Duration {
-    let millis = ttl.and_then(serde_json::Value::as_f64).filter(|millis| *millis > 0.0).unwrap_or_default();
-    Duration::try_from_secs_f64(millis / 1000.0).unwrap_or(MAX_TTL).min(MAX_TTL)
-}
-
-/// Decodes an object. Rejects arrays first, because derived decoders also accept an array in place of an object and the
-/// protocol does not.
-fn decode_object<R: DeserializeOwned>(text: &RawJson) -> Result<R, serde_json::Error> {
-    if !text.is_object() {
-        return Err(serde::de::Error::custom("expected an object"));
-    }
-    text.decode()
-}
-
 impl<T> Pages<T> {
     fn new(shared: Arc<ClientState>, list: ListKind<T>) -> Self {
+        let budget = ListBudget::new(shared.reconnector.max_list());
         Self {
             shared,
             list,
             state: PagesState::More(None),
             seen_cursors: HashSet::new(),
+            budget,
             ttl: None,
             items: Vec::new().into_iter(),
             in_flight: None,
         }
     }
 
-    /// Fetches the next page. Returns `None` after the last page or an error. Items of an earlier page that the stream
-    /// has not returned yet are not part of the next page.
+    /// The limit of the client at which the list was cut off, if it was.
+    pub(crate) fn exceeded(&self) -> Option<ExceededLimit> {
+        self.budget.exceeded()
+    }
+
+    /// Fetches the next page. If the stream has returned a part of the current page, returns the rest of that page
+    /// first. Returns `None` after the last page or an error.
     pub async fn next_page(&mut self) -> Option<Result<Vec<T>>> {
+        if !self.items.as_slice().is_empty() {
+            return Some(Ok(std::mem::take(&mut self.items).collect()));
+        }
         std::future::poll_fn(|cx| self.poll_page(cx)).await
     }
 
-    /// Fetches all remaining pages and returns their items. Items of an earlier page that the stream has not returned
-    /// yet are not included.
+    /// Fetches all remaining pages and returns all items that the stream has not returned yet.
     pub async fn all(mut self) -> Result<Vec<T>> {
         let mut all = Vec::new();
         while let Some(page) = self.next_page().await {
@@ -157,7 +135,15 @@ impl<T> Pages<T> {
     }
 
     fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<T>>>> {
-        let PagesState::More(cursor) = &self.state else { return Poll::Ready(None) };
+        let cursor = match &self.state {
+            PagesState::More(cursor) => cursor,
+            PagesState::CutOff(limit) => {
+                let error = limit.error(self.list.name);
+                self.state = PagesState::Ended;
+                return Poll::Ready(Some(Err(error)));
+            }
+            PagesState::Ended => return Poll::Ready(None),
+        };
         let asking = self.in_flight.get_or_insert_with(|| {
             let mut page = ListParams::new();
             page.cursor.clone_from(cursor);
@@ -173,14 +159,18 @@ impl<T> Pages<T> {
     }
 
     fn read_page(&mut self, text: &RawJson) -> Result<Vec<T>> {
-        let listed = (self.list.read)(text).map_err(|error| {
+        if let Err(limit) = self.budget.take_page(text.as_bytes().len()) {
+            return Err(limit.error(self.list.name));
+        }
+        let listed = (self.list.read)(text, &mut self.budget).map_err(|error| {
             let method = (self.list.request)(ListParams::new()).method();
             malformed_reply(&method).caused_by(error)
         })?;
-        self.ttl = Some(self.ttl.map_or(listed.keep, |keep| keep.min(listed.keep)));
-        self.state = match listed.next {
-            None => PagesState::Ended,
-            Some(cursor) => {
+        self.ttl = Some(self.ttl.map_or(listed.ttl, |keep| keep.min(listed.ttl)));
+        self.state = match (self.budget.exceeded(), listed.next_cursor) {
+            (Some(limit), _) => PagesState::CutOff(limit),
+            (None, None) => PagesState::Ended,
+            (None, Some(cursor)) => {
                 if self.seen_cursors.len() == MAX_PAGES || !self.seen_cursors.insert(cursor.clone()) {
                     let message = format!("the server's list of {} does not end", self.list.name);
                     return Err(Error::new(ErrorKind::PeerMisbehaved, message));
@@ -213,28 +203,5 @@ impl<T: Unpin> Stream for Pages<T> {
 impl<T> fmt::Debug for Pages<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pages").field("of", &self.list.name).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn what_is_no_time_is_none() {
-        for (said, meant) in [
-            (json!(60_000), Duration::from_secs(60)),
-            (json!(1500.0), Duration::from_millis(1500)),
-            (json!(1e300), MAX_TTL),
-            (json!(u64::MAX), MAX_TTL),
-            (json!(-1), Duration::ZERO),
-            (json!(null), Duration::ZERO),
-            (json!("a while"), Duration::ZERO),
-        ] {
-            assert_eq!(read_ttl(Some(&said)), meant, "{said}");
-        }
-        assert_eq!(read_ttl(None), Duration::ZERO);
     }
 }

@@ -11,6 +11,7 @@ use toolway_protocol::types::{Tool, ToolAnnotations};
 use crate::agent::{AgentTool, ToolFailure, ToolOutput, ToolSet};
 use crate::client::calls::result::ToolResult;
 use crate::client::connect::client::Client;
+use crate::client::connect::tool_cache::ListedTools;
 use crate::ground::error::{Error, Result};
 use crate::ground::future::BoxFuture;
 
@@ -149,6 +150,11 @@ impl Client {
     /// Invalidates the cached tool list, so that the next call fetches it.
     pub(crate) fn invalidate_tools(&self) {
         self.shared.notifications.invalidate_tools();
+    }
+
+    /// Returns the tools of the server, or as many as the client's limit allows.
+    pub(crate) async fn listed_tools(&self) -> Result<ListedTools> {
+        self.shared.listed_tools().await
     }
 
     /// The time when the cached tool list expires, if the server stated one.

@@ -32,6 +32,12 @@ impl Client {
     ///
     /// In the stateless era, on transports with headers, a tool can require that arguments are also sent in headers. A
     /// tool whose declaration of these headers is invalid is left out.
+    ///
+    /// # Errors
+    ///
+    /// Like all lists of the server, the list has a [maximum length](crate::client::ClientBuilder::max_list). If it is
+    /// longer, [`Error::is_too_large`](crate::Error::is_too_large) is `true`; [`list_tools`](Client::list_tools) returns
+    /// the first tools nevertheless.
     pub async fn tools(&self) -> Result<Tools> {
         self.shared.tools().await
     }

@@ -94,7 +94,7 @@ impl ClientState {
             return false;
         }
         self.notifications.invalidate_tools();
-        Box::pin(self.tools()).await.is_ok()
+        Box::pin(self.listed_tools()).await.is_ok()
     }
 
     /// Returns whether it is safe if the server executes a request twice.

@@ -9,12 +9,19 @@ use toolway_protocol::types::Tool;
 
 use crate::client::calls::pages::Pages;
 use crate::client::connect::shared::ClientState;
-use crate::client::connect::tool_cache::{CachedTools, ToolFacts, Tools};
+use crate::client::connect::tool_cache::{CachedTools, ListedTools, ToolFacts, Tools};
 use crate::ground::error::Result;
 
 impl ClientState {
     /// Returns the tools of the server. Fetches the tool list if the cached list may be out of date.
     pub(crate) async fn tools(self: &Arc<Self>) -> Result<Tools> {
+        let ListedTools { tools, exceeded } = self.listed_tools().await?;
+        exceeded.map_or(Ok(tools), |limit| Err(limit.error("tools")))
+    }
+
+    /// Returns the tools of the server, or as many as the client's limit allows. Fetches the tool list if the cached
+    /// list may be out of date.
+    pub(crate) async fn listed_tools(self: &Arc<Self>) -> Result<ListedTools> {
         if let Some(tools) = self.tools.fresh(self.notifications.tools_version()) {
             return Ok(tools);
         }
@@ -27,7 +34,11 @@ impl ClientState {
         let mut tools = Vec::new();
         let asked = Instant::now();
         while let Some(page) = pages.next_page().await {
-            tools.extend(page?);
+            match page {
+                Ok(page) => tools.extend(page),
+                Err(_) if pages.exceeded().is_some() => break,
+                Err(error) => return Err(error),
+            }
         }
         let connection = self.current();
         let mut facts = HashMap::new();
@@ -49,16 +60,16 @@ impl ClientState {
                 false
             }
         });
-        let tools = Tools(tools.into());
+        let listed = ListedTools { tools: Tools(tools.into()), exceeded: pages.exceeded() };
         // In the handshake era lists do not expire: a list is valid until the server reports a change.
         let until = connection.era.lists_expire().then(|| asked + pages.ttl.unwrap_or_default());
         self.tools.put(CachedTools {
-            tools: tools.clone(),
+            listed: listed.clone(),
             facts,
             tools_version: changes,
             expires_at: until,
         });
-        Ok(tools)
+        Ok(listed)
     }
 }
 

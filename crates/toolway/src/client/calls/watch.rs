@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use toolway_protocol::capability::{JsonObject, ServerCapabilities};
 use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::types::SubscriptionFilter;
@@ -19,6 +20,9 @@ use crate::client::notifications::changes::{Change, Changes};
 use crate::client::wire::backoff::backoff;
 use crate::client::wire::era_link::{Requester, WatchRequest};
 use crate::ground::error::{Error, ErrorKind, Result};
+
+/// How long an attempt to subscribe must last so that the next one follows without a longer wait.
+const STABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// Receives the changes of a server until it is dropped. Made by [`Client::watch`].
 pub struct Watch {
@@ -116,7 +120,7 @@ impl Client {
 
 impl Watch {
     /// Waits for the next change. Returns `None` once the client is gone, or once a retry of the subscription would be
-    /// useless because the server does not support it any more.
+    /// useless: the server does not support it any more, or the connection has ended and cannot be opened again.
     pub async fn next(&mut self) -> Option<Change> {
         loop {
             match self.next_event().await {
@@ -203,11 +207,12 @@ impl SubscriptionTask {
     async fn run(self) {
         let (mut has_begun, mut attempt) = (false, 0);
         loop {
+            let started = Instant::now();
             let Some(shared) = self.shared.upgrade() else { return };
             let outcome = match shared.connection().await {
                 Ok(connection) => {
                     let begun = || {
-                        (has_begun, attempt) = (true, 0);
+                        has_begun = true;
                         drop(self.begun.try_send(Ok(())));
                     };
                     self.subscribe_once(shared, &connection, Box::new(begun)).await
@@ -229,6 +234,13 @@ impl SubscriptionTask {
             }
             if has_begun {
                 self.lost.notify_one();
+            }
+            if self.shared.upgrade().is_none_or(|shared| shared.is_lost_for_good()) {
+                return;
+            }
+            // A server that accepts each subscription and ends it at once is asked less and less often.
+            if has_begun && started.elapsed() >= STABLE_AFTER {
+                attempt = 0;
             }
             sleep(backoff(attempt, None)).await;
             attempt += 1;

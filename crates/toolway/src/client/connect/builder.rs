@@ -12,6 +12,7 @@ use toolway_protocol::types::{
 use crate::client::answer::answers::{Answer, AnswerError, Elicitation, answer_handler};
 use crate::client::connect::client::Client;
 use crate::client::connect::config::Config;
+use crate::client::connect::list_limit::ListLimit;
 use crate::client::connect::shared::ClientState;
 use crate::client::handshake::era_cache::EraCache;
 use crate::client::pipe::streams;
@@ -52,10 +53,25 @@ impl ClientBuilder {
     }
 
     /// Sets how long the server may be silent about a request before the request times out; by default one minute. Each
-    /// progress notification restarts the time. `None` waits forever.
+    /// progress notification restarts the time. `None` waits until the [`deadline`](Self::deadline).
     /// [`Exchange::timeout`](crate::client::Exchange::timeout) sets the timeout of one request.
     pub fn timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.config.timeout = limit.into();
+        self
+    }
+
+    /// Sets how long a request may take in total before it fails and is cancelled; by default one hour. Progress does
+    /// not restart this time. Time in which the client answers questions of the server does not count. `None` sets no
+    /// limit. [`Exchange::deadline`](crate::client::Exchange::deadline) sets the deadline of one request.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use toolway::prelude::*;
+    ///
+    /// let builder = Client::builder().deadline(Duration::from_secs(10 * 60));
+    /// ```
+    pub fn deadline(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.config.deadline = limit.into();
         self
     }
 
@@ -98,6 +114,33 @@ impl ClientBuilder {
     /// ```
     pub fn max_message(mut self, bytes: usize) -> Self {
         self.config.max_message = message_limit(bytes);
+        self
+    }
+
+    /// Sets the maximum length of a list of the server: of its tools, its resources, its resource templates, and its
+    /// prompts, each with all its pages; by default 10,000 items and 32 MiB. `None` leaves a limit as it is. If a list is longer, calls that return the
+    /// whole list, such as [`Client::tools`], fail with an error for which
+    /// [`Error::is_too_large`](crate::Error::is_too_large) is `true`. A stream such as [`Client::list_tools`] returns the
+    /// first items before this error.
+    ///
+    /// The bytes are those of the JSON text. Values that take much more memory than text, such as the members of
+    /// `_meta`, count in addition to their text.
+    ///
+    /// ```
+    /// # use toolway::prelude::*;
+    /// # #[tool] fn add(a: f64, b: f64) -> f64 { a + b }
+    /// # #[tool] fn sub(a: f64, b: f64) -> f64 { a - b }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// # let server = Server::new("calculator", "1.0.0").tools(tools![add, sub]).build()?;
+    /// let client = Client::builder().max_list(1, None).connect(&server).await?;
+    /// assert!(client.tools().await.unwrap_err().is_too_large());
+    /// assert_eq!(client.list_tools().next_page().await.unwrap()?.len(), 1);
+    /// # Ok::<(), toolway::Error>(()) }).unwrap();
+    /// ```
+    pub fn max_list(mut self, items: impl Into<Option<usize>>, bytes: impl Into<Option<usize>>) -> Self {
+        let ListLimit { items: old_items, bytes: old_bytes } = self.config.max_list;
+        let (items, bytes) = (items.into().unwrap_or(old_items), bytes.into().unwrap_or(old_bytes));
+        self.config.max_list = ListLimit { items, bytes };
         self
     }
 

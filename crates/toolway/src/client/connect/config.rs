@@ -6,12 +6,16 @@ use toolway_protocol::ProtocolVersion;
 use toolway_protocol::types::Implementation;
 
 use crate::client::answer::answers::AnswerHandlers;
+use crate::client::connect::list_limit::ListLimit;
 use crate::client::handshake::era_cache::EraCache;
 use crate::client::notifications::listeners::Hooks;
 use crate::transport::frame::MAX_MESSAGE;
 
 /// The default of [`timeout`](Config::timeout): how long the server may be silent about a request.
 const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The default of [`deadline`](Config::deadline): how long a request may take in total.
+const DEADLINE: Duration = Duration::from_secs(3600);
 
 /// The default of [`connect_timeout`](Config::connect_timeout): how long it may take to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -32,11 +36,13 @@ pub(crate) struct Config {
     pub(crate) hooks: Hooks,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) deadline: Option<Duration>,
     pub(crate) connect_timeout: Duration,
     pub(crate) probe_timeout: Duration,
     pub(crate) retries: u32,
     pub(crate) era_cache: EraCache,
     pub(crate) max_message: usize,
+    pub(crate) max_list: ListLimit,
 }
 
 impl Default for Config {
@@ -48,11 +54,13 @@ impl Default for Config {
             hooks: Hooks::default(),
             headers: Vec::new(),
             timeout: Some(TIMEOUT),
+            deadline: Some(DEADLINE),
             connect_timeout: CONNECT_TIMEOUT,
             probe_timeout: PROBE_TIMEOUT,
             retries: RETRIES,
             era_cache: EraCache::default(),
             max_message: MAX_MESSAGE,
+            max_list: ListLimit::default(),
         }
     }
 }

@@ -12,7 +12,7 @@ use toolway_protocol::types::{Cancelled, LogLevel};
 use toolway_protocol::{Id, Method, RawJson, Request, RpcError};
 
 use crate::client::answer::caller::{Caller, OpenCallGuard};
-use crate::client::notifications::listeners::Notifications;
+use crate::client::notifications::listeners::{Notifications, ProgressGuard};
 use crate::client::wire::era_link::{EraLink, Requester};
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::opening::{OpenConnection, ServerFacts};
@@ -24,6 +24,13 @@ use crate::ground::future::BoxFuture;
 
 /// How long it may take to send a cancel notification, and how long a close waits for cancel notifications.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The maximum time of a request in which questions of the server are answered and which does not count towards its
+/// deadline. Without this limit, a server that keeps asking could hold a request forever.
+const MAX_QUESTION_TIME: Duration = Duration::from_secs(24 * 3600);
+
+/// How often a request beyond its deadline checks whether a question is still being answered.
+const QUESTION_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The request that checks whether the server responds. [`EraLink::ping`] writes it, because each era uses a different
 /// method for this purpose.
@@ -154,7 +161,7 @@ impl Connection {
                 &PING => self.era.ping(id),
                 _ => self.era.request(id, course, terms)?,
             };
-            let result = self.send(outgoing, terms).await?;
+            let result = self.send(outgoing, terms, &mut course.waited).await?;
             // If the result of a forwarded request contains questions, the code that forwards requests handles them.
             if terms.caller.is_some() {
                 return Ok(result);
@@ -167,11 +174,13 @@ impl Connection {
         }
     }
 
-    /// Sends one request and waits for its reply. Cancels the request if the future is dropped or times out.
-    pub(crate) async fn send(
+    /// Sends one request and waits for its reply. Cancels the request if the future is dropped or times out. `waited` is
+    /// how long the client has waited for the server in earlier rounds.
+    async fn send(
         self: &Arc<Self>,
         mut outgoing: OutgoingMessage,
         terms: &RequestOptions,
+        waited: &mut Duration,
     ) -> Result<RawJson> {
         if !terms.headers.is_empty() {
             outgoing.headers.extend_from_slice(&terms.headers);
@@ -193,31 +202,45 @@ impl Connection {
             (!self.transport.cancels_by_dropping(self.era.version()))
                 .then(|| (self.clone(), id.clone(), method.clone())),
         );
-        let outcome = {
-            let work = exchange(&*self.transport, outgoing);
-            let Some(limit) = terms.timeout else {
+        let mut work = std::pin::pin!(exchange(&*self.transport, outgoing));
+        if terms.timeout.is_none() && terms.deadline.is_none() {
+            return given_up.finish(work.await, self, size);
+        }
+        let (sent, asked_before) = (Instant::now(), self.era.question_time());
+        let question_time = || self.era.question_time().saturating_sub(asked_before).min(MAX_QUESTION_TIME);
+        let (mut heard, mut checked) = (sent, sent);
+        loop {
+            // If the clock cannot represent a time, it is never reached.
+            let silent_until = terms.timeout.and_then(|limit| heard.checked_add(limit));
+            let asked = question_time();
+            let deadline = terms
+                .deadline
+                .and_then(|limit| sent.checked_add(limit.saturating_sub(*waited).saturating_add(asked)))
+                .map(|deadline| deadline.max(checked));
+            let Some(until) = silent_until.into_iter().chain(deadline).min() else {
                 return given_up.finish(work.await, self, size);
             };
-            let mut work = std::pin::pin!(work);
-            let sent = Instant::now();
-            let mut since = sent;
-            loop {
-                // If the clock cannot represent the deadline, the request does not time out.
-                let Some(until) = since.checked_add(limit) else { break Some(work.await) };
-                match timeout_at(until, &mut work).await {
-                    Ok(outcome) => break Some(outcome),
-                    // A question of the server is being answered, perhaps by the user: start the time again.
-                    Err(_) if self.era.has_pending_question(&id, sent) => since = Instant::now(),
-                    Err(_) => match &hearing {
-                        Some(hearing) if hearing.last_progress() > since => since = hearing.last_progress(),
-                        _ => break None,
-                    },
-                }
+            if let Ok(outcome) = timeout_at(until, &mut work).await {
+                *waited += sent.elapsed().saturating_sub(question_time());
+                return given_up.finish(outcome, self, size);
             }
-        };
-        match outcome {
-            Some(outcome) => given_up.finish(outcome, self, size),
-            None => Err(timeout_error(&method, terms.timeout.unwrap_or_default())),
+            let now = Instant::now();
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                if question_time() == asked {
+                    return Err(deadline_error(&method, terms.deadline.unwrap_or_default()));
+                }
+                // While a question is being answered, the deadline moves.
+                checked = now + QUESTION_CHECK_INTERVAL;
+            }
+            if silent_until.is_some_and(|until| until <= now) {
+                let progress = hearing.as_ref().map(ProgressGuard::last_progress);
+                heard = match progress.filter(|progress| *progress > heard) {
+                    // A question of the server is being answered, perhaps by the user: start the time again.
+                    _ if self.era.has_pending_question(&id, sent) => now,
+                    Some(progress) => progress,
+                    None => return Err(timeout_error(&method, terms.timeout.unwrap_or_default())),
+                };
+            }
         }
     }
 
@@ -328,6 +351,14 @@ impl Drop for CancelInFlight {
     fn drop(&mut self) {
         self.0.cancels_in_flight.send_modify(|left| *left -= 1);
     }
+}
+
+fn deadline_error(method: &Method, limit: Duration) -> Error {
+    let message = format!(
+        "the server did not complete {} within {limit:?} in total: raise `deadline` on the client",
+        method.name()
+    );
+    Error::new(ErrorKind::Timeout, message).reply_lost()
 }
 
 pub(crate) fn timeout_error(method: &Method, limit: Duration) -> Error {

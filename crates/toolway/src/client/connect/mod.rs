@@ -7,6 +7,7 @@
 //! | `shared.rs` | What do all clones of a client share? |
 //! | `reconnect.rs` | How is a connection opened, the first time and again? |
 //! | `connection.rs` | How is one request sent over one connection, timed out and cancelled? |
+//! | `list_limit.rs` | How long may a list of the server be? |
 //! | `tool_cache.rs` | Which tools is the server known to have? |
 //! | `text_target.rs` | How is a server described as text? |
 //! | `over_http.rs`, `without_http.rs` | How does a client connect to a URL, with and without the feature `http`? |
@@ -15,6 +16,7 @@ pub(crate) mod builder;
 pub(crate) mod client;
 mod config;
 pub(crate) mod connection;
+pub(crate) mod list_limit;
 #[cfg(feature = "http")]
 mod over_http;
 #[cfg(not(feature = "http"))]

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use crate::client::answer::answers::AnswerHandlers;
 use crate::client::connect::config::Config;
 use crate::client::connect::connection::Connection;
+use crate::client::connect::list_limit::ListLimit;
 use crate::client::handshake::opening::Negotiation;
 use crate::client::notifications::listeners::Notifications;
 use crate::client::wire::opening::ConnectionSetup;
@@ -62,6 +63,14 @@ impl Reconnector {
 
     pub(crate) fn timeout(&self) -> Option<Duration> {
         self.config.timeout
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        self.config.deadline
+    }
+
+    pub(crate) fn max_list(&self) -> ListLimit {
+        self.config.max_list
     }
 
     /// How often a request is sent again; `0` if the client cannot reconnect.

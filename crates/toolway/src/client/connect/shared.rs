@@ -65,6 +65,11 @@ impl ClientState {
         self.closed.load(Ordering::Acquire)
     }
 
+    /// Returns whether the connection has ended, and the client cannot reconnect.
+    pub(crate) fn is_lost_for_good(&self) -> bool {
+        !self.reconnector.can_reconnect() && !self.current().is_usable()
+    }
+
     /// Returns the current connection if it is usable; otherwise reconnects.
     pub(crate) async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>> {
         let mut outcome = {

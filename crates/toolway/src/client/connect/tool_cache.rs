@@ -11,6 +11,7 @@ use toolway_protocol::RawJson;
 use toolway_protocol::http::param::ParamHeaders;
 use toolway_protocol::types::Tool;
 
+use crate::client::connect::list_limit::ExceededLimit;
 use crate::ground::mutex::Mutex;
 
 /// The tools of a server at the time they were listed. Cheap to clone.
@@ -83,13 +84,21 @@ pub(crate) struct ToolCache {
 }
 
 pub(crate) struct CachedTools {
-    pub(crate) tools: Tools,
+    pub(crate) listed: ListedTools,
     pub(crate) facts: HashMap<String, ToolFacts>,
     /// The value of [`tools_version`](crate::client::notifications::listeners::Notifications::tools_version) when the
     /// list was fetched. If the value is different now, the list may be out of date.
     pub(crate) tools_version: u64,
     /// The time when the list expires, if the server stated one.
     pub(crate) expires_at: Option<Instant>,
+}
+
+/// The tools that a server listed. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct ListedTools {
+    pub(crate) tools: Tools,
+    /// The limit of the client at which the list was cut off, if it was.
+    pub(crate) exceeded: Option<ExceededLimit>,
 }
 
 /// The facts about a tool that a call of the tool needs.
@@ -99,16 +108,16 @@ pub(crate) struct ToolFacts {
 }
 
 impl ToolCache {
-    pub(crate) fn fresh(&self, changes: u64) -> Option<Tools> {
-        let listed = self.cached.lock();
-        let listed = listed.as_ref()?;
+    pub(crate) fn fresh(&self, changes: u64) -> Option<ListedTools> {
+        let cached = self.cached.lock();
+        let cached = cached.as_ref()?;
         let is_fresh =
-            listed.tools_version == changes && listed.expires_at.is_none_or(|until| Instant::now() < until);
-        is_fresh.then(|| listed.tools.clone())
+            cached.tools_version == changes && cached.expires_at.is_none_or(|until| Instant::now() < until);
+        is_fresh.then(|| cached.listed.clone())
     }
 
-    pub(crate) fn put(&self, listed: CachedTools) {
-        *self.cached.lock() = Some(listed);
+    pub(crate) fn put(&self, cached: CachedTools) {
+        *self.cached.lock() = Some(cached);
     }
 
     /// The time when the cached list expires, if the server stated one.

@@ -1,6 +1,7 @@
 //! How is a session of the handshake era opened, and how are its requests written?
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
 use toolway_protocol::capability::{ClientCapabilities, JsonObject};
@@ -65,7 +66,7 @@ pub(super) async fn initialize(
         capabilities: answer.capabilities,
         instructions: answer.instructions,
     };
-    Ok((link, facts))
+    Ok((link, facts.checked()?))
 }
 
 impl HandshakeLink {
@@ -130,6 +131,10 @@ impl EraLink for HandshakeLink {
 
     fn has_pending_question(&self, request: &Id, sent: Instant) -> bool {
         self.questions.has_pending_question(request, sent)
+    }
+
+    fn question_time(&self) -> Duration {
+        self.questions.question_time()
     }
 
     fn has_subscriptions(&self) -> bool {

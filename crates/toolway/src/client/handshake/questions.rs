@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
@@ -22,6 +23,7 @@ use crate::client::answer::answers::{
 use crate::client::answer::caller::{Caller, CallsInFlight, OpenCalls};
 use crate::client::wire::inbox::{AnswerFrame, MAX_FORWARDED_QUESTIONS, RequestHandler};
 use crate::client::wire::outgoing::{error_frame, put_params};
+use crate::client::wire::rate::RateLimit;
 use crate::ground::error::Chain;
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
@@ -34,7 +36,20 @@ pub(crate) struct ServerQuestions {
     /// The callers whose requests the connection has carried so far.
     callers: Mutex<Callers>,
     state: Arc<Mutex<QuestionsState>>,
+    /// How often the server may ask.
+    rate: RateLimit,
 }
+
+/// The maximum number of questions within [`QUESTION_PERIOD`]. Further questions are refused. An application may answer
+/// at once, so a limit of the questions that wait is not enough.
+const MAX_QUESTIONS_PER_PERIOD: u32 = 2048;
+
+/// The period of [`MAX_QUESTIONS_PER_PERIOD`].
+const QUESTION_PERIOD: Duration = Duration::from_secs(10);
+
+/// The maximum size in bytes of the questions that wait for their answers. Further questions are refused; a single
+/// question may be longer.
+const MAX_QUESTION_BYTES: usize = 4 << 20;
 
 #[derive(Default)]
 enum Callers {
@@ -60,6 +75,12 @@ struct QuestionsState {
     /// The questions that are being answered. An entry stays until its [`QuestionGuard`] is dropped, even if the server
     /// cancels the question.
     pending: HashMap<Id, PendingQuestion>,
+    /// The total size of the questions in `pending`.
+    bytes: usize,
+    /// For how long at least one question was pending, until `busy_since`.
+    question_time: Duration,
+    /// Since when at least one question is pending.
+    busy_since: Option<Instant>,
 }
 
 /// A question that is not answered yet.
@@ -70,6 +91,8 @@ struct PendingQuestion {
     /// The client's request on whose stream the question arrived, if it has one.
     during: Option<Id>,
     since: Instant,
+    /// The length of the question as it was received.
+    bytes: usize,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -83,7 +106,8 @@ enum SessionStage {
 
 impl ServerQuestions {
     pub(crate) fn new(answers: AnswerHandlers, calls: Arc<OpenCalls>) -> Self {
-        Self { answers, calls, callers: Mutex::default(), state: Arc::default() }
+        let rate = RateLimit::new(MAX_QUESTIONS_PER_PERIOD, QUESTION_PERIOD);
+        Self { answers, calls, callers: Mutex::default(), state: Arc::default(), rate }
     }
 
     /// Opens the session: from now on the server may ask questions for which the client declared a capability.
@@ -129,23 +153,36 @@ impl ServerQuestions {
         })
     }
 
+    /// Returns for how long at least one question was pending so far.
+    pub(crate) fn question_time(&self) -> Duration {
+        let state = self.state.lock();
+        state.question_time + state.busy_since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
     fn register_question(
         &self,
         id: &Id,
         during: Option<&Id>,
         most: usize,
+        bytes: usize,
     ) -> Result<(QuestionGuard, oneshot::Receiver<Infallible>), RpcError> {
         let mut state = self.state.lock();
         if state.pending.contains_key(id) {
             return Err(RpcError::invalid_request("another question with this id is not answered yet"));
         }
-        if state.pending.len() >= most {
+        let is_too_much = !state.pending.is_empty() && state.bytes + bytes > MAX_QUESTION_BYTES;
+        if state.pending.len() >= most || is_too_much {
             return Err(RpcError::internal("too many questions wait for their answers"));
         }
+        if self.rate.allow().is_none() {
+            return Err(RpcError::internal("too many questions within a short time"));
+        }
         let (sender, taken_back) = oneshot::channel();
-        let open =
-            PendingQuestion { cancel_on_drop: Some(sender), during: during.cloned(), since: Instant::now() };
+        let during = during.cloned();
+        let open = PendingQuestion { cancel_on_drop: Some(sender), during, since: Instant::now(), bytes };
+        state.bytes += bytes;
         state.pending.insert(id.clone(), open);
+        state.busy_since.get_or_insert_with(Instant::now);
         Ok((QuestionGuard { state: self.state.clone(), id: id.clone() }, taken_back))
     }
 
@@ -176,7 +213,8 @@ impl ServerQuestions {
             QuestionOwner::Unknown => return Err(RpcError::new(USER_REFUSED, UNKNOWN_CALLER)),
         };
         let most = if theirs.is_some() { MAX_FORWARDED_QUESTIONS } else { MAX_QUESTIONS };
-        let (turn, taken_back) = self.register_question(id, during, most)?;
+        let bytes = params.text().map_or(0, |text| text.as_bytes().len());
+        let (turn, taken_back) = self.register_question(id, during, most, bytes)?;
         let (id, method) = (id.clone(), method.clone());
         let answered: BoxFuture<'static, Bytes> = match theirs {
             Some(theirs) => {
@@ -245,7 +283,15 @@ struct QuestionGuard {
 
 impl Drop for QuestionGuard {
     fn drop(&mut self) {
-        self.state.lock().pending.remove(&self.id);
+        let mut state = self.state.lock();
+        if let Some(question) = state.pending.remove(&self.id) {
+            state.bytes -= question.bytes;
+        }
+        if state.pending.is_empty()
+            && let Some(since) = state.busy_since.take()
+        {
+            state.question_time += since.elapsed();
+        }
     }
 }
 

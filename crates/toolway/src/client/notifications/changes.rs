@@ -11,6 +11,9 @@ use crate::client::notifications::subscribers::{Subscriber, Subscribers, UnreadQ
 /// one. Beyond this limit, a change of such a resource is recorded as a change of the watched resource.
 const MAX_UNREAD: usize = 1024;
 
+/// The maximum total length in bytes of the URIs of unread changes. Beyond this limit, the same applies.
+const MAX_UNREAD_BYTES: usize = 1 << 20;
+
 /// A change that the server has reported.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -23,6 +26,16 @@ pub enum Change {
     Resources,
     /// The content of this resource changed.
     Resource(String),
+}
+
+impl Change {
+    /// The length of the URI.
+    fn len(&self) -> usize {
+        match self {
+            Self::Resource(uri) => uri.len(),
+            Self::Tools | Self::Prompts | Self::Resources => 0,
+        }
+    }
 }
 
 /// The changes for one watcher.
@@ -40,6 +53,8 @@ pub(super) struct UnreadChanges {
     watched: HashSet<String>,
     changes: VecDeque<Change>,
     queued: HashSet<Change>,
+    /// The total length of the URIs in `changes`.
+    bytes: usize,
 }
 
 impl UnreadQueue for UnreadChanges {
@@ -48,6 +63,7 @@ impl UnreadQueue for UnreadChanges {
     fn take(&mut self) -> Option<Change> {
         let change = self.changes.pop_front()?;
         self.queued.remove(&change);
+        self.bytes -= change.len();
         Some(change)
     }
 }
@@ -61,7 +77,12 @@ impl UnreadChanges {
             Notification::PromptsChanged(_) => Change::Prompts,
             Notification::ResourcesChanged(_) => Change::Resources,
             Notification::ResourceUpdated(updated) => match self.watched_ancestor(&updated.uri) {
-                Some(watched) if self.changes.len() >= MAX_UNREAD => Change::Resource(watched.to_owned()),
+                Some(watched)
+                    if self.changes.len() >= MAX_UNREAD
+                        || self.bytes + updated.uri.len() > MAX_UNREAD_BYTES =>
+                {
+                    Change::Resource(watched.to_owned())
+                }
                 Some(_) => Change::Resource(updated.uri.clone()),
                 None => return false,
             },
@@ -75,6 +96,7 @@ impl UnreadChanges {
         };
         let is_new = self.queued.insert(change.clone());
         if is_new {
+            self.bytes += change.len();
             self.changes.push_back(change);
         }
         is_new
@@ -95,7 +117,12 @@ pub(super) type Watchers = Subscribers<UnreadChanges>;
 impl Watchers {
     /// Adds a watcher of all lists and of these resources.
     pub(super) fn add_watcher(&self, watched: HashSet<String>) -> Changes {
-        Changes(self.add(UnreadChanges { watched, changes: VecDeque::new(), queued: HashSet::new() }))
+        Changes(self.add(UnreadChanges {
+            watched,
+            changes: VecDeque::new(),
+            queued: HashSet::new(),
+            bytes: 0,
+        }))
     }
 
     /// Passes a notification to every watcher.
@@ -122,6 +149,8 @@ mod tests {
             watchers
                 .notify(&Notification::ResourceUpdated(ResourceUpdated::new(format!("file:///a/{number}"))));
         }
+        let long = "file:///a/".to_owned() + &"x".repeat(MAX_UNREAD_BYTES);
+        watchers.notify(&Notification::ResourceUpdated(ResourceUpdated::new(long)));
         watchers.close();
         assert_eq!(changes.next().await, Some(Change::Tools));
         let mut rest = Vec::new();

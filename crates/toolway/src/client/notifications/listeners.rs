@@ -20,6 +20,9 @@ use crate::ground::panic::catch_panic;
 /// A callback of the application.
 pub(crate) type Hook<T> = Arc<dyn Fn(&T) + Send + Sync>;
 
+/// Receives the progress notifications of one request, each with the memory in bytes that it needs.
+pub(crate) type ProgressHook = Arc<dyn Fn(&Progress, usize) + Send + Sync>;
+
 /// All receivers of the notifications of one server.
 #[derive(Default)]
 pub(crate) struct Notifications {
@@ -66,18 +69,21 @@ impl Notifications {
         self.hooks.progress.is_some() || !self.readers.is_empty()
     }
 
-    /// Passes a notification to its receivers; `bytes` is the length of its parameters as they were received.
+    /// Passes a notification to its receivers; `bytes` is the memory that it needs.
     pub(crate) fn deliver(&self, news: &Notification, bytes: usize) {
         match news {
             Notification::Progress(progress) => {
                 let heard = self.progress.lock().get(&progress.progress_token).cloned();
                 if let Some(heard) = heard {
                     *heard.last_progress.lock() = Instant::now();
-                    call_hook(heard.hook.as_ref(), progress);
+                    call_hook(
+                        heard.hook.as_ref().map(|hook| |progress: &Progress| hook(progress, bytes)),
+                        progress,
+                    );
                 }
-                call_hook(self.hooks.progress.as_ref(), progress);
+                call_hook(self.hooks.progress.as_deref(), progress);
             }
-            Notification::LogMessage(message) => call_hook(self.hooks.log.as_ref(), message),
+            Notification::LogMessage(message) => call_hook(self.hooks.log.as_deref(), message),
             Notification::ToolsChanged(_) => self.invalidate_tools(),
             // All other notifications go to readers and watchers only.
             Notification::Initialized(_)
@@ -114,7 +120,7 @@ impl Notifications {
     }
 
     /// Registers a request for progress notifications until the guard is dropped. `hook` is called with each of them.
-    pub(crate) fn register_progress(self: &Arc<Self>, id: Id, hook: Option<Hook<Progress>>) -> ProgressGuard {
+    pub(crate) fn register_progress(self: &Arc<Self>, id: Id, hook: Option<ProgressHook>) -> ProgressGuard {
         let heard = Arc::new(ProgressState { last_progress: Mutex::new(Instant::now()), hook });
         self.progress.lock().insert(id.clone(), heard.clone());
         ProgressGuard { notifications: self.clone(), id, state: heard }
@@ -130,7 +136,7 @@ impl Notifications {
 /// A request that receives progress: the time of the last notification, and the hook to call.
 pub(crate) struct ProgressState {
     last_progress: Mutex<Instant>,
-    hook: Option<Hook<Progress>>,
+    hook: Option<ProgressHook>,
 }
 
 /// Guard of a request that receives progress. Dropping it unregisters the request.
@@ -153,7 +159,7 @@ impl Drop for ProgressGuard {
 }
 
 /// Calls a hook. If the hook panics, the panic is logged and otherwise ignored.
-fn call_hook<T>(hook: Option<&Hook<T>>, value: &T) {
+fn call_hook<T>(hook: Option<impl Fn(&T)>, value: &T) {
     if let Some(hook) = hook
         && let Err(panic) = catch_panic(|| hook(value))
     {

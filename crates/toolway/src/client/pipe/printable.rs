@@ -1,4 +1,40 @@
-//! How is text from the server shown to a user? On one line, truncated, and without terminal control sequences.
+//! How is text from the server shown to a user? Without anything that a terminal executes or that is invisible.
+
+use std::borrow::Cow;
+
+use crate::ground::unprintable::{is_unprintable, push_escape};
+
+/// Escapes the characters of a text that a terminal would execute, that change the direction of the text around them, or
+/// that are invisible. Tabs and line breaks, also those of Windows (`\r\n`), stay as they are.
+///
+/// Use it for every text of a server that a program shows on a terminal: such characters could clear the screen, hide a
+/// part of a URL, or imitate the program's own messages. The escapes are valid in JSON strings, so JSON stays JSON.
+///
+/// ```
+/// use toolway::client::escape_for_terminal;
+///
+/// assert_eq!(escape_for_terminal("größer\n\u{1b}[2J"), "größer\n\\u001b[2J");
+/// assert_eq!(escape_for_terminal("{\r\n}\rhidden"), "{\r\n}\\u000dhidden");
+/// assert_eq!(escape_for_terminal("https://pay\u{ad}.example"), "https://pay\\u00ad.example");
+/// ```
+pub fn escape_for_terminal(text: &str) -> Cow<'_, str> {
+    let is_kept = |letter: char| matches!(letter, '\n' | '\t') || !is_unprintable(letter);
+    if text.chars().all(is_kept) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        // Before a line feed, a carriage return does nothing; elsewhere it lets a text overwrite its line.
+        let ends_line = letter == '\r' && letters.peek() == Some(&'\n');
+        if ends_line || is_kept(letter) {
+            shown.push(letter);
+        } else {
+            push_escape(&mut shown, letter);
+        }
+    }
+    Cow::Owned(shown)
+}
 
 /// Returns at most `max` characters of the text, and `…` if there are more. Replaces invalid UTF-8, removes colours,
 /// and escapes control characters and invisible characters.
@@ -14,17 +50,11 @@ pub(crate) fn printable(text: &[u8], max: usize) -> String {
         }
         match letter {
             '\t' => shown.push(' '),
-            _ if letter.is_control() || is_invisible(letter) => shown.extend(letter.escape_unicode()),
+            _ if is_unprintable(letter) => push_escape(&mut shown, letter),
             _ => shown.push(letter),
         }
     }
     shown
-}
-
-/// Returns whether a character is invisible or changes the writing direction. Such characters can make a text look like
-/// a different text.
-fn is_invisible(letter: char) -> bool {
-    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Removes the escape sequences that programs use for colours: `ESC [ … m` and similar.
@@ -47,16 +77,17 @@ fn without_colours(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::printable;
+    use super::*;
 
     #[test]
     fn text_is_cut_and_harmless() {
         for (text, expected) in [
             ("plain", "plain"),
             ("  \u{1b}[31;1mred\u{1b}[0m and \u{1b}[Kmore\t!\r", "red and more !"),
-            ("bell\u{7} and \u{1b}]0;a title", "bell\\u{7} and \\u{1b}]0;a titl…"),
-            ("a\nb", "a\\u{a}b"),
-            ("\u{202e}txt", "\\u{202e}txt"),
+            ("bell\u{7} and \u{1b}]0;a title", "bell\\u0007 and \\u001b]0;a titl…"),
+            ("a\nb", "a\\u000ab"),
+            ("\u{202e}txt", "\\u202etxt"),
+            ("a\u{ad}\u{e0041}b", "a\\u00ad\\udb40\\udc41b"),
             ("\u{1b}[31", ""),
             ("öäüöäüöäüöäüöäüöäüöäü", "öäüöäüöäüöäüöäüöäüöä…"),
         ] {

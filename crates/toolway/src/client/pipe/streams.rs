@@ -62,6 +62,7 @@ async fn run_pipe(
     let mut reading = std::pin::pin!(read(&mut reader, pipe));
     let mut writing = std::pin::pin!(write(writer, pipe, queue));
     let ended = tokio::select! {
+        biased;
         ended = &mut reading => ended,
         broke = &mut writing => {
             pipe.stop_sending();

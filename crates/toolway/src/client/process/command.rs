@@ -47,8 +47,10 @@ use crate::transport::frame::message_limit;
 /// **Shutdown.** Closing the client closes the server's stdin, which tells the server that the client is gone. If the
 /// server is still running after [two seconds](Self::close_timeout), it gets SIGTERM; after two more seconds it is
 /// killed. Windows has no SIGTERM, so there the server is killed after the first two seconds. The processes that the
-/// server has started are ended in the same way, unless they have left its process group. Dropping the client also ends
-/// the server, but without the first wait of two seconds. If the runtime shuts down first, the server is killed at
+/// server has started are ended in the same way. On Linux, that includes processes that have left the process group of
+/// the server, as `setsid` does: they are found by their parents, and by the variable `TOOLWAY_SERVER_MARK`, which they
+/// inherit from the server. On other Unix systems such processes stay. Dropping the client also ends the server, but
+/// without the first wait of two seconds. If the runtime shuts down first, the server is killed at
 /// once; call `client.close().await` to let the server exit on its own.
 ///
 /// **Failures.** If the server ends or does not answer, the error of a call says whether and how the process ended, and
@@ -218,6 +220,25 @@ impl Command {
         self.args.iter().map(OsString::as_os_str)
     }
 
+    /// Returns the full path of the file that would be started. A bare name is looked up on the `PATH` of the server, and
+    /// the result is `None` if it is not there. A path with a folder is made absolute; the file may be missing.
+    ///
+    /// Use it to show a user what runs before it runs. To be sure that the same file is started later, create a command
+    /// with this path.
+    ///
+    /// ```
+    /// use toolway::client::Command;
+    ///
+    /// let command = Command::new("./server").cwd("/opt/shop");
+    /// assert_eq!(command.program_file().unwrap(), std::path::absolute("/opt/shop/./server")?);
+    /// assert_eq!(Command::new("server").env("PATH", "/no/such/folder").program_file(), None);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn program_file(&self) -> Option<PathBuf> {
+        let variables = self.variables();
+        program::full_path(&self.search(&variables))
+    }
+
     /// Shows these words in place of the real command line, for example in errors. Use it if an argument is a secret,
     /// to show a placeholder for the secret.
     ///
@@ -241,18 +262,27 @@ impl Command {
         command_line::format_line(std::iter::once(self.get_program()).chain(self.get_args()))
     }
 
-    fn spawn(&self) -> Result<Box<dyn Transport>> {
-        let variables = environment::variables(self.inherit, std::env::vars_os(), &self.env);
+    /// Returns the environment of the server.
+    fn variables(&self) -> Vec<(OsString, OsString)> {
+        environment::variables(self.inherit, std::env::vars_os(), &self.env)
+    }
+
+    fn search<'s>(&'s self, variables: &'s [(OsString, OsString)]) -> ProgramSearch<'s> {
         let path = variables.iter().find(|(name, _)| name.eq_ignore_ascii_case("PATH"));
         let path = path.map(|(_, value)| value.as_os_str());
-        let search = ProgramSearch { program: &self.program, cwd: self.cwd.as_deref(), path };
+        ProgramSearch { program: &self.program, cwd: self.cwd.as_deref(), path }
+    }
+
+    fn spawn(&self) -> Result<Box<dyn Transport>> {
+        let variables = self.variables();
+        let search = self.search(&variables);
         let mut command = tokio::process::Command::new(program::program_file(&search));
         command.args(&self.args).env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(folder) = &self.cwd {
             command.current_dir(folder);
         }
-        let (group, pipes) = ProcessGroup::spawn(command).map_err(|error| {
+        let (group, pipes) = ProcessGroup::spawn(command, self.inherit).map_err(|error| {
             Error::new(ErrorKind::Transport, format!("failed to connect to `{}`", self.display_line()))
                 .caused_by(program::start_error(&search, error))
                 .unsent()

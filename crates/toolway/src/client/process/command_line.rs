@@ -187,6 +187,9 @@ mod tests {
     fn a_long_line_is_cut_and_one_line() {
         let words = ["echo", "a\nb", &"x".repeat(10_000)];
         let line = format_line(words.iter().map(OsStr::new));
-        assert!(line.starts_with("echo 'a\\u{a}b' xxx") && line.ends_with('…') && line.len() < 300, "{line}");
+        assert!(
+            line.starts_with("echo 'a\\u000ab' xxx") && line.ends_with('…') && line.len() < 300,
+            "{line}"
+        );
     }
 }

@@ -11,10 +11,14 @@
 //! | `diagnosis.rs` | What is known about a server that does not answer? |
 //! | `child_pipes.rs` | Which pipes does a child process have? |
 //! | `unix.rs`, `windows.rs` | How are a process and its descendants ended? |
+//! | `descendants.rs`, `no_descendants.rs` | Which processes has a server started that have left its process group? |
 
 mod child_pipes;
 pub(crate) mod command;
 mod command_line;
+#[cfg(unix)]
+#[cfg_attr(not(target_os = "linux"), path = "no_descendants.rs")]
+mod descendants;
 mod diagnosis;
 mod environment;
 #[cfg(unix)]

@@ -22,18 +22,26 @@ pub(super) struct ProgramSearch<'s> {
 /// `npx.cmd`. If no file is found, returns the name unchanged.
 pub(super) fn program_file(search: &ProgramSearch<'_>) -> OsString {
     let program = Path::new(search.program);
-    let found = if is_bare(program) {
-        let endings = if cfg!(windows) {
-            env::var("PATHEXT").unwrap_or(DEFAULT_EXTENSIONS.to_owned())
-        } else {
-            String::new()
-        };
-        find(program, folders(search), &endings, is_program)
-    } else {
+    let found = match search.cwd {
+        None if !is_bare(program) => None,
         // Operating systems resolve a relative path from different folders, so make the path absolute.
-        search.cwd.and_then(|folder| std::path::absolute(folder.join(program)).ok())
+        _ => full_path(search),
     };
     found.map_or_else(|| search.program.to_owned(), PathBuf::into_os_string)
+}
+
+/// Returns the full path of the program; `None` if a bare name is not found.
+pub(super) fn full_path(search: &ProgramSearch<'_>) -> Option<PathBuf> {
+    let program = Path::new(search.program);
+    if !is_bare(program) {
+        return std::path::absolute(search.cwd.unwrap_or(Path::new("")).join(program)).ok();
+    }
+    let endings = if cfg!(windows) {
+        env::var("PATHEXT").unwrap_or(DEFAULT_EXTENSIONS.to_owned())
+    } else {
+        String::new()
+    };
+    find(program, folders(search), &endings, is_program)
 }
 
 /// The extensions of programs if `PATHEXT` is not set.

@@ -3,10 +3,12 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::client::pipe::printable::printable;
+use crate::client::wire::rate::RateLimit;
 use crate::ground::mutex::Mutex;
 use crate::ground::panic::catch_panic;
 
@@ -17,6 +19,8 @@ pub(super) type LineHook = Arc<dyn Fn(&str) + Send + Sync>;
 pub(super) struct Stderr {
     tail: Mutex<Tail>,
     hook: Option<LineHook>,
+    /// How many lines are logged.
+    log_rate: RateLimit,
 }
 
 #[derive(Default)]
@@ -31,7 +35,8 @@ struct Tail {
 
 impl Stderr {
     pub(super) fn new(hook: Option<LineHook>) -> Self {
-        Self { tail: Mutex::default(), hook }
+        let log_rate = RateLimit::new(MAX_LOGGED_LINES, LOG_PERIOD);
+        Self { tail: Mutex::default(), hook, log_rate }
     }
 
     /// Reads stderr to its end, so that the server never blocks on a full pipe.
@@ -61,7 +66,12 @@ impl Stderr {
                 return;
             }
             let shown = printable(&line, MAX_SHOWN);
-            tracing::debug!(target: "toolway::stderr", server, "{shown}");
+            if let Some(skipped) = self.log_rate.allow() {
+                if skipped > 0 {
+                    tracing::debug!(target: "toolway::stderr", server, skipped, "some lines were not logged");
+                }
+                tracing::debug!(target: "toolway::stderr", server, "{shown}");
+            }
             tail.push(shown);
             line
         };
@@ -107,6 +117,10 @@ impl fmt::Display for Stderr {
 
 /// The maximum length of a line in bytes; the rest of a longer line is dropped. The hook gets up to this length.
 const MAX_LINE: usize = 4 << 10;
+/// The maximum number of lines that are logged within [`LOG_PERIOD`].
+const MAX_LOGGED_LINES: u32 = 1000;
+/// The period of [`MAX_LOGGED_LINES`].
+const LOG_PERIOD: Duration = Duration::from_secs(10);
 /// The maximum number of characters of a line that are logged, and kept for errors.
 const MAX_SHOWN: usize = 500;
 /// The maximum number of lines that are kept for errors.
@@ -134,6 +148,35 @@ mod tests {
         }
         assert!(stderr.to_string().len() <= MAX_TAIL + 3 * MAX_LINES);
         assert!(stderr.tail.lock().partial.capacity() <= 2 * MAX_LINE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_of_lines_is_not_logged() {
+        use std::sync::atomic::{AtomicU32, Ordering};
+
+        use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+
+        struct Count(Arc<AtomicU32>);
+        impl<S: tracing::Subscriber> Layer<S> for Count {
+            fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+                if event.metadata().target() == "toolway::stderr" {
+                    self.0.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+        let logged = Arc::new(AtomicU32::new(0));
+        let log = tracing_subscriber::registry().with(Count(logged.clone()));
+        let _log = tracing::subscriber::set_default(log);
+        let stderr = Stderr::new(None);
+        stderr.drain("line\n".repeat(5000).as_bytes(), "test").await;
+        assert_eq!(logged.load(Ordering::Relaxed), MAX_LOGGED_LINES);
+        tokio::time::advance(LOG_PERIOD).await;
+        stderr.drain(&b"line\n"[..], "test").await;
+        assert_eq!(
+            logged.load(Ordering::Relaxed),
+            MAX_LOGGED_LINES + 2,
+            "the line, and the number of lost lines"
+        );
     }
 
     #[tokio::test]

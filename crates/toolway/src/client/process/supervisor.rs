@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::ChildStdout;
 use tokio::sync::{SetOnce, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::client::pipe::outbox::WriteQueue;
 use crate::client::pipe::output_record::{LineHook, OutputRecord};
@@ -70,6 +70,7 @@ pub(super) fn start(
         close_timeout,
         tasks: JoinSet::new(),
         writer_task: None,
+        stdin_hold: None,
         pipe_failure: None,
         is_stdout_open: true,
         is_stderr_open: true,
@@ -120,6 +121,8 @@ struct Supervisor {
     close_timeout: Duration,
     tasks: JoinSet<TaskEvent>,
     writer_task: Option<AbortHandle>,
+    /// Keeps the server's input open after the last message. Dropping it closes the input.
+    stdin_hold: Option<oneshot::Sender<Infallible>>,
     pipe_failure: Option<PipeFailure>,
     is_stdout_open: bool,
     is_stderr_open: bool,
@@ -136,15 +139,22 @@ enum TaskEvent {
 impl Supervisor {
     /// Starts the tasks that read stdout, write stdin and read stderr.
     fn spawn_tasks(&mut self, pipes: ChildPipes, queue: WriteQueue) {
-        let ChildPipes { stdin, mut stdout, stderr } = pipes;
+        let ChildPipes { mut stdin, mut stdout, stderr } = pipes;
         let pipe = self.pipe.clone();
         self.tasks.spawn(async move {
             let ended = read(&mut stdout, &pipe).await;
             TaskEvent::Read(ended, stdout)
         });
         let pipe = self.pipe.clone();
-        self.writer_task =
-            Some(self.tasks.spawn(async move { TaskEvent::Written(write(stdin, &pipe, queue).await) }));
+        let (hold, released) = oneshot::channel();
+        self.stdin_hold = Some(hold);
+        self.writer_task = Some(self.tasks.spawn(async move {
+            let outcome = write(&mut stdin, &pipe, queue).await;
+            if outcome.is_ok() {
+                let _ = released.await;
+            }
+            TaskEvent::Written(outcome)
+        }));
         let facts = self.facts.clone();
         self.tasks.spawn(async move {
             facts.stderr.drain(stderr, &facts.name).await;
@@ -161,6 +171,10 @@ impl Supervisor {
                 () = self.step() => {}
             }
         }
+        // The processes that the server has started are known by their parents only while these run. So the search comes
+        // before the server learns that the client is gone.
+        self.group.find_outsiders().await;
+        self.stdin_hold = None;
         pipe.stop_sending();
         tokio::select! {
             biased;
@@ -224,6 +238,25 @@ impl Supervisor {
         let _ = timeout(within, waiting).await;
     }
 
+    /// Waits until the server and all processes that it has started have ended, but no longer than `within`.
+    async fn wait_for_all(&mut self, within: Duration) {
+        let waiting = async {
+            while !self.has_finished() {
+                self.step().await;
+            }
+            self.wait_for_outsiders().await;
+        };
+        let _ = timeout(within, waiting).await;
+    }
+
+    /// Waits until the processes outside of the server's group have ended. They are not children of this program, so the
+    /// system does not report their end.
+    async fn wait_for_outsiders(&self) {
+        while self.group.has_outsiders() {
+            sleep(OUTSIDER_POLL_INTERVAL).await;
+        }
+    }
+
     fn has_exited(&self) -> bool {
         self.facts.end_description.get().is_some()
     }
@@ -262,12 +295,16 @@ impl Supervisor {
         if let Some(writing) = self.writer_task.take() {
             writing.abort();
         }
-        if !self.has_finished() {
+        self.group.find_outsiders().await;
+        if !self.has_finished() || self.group.has_outsiders() {
             self.group.terminate();
-            self.run_until(patience, Self::has_finished).await;
+            self.wait_for_all(patience).await;
+            // A process may have started others since.
+            self.group.find_outsiders().await;
         }
         self.group.kill();
         self.run_until(KILL_TIMEOUT, Self::has_exited).await;
+        let _ = timeout(KILL_TIMEOUT, self.wait_for_outsiders()).await;
         if !self.has_exited() {
             let _ = self.shutdown.set(ShutdownState::StillExiting);
             while !self.has_exited() {
@@ -301,3 +338,5 @@ async fn drain(mut reader: impl AsyncRead + Unpin) {
 const EXIT_DETAILS_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the system may take to end a process that was killed.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+/// The interval at which the supervisor checks whether the processes outside of the server's group have ended.
+const OUTSIDER_POLL_INTERVAL: Duration = Duration::from_millis(20);

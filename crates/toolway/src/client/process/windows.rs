@@ -8,6 +8,7 @@ use tokio::process::Command;
 
 use crate::client::process::child_pipes::ChildPipes;
 use crate::client::process::diagnosis::describe_exit;
+use crate::client::process::environment::InheritedEnv;
 
 /// Returns whether the file exists. The caller has checked that the name has an extension.
 pub(super) fn is_program(file: &Path) -> bool {
@@ -27,7 +28,7 @@ impl GroupHandle {
 }
 
 impl ProcessGroup {
-    pub(super) fn spawn(command: Command) -> io::Result<(Self, ChildPipes)> {
+    pub(super) fn spawn(command: Command, _inherit: InheritedEnv) -> io::Result<(Self, ChildPipes)> {
         let mut child = CommandWrap::from(command).wrap(KillOnDrop).wrap(JobObject).spawn()?;
         let (stdin, stdout, stderr) = (child.stdin().take(), child.stdout().take(), child.stderr().take());
         let pipes = ChildPipes::new(stdin, stdout, stderr)?;
@@ -43,6 +44,15 @@ impl ProcessGroup {
     /// also wait for every process that the child has started.
     pub(super) async fn exited(&mut self) -> String {
         describe_exit(self.0.inner_mut().wait().await.ok().and_then(|status| status.code()))
+    }
+
+    /// Does nothing: a process cannot leave the job.
+    #[expect(clippy::unused_async, clippy::unused_self, reason = "other platforms need both")]
+    pub(super) async fn find_outsiders(&mut self) {}
+
+    #[expect(clippy::unused_self, reason = "other platforms need `self`")]
+    pub(super) fn has_outsiders(&self) -> bool {
+        false
     }
 
     /// Kills the job, because Windows has no SIGTERM to ask the processes to exit.

@@ -36,8 +36,9 @@ pub(super) async fn listen(watch: WatchRequest<'_>) -> Result<()> {
         std::future::pending::<()>().await;
     };
     tokio::select! {
-        outcome = listening => outcome.map(drop),
+        biased;
         () = hearing => Ok(()),
+        outcome = listening => outcome.map(drop),
         () = over => Ok(()),
     }
 }

@@ -68,7 +68,7 @@ pub(crate) async fn probe(
                 let server = server.map_err(|error| malformed_reply(&Method::Discover).caused_by(error))?;
                 match choose(&server.supported_versions) {
                     Verdict::Stateless(chosen) => {
-                        return Ok(ProbeOutcome::Opened(link(chosen), server_facts(server)));
+                        return Ok(ProbeOutcome::Opened(link(chosen), server_facts(server).checked()?));
                     }
                     verdict => (verdict, None),
                 }

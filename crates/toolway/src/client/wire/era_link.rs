@@ -84,6 +84,12 @@ pub(crate) trait EraLink: ForwardLink + Send + Sync {
         false
     }
 
+    /// Returns for how long questions of the server were being answered so far, in the era in which the server asks while
+    /// its reply is awaited.
+    fn question_time(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Returns whether the client subscribes to each resource with a separate request, and the server remembers the
     /// subscriptions.
     fn has_subscriptions(&self) -> bool {

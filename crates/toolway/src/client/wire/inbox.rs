@@ -9,6 +9,7 @@ use toolway_protocol::types::Cancelled;
 use toolway_protocol::{Id, Message, Method, Notification, RpcError};
 
 use crate::client::answer::caller::{Caller, OpenCalls};
+use crate::client::notifications::footprint::of_notification;
 use crate::client::notifications::listeners::Notifications;
 use crate::client::wire::outgoing::error_frame;
 use crate::ground::future::BoxFuture;
@@ -124,6 +125,7 @@ impl Inbox {
     pub fn deliver(&self, message: &Message) {
         let Message::Notification { method, params } = message else { return };
         let Ok(Some(news)) = Notification::decode(method, params) else { return };
+        let bytes = params.text().map_or(0, |text| text.as_bytes().len()) + of_notification(&news);
         match &news {
             Notification::Cancelled(cancelled) => {
                 if let Some(handler) = self.handler.get() {
@@ -137,7 +139,7 @@ impl Inbox {
                     None => self.calls.caller(during),
                 };
                 if let Some(caller) = caller {
-                    caller.log(message);
+                    caller.log(message, bytes);
                 }
             }
             Notification::Initialized(_)
@@ -150,7 +152,7 @@ impl Inbox {
             | Notification::ElicitationComplete(_)
             | Notification::SubscriptionAcknowledged(_) => {}
         }
-        self.notifications.deliver(&news, params.text().map_or(0, |text| text.as_bytes().len()));
+        self.notifications.deliver(&news, bytes);
     }
 
     /// Takes a message of the server and returns the answer if it is a request. Returns `None` for other messages, and

@@ -12,6 +12,7 @@
 //! | `forward_link.rs`, `no_forward_link.rs` | What does an era decide about requests that are forwarded for another caller? |
 //! | `request_options.rs` | Which settings and which state does a single request have, in either era? |
 //! | `backoff.rs` | How long does a client wait before it retries? |
+//! | `rate.rs` | How often may something happen? |
 
 pub(crate) mod backoff;
 pub(crate) mod era_link;
@@ -23,6 +24,7 @@ pub(crate) mod forward_link;
 pub(crate) mod inbox;
 pub(crate) mod opening;
 pub(crate) mod outgoing;
+pub(crate) mod rate;
 pub(crate) mod request_options;
 pub(crate) mod target;
 pub(crate) mod transport;

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
-use toolway_protocol::Id;
 use toolway_protocol::capability::ServerCapabilities;
 use toolway_protocol::types::Implementation;
+use toolway_protocol::{Id, ProtocolVersion, RawJson};
 
 use crate::client::answer::answers::AnswerHandlers;
 use crate::client::notifications::listeners::Notifications;
@@ -47,6 +47,27 @@ pub(crate) struct ServerFacts {
     pub(crate) info: Option<Implementation>,
     pub(crate) capabilities: ServerCapabilities,
     pub(crate) instructions: Option<String>,
+}
+
+/// The maximum length in bytes of the capabilities of a server. They are consulted often, and their values need much more
+/// memory than their text.
+const MAX_CAPABILITIES: usize = 64 << 10;
+
+impl ServerFacts {
+    /// Returns an error if the capabilities are longer than a client keeps.
+    pub(crate) fn checked(self) -> Result<Self> {
+        // Each revision leaves out the capabilities that it does not have.
+        let size_in =
+            |version: &ProtocolVersion| RawJson::encoded(&self.capabilities, *version).as_bytes().len();
+        let size = ProtocolVersion::ALL.iter().map(size_in).max().unwrap_or_default();
+        if size <= MAX_CAPABILITIES {
+            return Ok(self);
+        }
+        let message = format!(
+            "the server's capabilities are {size} bytes long, and the client accepts at most {MAX_CAPABILITIES}"
+        );
+        Err(Error::new(ErrorKind::PeerMisbehaved, message))
+    }
 }
 
 impl ConnectionSetup<'_> {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolway_protocol::capability::JsonObject;
-use toolway_protocol::types::{LogLevel, Progress};
+use toolway_protocol::types::LogLevel;
 use toolway_protocol::{RawJson, Request};
 
 use crate::client::answer::caller::Caller;
-use crate::client::notifications::listeners::Hook;
+use crate::client::notifications::listeners::ProgressHook;
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 
@@ -17,6 +17,9 @@ use crate::ground::future::BoxFuture;
 pub(crate) struct RequestOptions {
     /// How long the server may be silent about the request.
     pub(crate) timeout: Option<Duration>,
+    /// How long the request may take in total, over all connections and rounds. Time in which questions are answered
+    /// does not count.
+    pub(crate) deadline: Option<Duration>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) meta: Option<JsonObject>,
     pub(crate) progress: ProgressMode,
@@ -28,14 +31,14 @@ pub(crate) struct RequestOptions {
 #[derive(Clone)]
 pub(crate) enum ProgressMode {
     Unwanted,
-    Wanted(Option<Hook<Progress>>),
+    Wanted(Option<ProgressHook>),
 }
 
 impl RequestOptions {
-    /// The defaults.
+    /// The defaults, without a deadline.
     pub(crate) fn new(timeout: Option<Duration>) -> Self {
         let (headers, progress) = (Vec::new(), ProgressMode::Unwanted);
-        Self { timeout, headers, meta: None, progress, caller: None }
+        Self { timeout, deadline: None, headers, meta: None, progress, caller: None }
     }
 
     pub(crate) fn wants_progress(&self) -> bool {
@@ -55,11 +58,21 @@ pub(crate) struct RequestRounds<'r> {
     pub(crate) empty_rounds: u32,
     /// The log level that the request carries, in the stateless era.
     pub(crate) log_level: Option<LogLevel>,
+    /// How long the client has waited for the server so far, in earlier rounds and on earlier connections. Time in which
+    /// questions were answered does not count.
+    pub(crate) waited: Duration,
 }
 
 impl<'r> RequestRounds<'r> {
     pub(crate) fn new(first: &'r Request) -> Self {
-        Self { first_request: first, current: None, round: 0, empty_rounds: 0, log_level: None }
+        Self {
+            first_request: first,
+            current: None,
+            round: 0,
+            empty_rounds: 0,
+            log_level: None,
+            waited: Duration::ZERO,
+        }
     }
 
     /// Returns whether the request is past its first round, so that the server has already worked on it.

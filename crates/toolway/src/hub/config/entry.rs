@@ -33,6 +33,10 @@ pub struct ServerConfig {
     pub timeout: Option<Duration>,
     /// The maximum size of a message to or from the server, in bytes (`maxMessage`).
     pub max_message: Option<usize>,
+    /// The maximum number of items in a list of the server (`maxListItems`).
+    pub max_list_items: Option<usize>,
+    /// The maximum length of a list of the server, in bytes (`maxListBytes`).
+    pub max_list_bytes: Option<usize>,
     /// Members that this library does not use, in the order of the file: `autoApprove`, `trust`, `oauth`, …
     pub other: Vec<(String, RawJson)>,
     pub(crate) tools: Arc<ToolFilter>,
@@ -78,7 +82,8 @@ impl ServerConfig {
 /// Prints the server without values that may be secret.
 impl fmt::Debug for ServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, disabled, timeout, max_message, other, endpoint, .. } = self;
+        let Self { name, disabled, timeout, max_message, max_list_items, max_list_bytes, .. } = self;
+        let Self { other, endpoint, .. } = self;
         let other: Vec<_> = other.iter().map(|(name, _)| name).collect();
         f.debug_struct("ServerConfig")
             .field("name", name)
@@ -86,6 +91,8 @@ impl fmt::Debug for ServerConfig {
             .field("disabled", disabled)
             .field("timeout", timeout)
             .field("max_message", max_message)
+            .field("max_list_items", max_list_items)
+            .field("max_list_bytes", max_list_bytes)
             .field("other", &other)
             .finish_non_exhaustive()
     }
@@ -159,6 +166,8 @@ pub(super) fn read(
         disabled: true,
         timeout: None,
         max_message: None,
+        max_list_items: None,
+        max_list_bytes: None,
         other: Vec::new(),
         tools: Arc::default(),
         endpoint: UnresolvedEndpoint::Invalid(Mistakes::default()),
@@ -220,7 +229,9 @@ impl<'r> ConfigReader<'r> {
                     server.disabled |= self.read_value(&field, value, Node::boolean) == Some(false);
                 }
                 ("timeout", _) => server.timeout = self.read_value(&field, value, timeout),
-                ("maxMessage", _) => server.max_message = self.read_value(&field, value, max_message),
+                ("maxMessage", _) => server.max_message = self.read_value(&field, value, byte_count),
+                ("maxListItems", _) => server.max_list_items = self.read_value(&field, value, item_count),
+                ("maxListBytes", _) => server.max_list_bytes = self.read_value(&field, value, byte_count),
                 // Cline, Windsurf and Roo write `disabledTools`, the Gemini CLI writes `excludeTools`.
                 ("disabledTools" | "excludeTools", _) => tools.without.extend(self.read_names(&field, value)),
                 ("enabledTools" | "includeTools", _) => {
@@ -442,16 +453,25 @@ fn timeout(value: Node<'_>) -> Result<Duration, String> {
     time.ok_or_else(|| format!("must be a positive time that is not too long; found {}", value.describe()))
 }
 
-/// Reads the maximum size of a message in bytes. The member `maxMessage` is specific to this library.
-fn max_message(value: Node<'_>) -> Result<usize, String> {
-    let is_number = |bytes: &f64| *bytes >= 1.0 && *bytes <= f64::from(u32::MAX) && bytes.fract() == 0.0;
+/// Reads a number of bytes. The members `maxMessage` and `maxListBytes` are specific to this library.
+fn byte_count(value: Node<'_>) -> Result<usize, String> {
+    count(value, "bytes, such as 16777216")
+}
+
+/// Reads a number of items. The member `maxListItems` is specific to this library.
+fn item_count(value: Node<'_>) -> Result<usize, String> {
+    count(value, "items, such as 10000")
+}
+
+fn count(value: Node<'_>, of_what: &str) -> Result<usize, String> {
+    let is_number = |number: &f64| *number >= 1.0 && *number <= f64::from(u32::MAX) && number.fract() == 0.0;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "it is a whole number that fits"
     )]
-    let bytes = value.number().filter(is_number).map(|bytes| bytes as usize);
-    bytes.ok_or_else(|| format!("must be a number of bytes, such as 16777216; found {}", value.describe()))
+    let number = value.number().filter(is_number).map(|number| number as usize);
+    number.ok_or_else(|| format!("must be a number of {of_what}; found {}", value.describe()))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use std::path::Path;
 use super::checks::wrong_variable_name;
 
 /// Reads a file of variables, or returns what is wrong with the file. If a name occurs twice, the later value is used.
-pub(super) fn read(path: &Path) -> Result<Vec<(String, String)>, String> {
-    let shown = path.display();
+/// Mistakes name the file as `shown`.
+pub(super) fn read(path: &Path, shown: &str) -> Result<Vec<(String, String)>, String> {
     let mut bytes = Vec::new();
     let cannot = |error| format!("names the file {shown}, which cannot be read: {error}");
     // Reading from a pipe or a terminal could block.
@@ -32,7 +32,8 @@ pub(super) fn read(path: &Path) -> Result<Vec<(String, String)>, String> {
     parse(text).map_err(|(line, reason)| format!("names the file {shown}, whose line {line} {reason}"))
 }
 
-fn parse(text: &str) -> Result<Vec<(String, String)>, (usize, &'static str)> {
+/// Parses the text of such a file. An error is the number of a line, and what is wrong there.
+pub(crate) fn parse(text: &str) -> Result<Vec<(String, String)>, (usize, &'static str)> {
     let mut all: Vec<(String, String)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     for (index, line) in text.lines().enumerate() {
@@ -43,7 +44,8 @@ fn parse(text: &str) -> Result<Vec<(String, String)>, (usize, &'static str)> {
         let wrong = |reason| (index + 1, reason);
         let (name, value) = line.split_once('=').ok_or(wrong("has no `=`: write `NAME=value`"))?;
         let name = name.strip_prefix("export ").unwrap_or(name).trim();
-        if wrong_variable_name(name).is_some() || name.contains(char::is_whitespace) {
+        let is_comment = name.starts_with('#');
+        if is_comment || wrong_variable_name(name).is_some() || name.contains(char::is_whitespace) {
             return Err(wrong("has no name before its `=`: write `NAME=value`"));
         }
         let value = parse_value(value.trim()).map_err(wrong)?;
@@ -139,6 +141,7 @@ mod tests {
             ("A=\"s3cret\\", 1),
             ("A='s3cret' x", 1),
             ("A=a\0b", 1),
+            ("export #A=1", 1),
         ] {
             let (found, reason) = parse(text).unwrap_err();
             assert_eq!(found, line, "{text}: {reason}");

@@ -87,6 +87,19 @@ impl SearchPaths {
         self
     }
 
+    /// Returns the directory with the settings of the user, if it is known: `~/.config`, or the directory that
+    /// [`with_config_dir`](Self::with_config_dir) sets.
+    ///
+    /// ```
+    /// use toolway::hub::config::SearchPaths;
+    ///
+    /// let places = SearchPaths::new("/srv/shop").with_config_dir("/home/ada/.config");
+    /// assert_eq!(places.config_dir(), Some("/home/ada/.config".as_ref()));
+    /// ```
+    pub fn config_dir(&self) -> Option<&Path> {
+        self.config_dir.as_deref()
+    }
+
     /// Returns the files that are searched, in order of precedence, each with its program.
     pub fn files(&self) -> Vec<(Host, PathBuf)> {
         let project = self.project_files.iter().map(|(host, file)| (*host, self.project.join(file)));
@@ -128,8 +141,8 @@ impl Config {
     ///
     /// A project may come from an untrusted author. A program that starts the servers in its files without asking the
     /// user runs untrusted programs, and sends them all variables that the files name. [`ServerConfig::project`] tells
-    /// whether the server comes from such a file, and [`SearchPaths::without_project_files`] searches only the files of
-    /// the user.
+    /// whether the server comes from such a file, [`ServerConfig::resolve_with_preview`] returns what to show to the user
+    /// before the server is used, and [`SearchPaths::without_project_files`] searches only the files of the user.
     ///
     /// # Errors
     ///

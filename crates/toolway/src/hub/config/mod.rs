@@ -31,7 +31,7 @@
 
 mod checks;
 mod entry;
-mod env_file;
+pub(crate) mod env_file;
 mod error;
 mod file;
 mod find;
@@ -50,5 +50,5 @@ pub use error::{ConfigError, Mistake, SourcePosition};
 pub use file::Config;
 pub use find::SearchPaths;
 pub use host::Host;
-pub use resolve::ServerKind;
+pub use resolve::{EnvFilePreview, ServerKind, ServerPreview};
 pub use variables::{Input, Variables};

@@ -9,7 +9,7 @@ use super::entry::{ServerConfig, UnexpandedText, UnresolvedEndpoint};
 use super::env_file;
 use super::error::{ConfigError, Mistake, Mistakes};
 use super::host::Host;
-use super::variables::{BareDollar, Expander, MAX_EXPANDED, Variables};
+use super::variables::{BareDollar, ExpandedText, Expander, MAX_EXPANDED, Variables};
 
 /// The values needed to connect to a server.
 ///
@@ -43,6 +43,50 @@ pub enum ServerKind {
     },
 }
 
+/// A description of the program that a server would run, or of the URL that it would connect to, for a question to the
+/// user.
+///
+/// All texts can be shown: text of the file is as it is written, and an environment variable or an input is its name, as
+/// in `${TOKEN}`, wherever its value is used. The parts of a text that are the same on every machine of the user, such as
+/// `${workspaceFolder}`, are replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServerPreview {
+    /// A program that is started.
+    #[non_exhaustive]
+    Command {
+        /// The program: a path, or a name that is searched on `PATH`.
+        program: String,
+        /// The arguments.
+        args: Vec<String>,
+        /// The variables of `env`.
+        env: Vec<(String, String)>,
+        /// The file of variables that `envFile` names.
+        env_file: Option<EnvFilePreview>,
+        /// The working directory.
+        cwd: Option<String>,
+    },
+    /// A server that is reached over HTTP.
+    #[non_exhaustive]
+    Url {
+        /// The URL.
+        url: String,
+        /// The headers that are sent with every request.
+        headers: Vec<(String, String)>,
+    },
+}
+
+/// The file of variables of a [`ServerPreview`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EnvFilePreview {
+    /// The path of the file.
+    pub path: String,
+    /// The names of the variables that the file sets. In [`ServerKind::Command`], they are the first ones of `env`, in
+    /// this order, with their values.
+    pub names: Vec<String>,
+}
+
 impl ServerConfig {
     /// Replaces the variables, reads the `envFile` if there is one, and returns what is needed to connect.
     ///
@@ -71,6 +115,34 @@ impl ServerConfig {
     /// # Ok::<(), toolway::hub::ConfigError>(())
     /// ```
     pub fn resolve(&self, variables: &Variables) -> Result<ServerKind, ConfigError> {
+        self.resolve_with_preview(variables).map(|(kind, _)| kind)
+    }
+
+    /// Resolves the server as [`resolve`](Self::resolve) does, and returns what can be shown to the user before the
+    /// server is used. Both describe the same moment: files are read once.
+    ///
+    /// ```
+    /// use toolway::hub::Config;
+    /// use toolway::hub::config::{ServerPreview, Variables};
+    ///
+    /// let config = Config::parse(r#"{ "mcpServers": {
+    ///   "mails": { "command": "mails", "args": ["--quiet"], "env": { "TOKEN": "${MAILS_TOKEN}" } }
+    /// } }"#)?;
+    /// let variables = Variables::from_fn(|_| Some("s3cret".to_owned()));
+    /// let (_, preview) = config.servers[0].resolve_with_preview(&variables)?;
+    /// let ServerPreview::Command { program, env, .. } = preview else { panic!("a command") };
+    /// assert_eq!(program, "mails");
+    /// assert_eq!(env, [("TOKEN".to_owned(), "${MAILS_TOKEN}".to_owned())]);
+    /// # Ok::<(), toolway::hub::ConfigError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`resolve`](Self::resolve).
+    pub fn resolve_with_preview(
+        &self,
+        variables: &Variables,
+    ) -> Result<(ServerKind, ServerPreview), ConfigError> {
         let dollar =
             if self.origin.host == Some(Host::Gemini) { BareDollar::Variable } else { BareDollar::Text };
         let known = Expander::new(variables, &self.inputs, self.origin.project.as_deref(), dollar);
@@ -80,29 +152,41 @@ impl ServerConfig {
             remaining_bytes: MAX_EXPANDED,
             mistakes: Mistakes::default(),
         };
-        let kind = match &self.endpoint {
+        let resolved = match &self.endpoint {
             UnresolvedEndpoint::Command { program, args, env, env_file, cwd } => {
                 let program = values.resolve(program, wrong_program).unwrap_or_default();
-                let args = args.iter().filter_map(|arg| values.resolve(arg, wrong_text)).collect();
-                let mut all =
-                    env_file.as_ref().and_then(|file| values.read_env_file(file)).unwrap_or_default();
-                let env = values.resolve_named(env, wrong_text);
+                let args = args.iter().filter_map(|arg| values.resolve(arg, wrong_text));
+                let (args, shown_args) = args.map(|arg| (arg.value, arg.shown)).unzip();
+                let file = env_file.as_ref().and_then(|file| values.read_env_file(file));
+                let (env, shown_env) = values.resolve_named(env, wrong_text);
                 let names: HashSet<_> = env.iter().map(|(name, _)| name).collect();
+                let (path, mut all) = file.map_or((None, Vec::new()), |(path, all)| (Some(path), all));
                 all.retain(|(name, _)| !names.contains(name));
+                let from_file = all.iter().map(|(name, _)| name.clone()).collect();
                 all.extend(env);
                 let cwd = cwd.as_ref().and_then(|cwd| values.resolve_path(cwd));
-                ServerKind::Command { program, args, env: all, cwd }
+                let (cwd, shown_cwd) = cwd.map(|(path, shown)| (Some(path), Some(shown))).unwrap_or_default();
+                let preview = ServerPreview::Command {
+                    program: program.shown,
+                    args: shown_args,
+                    env: shown_env,
+                    env_file: path.map(|path| EnvFilePreview { path, names: from_file }),
+                    cwd: shown_cwd,
+                };
+                (ServerKind::Command { program: program.value, args, env: all, cwd }, preview)
             }
             UnresolvedEndpoint::Url { url, headers, sse } => {
                 let url = values.resolve(url, wrong_url).unwrap_or_default();
-                ServerKind::Url { url, headers: values.resolve_named(headers, wrong_header), sse: *sse }
+                let (headers, shown_headers) = values.resolve_named(headers, wrong_header);
+                let preview = ServerPreview::Url { url: url.shown, headers: shown_headers };
+                (ServerKind::Url { url: url.value, headers, sse: *sse }, preview)
             }
             UnresolvedEndpoint::Invalid(mistakes) => {
                 return Err(ConfigError::new(self.file(), mistakes.clone()));
             }
         };
         if values.mistakes.is_empty() {
-            Ok(kind)
+            Ok(resolved)
         } else {
             Err(ConfigError::new(self.file(), values.mistakes))
         }
@@ -126,15 +210,6 @@ impl ServerConfig {
                 Some(std::iter::once(program).chain(args).map(|text| &*text.written).collect())
             }
             UnresolvedEndpoint::Url { .. } | UnresolvedEndpoint::Invalid(_) => None,
-        }
-    }
-
-    /// Returns the URL as written in the file, with variables not replaced. Returns `None` for a command, and for a
-    /// disabled server whose entry has mistakes.
-    pub fn written_url(&self) -> Option<&str> {
-        match &self.endpoint {
-            UnresolvedEndpoint::Url { url, .. } => Some(&url.written),
-            UnresolvedEndpoint::Command { .. } | UnresolvedEndpoint::Invalid(_) => None,
         }
     }
 
@@ -162,10 +237,10 @@ impl Resolver<'_> {
         &mut self,
         text: &UnexpandedText,
         wrong: impl Fn(&str) -> Option<&'static str>,
-    ) -> Option<String> {
+    ) -> Option<ExpandedText> {
         match self.expander.expand(&text.written, &mut self.remaining_bytes) {
-            Ok(value) => match wrong(&value) {
-                None => return Some(value),
+            Ok(expanded) => match wrong(&expanded.value) {
+                None => return Some(expanded),
                 Some(reason) => self.add_mistake(text, reason.to_owned()),
             },
             Err(reasons) => reasons.into_iter().for_each(|reason| self.add_mistake(text, reason)),
@@ -173,23 +248,37 @@ impl Resolver<'_> {
         None
     }
 
+    /// Returns the values, and the texts that are shown for them.
     fn resolve_named(
         &mut self,
         texts: &[(String, UnexpandedText)],
         wrong: impl Fn(&str) -> Option<&'static str>,
-    ) -> Vec<(String, String)> {
-        texts.iter().filter_map(|(name, text)| Some((name.clone(), self.resolve(text, &wrong)?))).collect()
+    ) -> (NamedTexts, NamedTexts) {
+        let resolved = texts.iter().filter_map(|(name, text)| {
+            let ExpandedText { value, shown } = self.resolve(text, &wrong)?;
+            Some(((name.clone(), value), (name.clone(), shown)))
+        });
+        resolved.unzip()
     }
 
-    /// Returns a path. A relative path is relative to the directory of the project.
-    fn resolve_path(&mut self, text: &UnexpandedText) -> Option<PathBuf> {
-        let path = self.resolve(text, wrong_path)?;
-        Some(self.expander.workspace.map_or_else(|| PathBuf::from(&path), |folder| folder.join(&path)))
+    /// Returns a path, and the text that is shown for it. A relative path is relative to the directory of the project.
+    fn resolve_path(&mut self, text: &UnexpandedText) -> Option<(PathBuf, String)> {
+        let ExpandedText { value, shown } = self.resolve(text, wrong_path)?;
+        let inside = |path: &str| {
+            self.expander.workspace.map_or_else(|| PathBuf::from(path), |folder| folder.join(path))
+        };
+        let path = inside(&value);
+        // A text with variables may be an absolute path, so the directory is not added to it.
+        let shown = if shown == value { path.display().to_string() } else { shown };
+        Some((path, shown))
     }
 
-    fn read_env_file(&mut self, text: &UnexpandedText) -> Option<Vec<(String, String)>> {
-        let path = self.resolve_path(text)?;
-        env_file::read(&path).map_err(|reason| self.add_mistake(text, reason)).ok()
+    /// Returns the variables of a file, and the text that is shown for its path.
+    fn read_env_file(&mut self, text: &UnexpandedText) -> Option<(String, NamedTexts)> {
+        let (path, shown) = self.resolve_path(text)?;
+        let variables =
+            env_file::read(&path, &shown).map_err(|reason| self.add_mistake(text, reason)).ok()?;
+        Some((shown, variables))
     }
 
     fn add_mistake(&mut self, text: &UnexpandedText, message: String) {
@@ -197,6 +286,9 @@ impl Resolver<'_> {
         self.mistakes.push(Mistake { server, field, position: Some(text.position), message });
     }
 }
+
+/// Texts by name.
+type NamedTexts = Vec<(String, String)>;
 
 fn names_of<T>(named: &[(String, T)]) -> Vec<&str> {
     named.iter().map(|(name, _)| &**name).collect()

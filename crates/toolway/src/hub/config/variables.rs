@@ -133,6 +133,16 @@ pub(super) struct Expander<'a> {
     dollar: BareDollar,
 }
 
+/// A text with its variables replaced, in two forms.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ExpandedText {
+    /// The value to use.
+    pub(super) value: String,
+    /// The text for a user: the values of environment variables and inputs, which may be secret, are replaced by
+    /// `${NAME}`.
+    pub(super) shown: String,
+}
+
 /// The meaning of a dollar sign without a brace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BareDollar {
@@ -153,28 +163,33 @@ impl<'a> Expander<'a> {
 
     /// Replaces the variables in a text, or returns all mistakes in it. `room` is the remaining length for all texts
     /// together, in bytes.
-    pub(super) fn expand(&self, text: &str, room: &mut usize) -> Result<String, Vec<String>> {
-        let mut expanded = String::new();
+    pub(super) fn expand(&self, text: &str, room: &mut usize) -> Result<ExpandedText, Vec<String>> {
+        let mut expanded = ExpandedText::default();
         let mut wrong = Vec::new();
         for piece in split_parts(text, self.dollar) {
             let value = match piece {
-                TextPart::Text(text) => Ok(text.to_owned()),
+                // Only a text after the escape `$$` begins with a dollar sign and continues.
+                TextPart::Text(text) if text.len() > 1 && text.starts_with('$') => {
+                    Ok(ExpandedText { value: text.to_owned(), shown: format!("${text}") })
+                }
+                TextPart::Text(text) => Ok(literal(text)),
                 TextPart::Variable(inside) => self.value(inside),
                 TextPart::Unclosed => {
                     Err("has a `${` without a `}`: close it, or write `$${` if it is text".to_owned())
                 }
             };
             match value {
-                Ok(value) if value.len() > *room => {
+                Ok(part) if part.value.len() > *room => {
                     wrong.push(format!(
                         "is too long after its variables are replaced: all texts of a server together may have at \
                          most {MAX_EXPANDED} bytes"
                     ));
                     return Err(wrong);
                 }
-                Ok(value) => {
-                    *room -= value.len();
-                    expanded.push_str(&value);
+                Ok(part) => {
+                    *room -= part.value.len();
+                    expanded.value.push_str(&part.value);
+                    expanded.shown.push_str(&part.shown);
                 }
                 Err(reason) => wrong.push(reason),
             }
@@ -182,17 +197,17 @@ impl<'a> Expander<'a> {
         if wrong.is_empty() { Ok(expanded) } else { Err(wrong) }
     }
 
-    fn value(&self, inside: &str) -> Result<String, String> {
+    fn value(&self, inside: &str) -> Result<ExpandedText, String> {
         if inside.contains("${") {
             return Err("has a variable inside another variable, which is not supported".to_owned());
         }
         match inside {
-            "workspaceFolder" => path_text(inside, self.workspace),
+            "workspaceFolder" => path_text(inside, self.workspace).map(literal),
             "workspaceFolderBasename" => {
-                path_text(inside, self.workspace.and_then(Path::file_name).map(Path::new))
+                path_text(inside, self.workspace.and_then(Path::file_name).map(Path::new)).map(literal)
             }
-            "userHome" => path_text(inside, self.variables.home.as_deref()),
-            "pathSeparator" | "/" => Ok(std::path::MAIN_SEPARATOR_STR.to_owned()),
+            "userHome" => path_text(inside, self.variables.home.as_deref()).map(literal),
+            "pathSeparator" | "/" => Ok(literal(std::path::MAIN_SEPARATOR_STR)),
             _ => match inside.split_once(':') {
                 Some(("input", id)) => self.input_value(id),
                 Some(("env", name)) => self.variable(name, inside),
@@ -201,7 +216,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    fn variable(&self, text: &str, written: &str) -> Result<String, String> {
+    fn variable(&self, text: &str, written: &str) -> Result<ExpandedText, String> {
         let (name, default) = match text.split_once(":-") {
             Some((name, default)) => (name, Some(default)),
             None => (text, None),
@@ -217,9 +232,9 @@ impl<'a> Expander<'a> {
         }
         let value = (self.variables.lookup)(name);
         match (value, default) {
-            (Some(value), None) => Ok(value),
-            (Some(value), Some(_)) if !value.is_empty() => Ok(value),
-            (_, Some(default)) => Ok(default.to_owned()),
+            (Some(value), None) => Ok(hidden(value, name)),
+            (Some(value), Some(_)) if !value.is_empty() => Ok(hidden(value, name)),
+            (_, Some(default)) => Ok(literal(default)),
             (None, None) => {
                 let name = format_name(name);
                 Err(format!(
@@ -229,15 +244,16 @@ impl<'a> Expander<'a> {
         }
     }
 
-    fn input_value(&self, id: &str) -> Result<String, String> {
+    fn input_value(&self, id: &str) -> Result<ExpandedText, String> {
         let Some(input) = self.inputs.iter().find(|input| input.id == id) else {
             return Err(format!("needs the input `{}`, which `inputs` does not declare", format_name(id)));
         };
         let variable = input.variable_name();
         let answered = self.variables.on_input.as_ref().and_then(|answer| answer(input));
-        let answered =
-            answered.or_else(|| (self.variables.lookup)(&variable)).or_else(|| input.default.clone());
-        answered.ok_or_else(|| {
+        let answered = answered.or_else(|| (self.variables.lookup)(&variable));
+        let answered = answered.map(|value| hidden(value, &format!("input:{id}")));
+        // The default is a text of the file, and not a secret of the user.
+        answered.or_else(|| input.default.clone().map(literal)).ok_or_else(|| {
             let about = input.description.as_deref().map(|text| format!(" ({})", format_name(text)));
             let (id, about) = (format_name(id), about.unwrap_or_default());
             format!(
@@ -265,6 +281,17 @@ fn path_text(name: &str, path: Option<&Path>) -> Result<String, String> {
         Some(None) => Err(format!("needs `${{{name}}}`, whose path is not UTF-8")),
         None => Err(format!("needs `${{{name}}}`, which is not known here")),
     }
+}
+
+/// Returns a text of the file, or a path of this machine, which a user may see.
+fn literal(text: impl Into<String>) -> ExpandedText {
+    let value = text.into();
+    ExpandedText { shown: value.clone(), value }
+}
+
+/// Returns a value that may be secret, and that is shown as the variable with this name.
+fn hidden(value: String, name: &str) -> ExpandedText {
+    ExpandedText { value, shown: format!("${{{name}}}") }
 }
 
 /// A part of a text.
@@ -372,7 +399,24 @@ mod tests {
     }
 
     fn expanded(text: &str, dollar: BareDollar) -> Result<String, Vec<String>> {
-        expander(&variables(), dollar).expand(text, &mut MAX_EXPANDED.clone())
+        let text = expander(&variables(), dollar).expand(text, &mut MAX_EXPANDED.clone())?;
+        Ok(text.value)
+    }
+
+    #[test]
+    fn a_value_of_the_environment_is_shown_by_its_name() {
+        for (text, shown) in [
+            ("plain", "plain"),
+            ("a ${NAME} b ${env:NAME} c", "a ${NAME} b ${NAME} c"),
+            ("${NAME:-nobody} ${NOBODY:-nobody} ${EMPTY:-nobody}", "${NAME} nobody nobody"),
+            ("${workspaceFolder}/x ${userHome}", "/srv/shop/x /home/ada"),
+            ("$${NAME} ${TRICK}", "$${NAME} ${TRICK}"),
+        ] {
+            let both = expander(&variables(), BareDollar::Text).expand(text, &mut MAX_EXPANDED.clone());
+            assert_eq!(both.unwrap().shown, shown, "{text}");
+        }
+        let both = expander(&variables(), BareDollar::Variable).expand("$NAME $$NAME", &mut 99);
+        assert_eq!(both.unwrap().shown, "${NAME} $$NAME");
     }
 
     #[test]
@@ -447,7 +491,7 @@ mod tests {
         let long = "x".repeat(MAX_EXPANDED / 2);
         let variables = Variables::from_fn(move |_| Some(long.clone()));
         let known = expander(&variables, BareDollar::Text);
-        assert_eq!(known.expand("${A}${A}", &mut MAX_EXPANDED.clone()).unwrap().len(), MAX_EXPANDED);
+        assert_eq!(known.expand("${A}${A}", &mut MAX_EXPANDED.clone()).unwrap().value.len(), MAX_EXPANDED);
         let wrong = known.expand("${A}${A}!", &mut MAX_EXPANDED.clone()).unwrap_err();
         assert!(wrong[0].contains("too long"), "{wrong:?}");
     }

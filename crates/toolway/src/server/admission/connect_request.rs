@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 
 use http::HeaderMap;
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, HeaderValue};
+use toolway_protocol::http::header::{MirroredHeader, decode};
 
 use crate::server::call::scope::Scope;
 use crate::server::handler::parameter::{Missing, Parameter};
@@ -71,7 +72,49 @@ impl ConnectRequest {
         self.session_id.as_deref()
     }
 
-    /// Returns the address of the connection, if it is known. Behind a proxy this is the address of the proxy.
+    /// Returns the method of the message, such as `tools/call`, as the `Mcp-Method` header names it. Clients of
+    /// 2026-07-28 send the header with each request; clients of earlier revisions usually do not, and a pipe has none.
+    ///
+    /// A message whose method differs from the header is refused before it reaches a handler.
+    pub fn method(&self) -> Option<&str> {
+        match self.mirrored("mcp-method") {
+            MirroredHeader::One(method) => Some(method),
+            MirroredHeader::Absent | MirroredHeader::Unreadable => None,
+        }
+    }
+
+    /// Returns the name of the tool or prompt, or the URI of the resource, that the message is about, as the `Mcp-Name`
+    /// header names it, decoded. Clients of 2026-07-28 send the header; clients of earlier revisions usually do not,
+    /// and a pipe has none. So `None` does not mean that the message is harmless.
+    ///
+    /// A message about something else than the header says is refused before it reaches a handler. To limit what a
+    /// caller may use, [`Admit::only_tools`](crate::server::Admit::only_tools) and its relatives are the better way:
+    /// they apply to every revision and transport, and to lists too.
+    ///
+    /// ```
+    /// use toolway::server::{Admit, ConnectRequest, Refuse};
+    ///
+    /// async fn check(connecting: ConnectRequest) -> Result<Admit, Refuse> {
+    ///     match connecting.target().as_deref() {
+    ///         Some("delete_all") => Err(Refuse::forbidden("not through this door")),
+    ///         _ => Ok(Admit::anyone().only_tools(["list", "add"])),
+    ///     }
+    /// }
+    /// ```
+    pub fn target(&self) -> Option<Cow<'_, str>> {
+        match self.mirrored("mcp-name") {
+            MirroredHeader::One(name) => decode(name),
+            MirroredHeader::Absent | MirroredHeader::Unreadable => None,
+        }
+    }
+
+    fn mirrored(&self, name: &str) -> MirroredHeader<'_> {
+        MirroredHeader::from_lines(self.headers().get_all(name).iter().map(HeaderValue::as_bytes))
+    }
+
+    /// Returns the address of the connection, if it is known. Behind a proxy this is the address of the proxy, unless
+    /// the server [trusts](crate::server::http::HttpService::trusted_proxies) the proxy: then it is the address of the
+    /// client, with the port 0.
     pub fn remote(&self) -> Option<SocketAddr> {
         self.remote
     }
@@ -147,6 +190,25 @@ mod tests {
 
     fn with_query(query: &str) -> ConnectRequest {
         ConnectRequest { query: Some(query.to_owned()), ..ConnectRequest::over_pipe() }
+    }
+
+    #[test]
+    fn the_target_is_decoded_and_unknown_if_it_is_not_clear() {
+        let target = |lines: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append("mcp-name", line.parse().unwrap());
+            }
+            let connecting =
+                ConnectRequest { headers: Some(Arc::new(headers)), ..ConnectRequest::over_pipe() };
+            connecting.target().map(Cow::into_owned)
+        };
+        assert_eq!(target(&["add"]).as_deref(), Some("add"));
+        assert_eq!(target(&["=?base64?YWRk?="]).as_deref(), Some("add"));
+        for unclear in [&[][..], &["=?base64?YW!k?="], &["add", "sub"]] {
+            assert_eq!(target(unclear), None, "{unclear:?}");
+        }
+        assert_eq!(ConnectRequest::over_pipe().target(), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toolway_protocol::RawJson;
+use toolway_protocol::json::message_without_position;
 
 use crate::ground::mistakes::BoxError;
 use crate::server::call::context::Ctx;
@@ -142,16 +143,23 @@ impl Ctx {
 
     fn effect_result<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, OnceError> {
         let Some(result) = self.scope().effect_result(key).map_err(OnceError::new)? else { return Ok(None) };
-        result.decode().map(Some).map_err(|error| unreadable(key, &error))
+        result.decode().map(Some).map_err(|error| {
+            invalid_result(format!(
+                "the remembered result of `{key}` has another type: give each effect its own key, and a new key if the \
+                 type changes: {}",
+                message_without_position(&error)
+            ))
+        })
     }
 
     fn record_effect(&self, key: String, result: &impl Serialize) -> Result<(), OnceError> {
-        let result = RawJson::from_value(result).map_err(|error| unreadable(&key, &error))?;
+        let result = RawJson::from_value(result).map_err(|error| {
+            invalid_result(format!("the result of `{key}` cannot be written as JSON: {error}"))
+        })?;
         self.scope().record_effect(key, result).map_err(OnceError::new)
     }
 }
 
-fn unreadable(key: &str, error: &serde_json::Error) -> OnceError {
-    let text = format!("the result of `{key}` cannot be remembered: {error}");
-    OnceError::new(AskError::new(AskErrorKind::InvalidKey, text))
+fn invalid_result(text: String) -> OnceError {
+    OnceError::new(AskError::new(AskErrorKind::InvalidResult, text))
 }

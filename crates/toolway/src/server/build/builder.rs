@@ -7,8 +7,11 @@ use toolway_protocol::Era;
 use toolway_protocol::capability::ServerCapabilities;
 use toolway_protocol::types::{CacheHints, CacheScope, Icon, Implementation};
 
+use crate::ground::budget::{Budget, Budgets};
 use crate::server::admission::admit::ConnectHook;
-use crate::server::build::defaults::{DEADLINE, MAX_IN_FLIGHT, MAX_IN_FLIGHT_PER_PEER, QUESTION_TIMEOUT};
+use crate::server::build::defaults::{
+    BODY_BUDGET, DEADLINE, KEPT_BUDGET, MAX_CALL_TIME, MAX_IN_FLIGHT, QUESTION_TIMEOUT, REPLY_BUDGET,
+};
 use crate::server::build::pin::ProtocolPin;
 use crate::server::call::context::millis;
 use crate::server::call::layer::stack::LayerStack;
@@ -93,8 +96,8 @@ pub struct ServerBuilder {
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) question_timeout: Duration,
     pub(crate) deadline: Option<Duration>,
-    pub(crate) max_in_flight: usize,
-    pub(crate) max_in_flight_per_peer: usize,
+    pub(crate) max_call_time: Duration,
+    pub(crate) budgets: Budgets,
     pub(crate) memory_ttl: Duration,
     pub(crate) end_hooks: EndHooks,
     pub(crate) sources: Vec<SourceConfig>,
@@ -133,8 +136,13 @@ impl ServerBuilder {
             store: None,
             question_timeout: QUESTION_TIMEOUT,
             deadline: Some(DEADLINE),
-            max_in_flight: MAX_IN_FLIGHT,
-            max_in_flight_per_peer: MAX_IN_FLIGHT_PER_PEER,
+            max_call_time: MAX_CALL_TIME,
+            budgets: Budgets {
+                requests: Budget::new(MAX_IN_FLIGHT),
+                bodies: Budget::new(BODY_BUDGET),
+                replies: Budget::new(REPLY_BUDGET),
+                kept: Budget::new(KEPT_BUDGET),
+            },
             memory_ttl: DEFAULT_MEMORY_TTL,
             end_hooks: EndHooks::default(),
             sources: Vec::new(),

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use tokio::sync::Semaphore;
+use tokio::sync::watch;
 use toolway_protocol::capability::{JsonObject, ServerCapabilities};
 use toolway_protocol::era::stateless::EncodedServerInfo;
 use toolway_protocol::json::Limits;
 
+use crate::ground::budget::Ledger;
 use crate::ground::error::Result;
+use crate::ground::log_pace::LogPace;
 use crate::ground::mistakes::misuse_error;
 use crate::server::build::builder::ServerBuilder;
 use crate::server::build::pin::resolve_revisions;
@@ -52,6 +54,7 @@ impl ServerBuilder {
     /// assert!(error.to_string().contains("call `.state(…)`"));
     /// ```
     pub fn build(self) -> Result<Server> {
+        self.warn_of_small_budgets();
         let mut mistakes = self.mistakes;
         if self.info.name.is_empty() {
             mistakes.push("the server's name is empty".to_owned());
@@ -105,6 +108,8 @@ impl ServerBuilder {
         let methods = handlers_by_name("method", self.methods, &states, &mut mistakes);
         let methods_have_layers = methods.values().any(|method| !method.layers.is_empty());
         let notifications = handlers_by_name("notification", self.notifications, &states, &mut mistakes);
+        let notifications =
+            notifications.into_iter().map(|(name, handler)| (name, (handler, LogPace::default()))).collect();
         let cursors = self.cursor_key.unwrap_or_else(CursorKey::random);
         let seal = match self.seal_keys.map(Ok).or_else(SealKeys::from_env) {
             Some(Ok(keys)) => keys,
@@ -146,8 +151,10 @@ impl ServerBuilder {
         if !self.sources.is_empty() {
             changes.track_interest();
         }
+        let ledger = Ledger::new(self.budgets);
         let server = Server {
             inner: Arc::new(Inner {
+                rights: watch::Sender::default(),
                 stamp: EncodedServerInfo::new(&self.info),
                 info: self.info,
                 instructions: self.instructions,
@@ -172,8 +179,9 @@ impl ServerBuilder {
                 changes,
                 question_timeout: self.question_timeout,
                 deadline: self.deadline,
-                permits: Semaphore::new(self.max_in_flight.min(Semaphore::MAX_PERMITS)),
-                permits_per_peer: self.max_in_flight_per_peer,
+                max_call_time: self.max_call_time,
+                common_account: ledger.common_account(),
+                ledger,
                 strict: self.strict,
                 store,
                 memory_locks: MemoryLocks::new(self.memory_ttl),

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::ground::budget::Budget;
 use crate::server::build::builder::ServerBuilder;
 use crate::transport::frame::message_limit;
 
@@ -42,17 +43,62 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets how many requests may run at the same time (default: 4096), and how many of them may belong to one pipe or
-    /// session (default: 256). Further requests are refused with an error that asks the client to retry later; pings,
-    /// cancellations and answers are always accepted.
+    /// Sets how many requests may run at the same time (default: 1024), and how many of them may belong to one peer
+    /// (default: 256). A peer is a pipe, a principal, or an IP address if the caller has no principal; an IPv6 network
+    /// (/64) counts as one address. Callers over HTTP without principal and address are told apart by their sessions.
+    ///
+    /// A request runs until its reply is sent. Further requests are refused with an error that asks the client to retry
+    /// later; pings, cancellations and answers are always accepted.
     pub fn max_in_flight(mut self, total: usize, of_one_peer: usize) -> Self {
-        self.max_in_flight = total;
-        self.max_in_flight_per_peer = of_one_peer;
+        self.budgets.requests = Budget { total, share: of_one_peer };
         self
     }
 
-    /// Sets how long a handler may run (default: 1 hour); `None` means no limit. A handler that takes longer is
-    /// dropped, and its caller gets an error. The time during which the client is asked a question does not count.
+    /// Sets how many bytes the bodies of HTTP requests may take in memory, from when they are received until their
+    /// requests are answered: of all peers (default: 128 MiB), and of one peer (default: 32 MiB). A peer is the same as
+    /// for [`max_in_flight`](Self::max_in_flight).
+    ///
+    /// A request beyond that is refused with the status 503 before its body is read. A body that is larger than the
+    /// share of its peer is accepted if the peer sends no other, so `max_message` may be larger than the share; but if
+    /// such messages are frequent, raise this limit too.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// let server = Server::new("photos", "1.0.0").max_message(64 << 20).body_budget(512 << 20, 128 << 20).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn body_budget(mut self, total: usize, of_one_peer: usize) -> Self {
+        self.budgets.bodies = Budget { total, share: of_one_peer };
+        self
+    }
+
+    /// Sets how many bytes of replies and notifications may wait in memory until clients read them: of all peers
+    /// (default: 128 MiB), and of one peer (default: 32 MiB; a pipe may use the total). A peer is the same as for
+    /// [`max_in_flight`](Self::max_in_flight).
+    ///
+    /// Beyond that, notifications are dropped, and a call whose result does not fit fails with an error that asks the
+    /// client to retry later. A reply that is larger than the share of its peer is sent if no other reply waits.
+    pub fn reply_budget(mut self, total: usize, of_one_peer: usize) -> Self {
+        self.budgets.replies = Budget { total, share: of_one_peer };
+        self
+    }
+
+    /// Sets how many bytes of answers and events are kept for clients that may reconnect and resume a stream: of all
+    /// peers (default: 64 MiB), and of one peer (default: 16 MiB). A peer is the same as for
+    /// [`max_in_flight`](Self::max_in_flight).
+    ///
+    /// Beyond that, the oldest finished streams are forgotten: a client that resumes one of them gets the status 400.
+    /// Only sessions over HTTP (up to 2025-11-25) keep anything.
+    pub fn kept_budget(mut self, total: usize, of_one_peer: usize) -> Self {
+        self.budgets.kept = Budget { total, share: of_one_peer };
+        self
+    }
+
+    /// Sets how long a handler may run without [reporting progress](crate::server::Ctx::progress) (default: 5 minutes);
+    /// `None` means no limit at all. Each report starts the time again, up to
+    /// [`max_call_time`](Self::max_call_time). A handler that takes longer is dropped, and its caller gets an error. The
+    /// time during which the client is asked a question does not count.
     /// [`ToolEntry::with_deadline`](crate::server::ToolEntry::with_deadline) sets the limit of one tool.
     ///
     /// ```
@@ -67,10 +113,31 @@ impl ServerBuilder {
         self
     }
 
+    /// Sets how long a handler may run in total, however much progress it reports (default: 1 hour). A
+    /// [deadline](Self::deadline) that is longer, such as that of one tool, takes precedence.
+    pub fn max_call_time(mut self, time: Duration) -> Self {
+        self.max_call_time = time;
+        self
+    }
+
     /// Sets how long a question to the client may stay unanswered (default: 10 minutes): see
     /// [`Ctx::ask`](crate::server::Ctx::ask). In 2026-07-28 this is the time that the client has to call again.
     pub fn question_timeout(mut self, time: Duration) -> Self {
         self.question_timeout = time;
         self
+    }
+
+    /// Warns about budgets of which one large message uses more than the share of a peer.
+    pub(super) fn warn_of_small_budgets(&self) {
+        let budgets = [("body_budget", self.budgets.bodies), ("reply_budget", self.budgets.replies)];
+        for (setting, budget) in budgets {
+            if self.max_message > budget.share {
+                tracing::warn!(
+                    max_message = self.max_message,
+                    of_one_peer = budget.share,
+                    "`max_message` is larger than what one peer may use of `{setting}`, so a peer's large messages are accepted only one at a time: raise `{setting}` too"
+                );
+            }
+        }
     }
 }

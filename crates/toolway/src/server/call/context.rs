@@ -133,6 +133,7 @@ impl Ctx {
         if self.is_cancelled() {
             return;
         }
+        self.0.record_progress();
         let (Some(token), true) = (&arrival.progress_token, arrival.outbound.is_open()) else { return };
         let (Ok(token), Some(done)) = (token.decode::<Id>(), done.amount()) else { return };
         if !advance_progress(self.0.last_progress(), &done) {

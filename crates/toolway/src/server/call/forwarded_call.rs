@@ -62,6 +62,7 @@ impl ForwardedCall {
 
     /// Forwards a progress notification with the caller's own token.
     pub(crate) async fn forward_progress(&self, mut progress: Progress) {
+        self.scope().record_progress();
         let arrival = self.scope().arrival();
         let token = arrival.progress_token.as_ref().and_then(|token| token.decode::<Id>().ok());
         let Some(token) = token.filter(|_| arrival.outbound.is_open() && !self.0.is_cancelled()) else {

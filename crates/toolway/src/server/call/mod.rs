@@ -5,6 +5,7 @@
 //! | `scope.rs` | What belongs to one run of a handler besides its arguments? |
 //! | `context.rs`, `log.rs`, `threshold.rs`, `memory.rs`, `memory_record.rs` | What can a handler send, log and remember? |
 //! | `state.rs`, `principal.rs`, `visibility.rs` | Which state does the server have, which principal is the caller, and what can the caller see? |
+//! | `stream_rights.rs` | May a caller keep the notification stream that it opened? |
 //! | `question_log.rs`, `questions.rs`, `replay.rs` | What was asked and answered in this run, and what is passed to the next one? |
 //! | `telemetry.rs`, `trace.rs` (`trace_id.rs`), `traceparent.rs` | What is recorded for spans, metrics and hooks, and which trace does a request belong to? |
 //! | `forwarded_call.rs` | What can a handler do that forwards its call to another server? |
@@ -23,6 +24,7 @@ pub(crate) mod questions;
 pub(crate) mod replay;
 pub(crate) mod scope;
 pub(crate) mod state;
+pub(crate) mod stream_rights;
 pub(crate) mod telemetry;
 pub(crate) mod threshold;
 #[cfg(feature = "otel")]

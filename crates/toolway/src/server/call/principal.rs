@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// assert_eq!(whoami(Principal::new("ann")), "you are ann");
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Principal(Arc<str>);
+pub struct Principal(pub(crate) Arc<str>);
 
 impl Principal {
     /// Creates a principal, for [`handle_json`](crate::server::Server::handle_json) and for tests.

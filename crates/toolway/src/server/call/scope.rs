@@ -11,11 +11,12 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use http::HeaderMap;
-use tokio::sync::Semaphore;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolway_protocol::types::CacheHints;
 use toolway_protocol::{ProtocolVersion, RawJson};
 
+use crate::ground::budget::{Account, Budget};
 use crate::ground::extensions::Extensions;
 use crate::ground::mutex::Mutex;
 use crate::ground::outbound::Outbound;
@@ -26,6 +27,7 @@ use crate::server::call::memory_record::MemoryRecord;
 use crate::server::call::principal::Principal;
 use crate::server::call::question_log::{QuestionContext, QuestionLog};
 use crate::server::call::state::States;
+use crate::server::call::stream_rights::Recheck;
 use crate::server::call::telemetry::RequestTelemetry;
 use crate::server::call::threshold::Threshold;
 use crate::server::call::visibility::Visibility;
@@ -47,8 +49,12 @@ pub(crate) struct Arrival {
     pub(crate) remote: Option<SocketAddr>,
     /// The record for the caller's memory, if it is not the record of the principal.
     pub(crate) memory_record: Option<Arc<MemoryRecord>>,
-    /// Permits for streams of changes; `None` where such streams are impossible.
-    pub(crate) listen_permits: Option<Arc<Semaphore>>,
+    /// The account that counts what the peer uses; `None` if it is not counted.
+    pub(crate) account: Option<Arc<Account>>,
+    /// How many streams of changes may be open; `None` where such streams are impossible.
+    pub(crate) stream_budget: Option<Budget>,
+    /// Decides again about a request that may open a stream; `None` if the decision cannot change.
+    pub(crate) recheck: Option<Arc<dyn Recheck>>,
     /// Cancelled when the transport is about to close, for work that would otherwise never end.
     pub(crate) shutdown_token: Option<Arc<CancellationToken>>,
     /// The data that the client has sent about itself.
@@ -76,7 +82,9 @@ impl Default for Arrival {
             visibility: None,
             remote: None,
             memory_record: None,
-            listen_permits: None,
+            account: None,
+            stream_budget: None,
+            recheck: None,
             shutdown_token: None,
             peer: UNKNOWN.clone(),
             progress_token: None,
@@ -93,7 +101,9 @@ impl Arrival {
         Box::new(Self {
             outbound: Outbound::default(),
             visibility: None,
-            listen_permits: None,
+            account: None,
+            stream_budget: None,
+            recheck: None,
             shutdown_token: None,
             questions: QuestionContext::default(),
             ..self.clone()
@@ -127,6 +137,8 @@ struct Shared {
     question_log: QuestionLog,
     /// The time limit of this run, if it differs from the server's.
     deadline: OnceLock<Duration>,
+    /// When the handler last reported progress.
+    progress_time: Mutex<Option<Instant>>,
 }
 
 impl Scope {
@@ -146,6 +158,7 @@ impl Scope {
             cache: Mutex::new(None),
             question_log: QuestionLog::default(),
             deadline: OnceLock::new(),
+            progress_time: Mutex::new(None),
         });
         ScopeGuard(Self {
             shared,
@@ -263,9 +276,19 @@ impl Scope {
         *self.shared.cache.lock() = Some(hints);
     }
 
-    /// Returns the time limit of the run.
+    /// Returns how long the run may take without progress.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         self.shared.deadline.get().copied().or(self.shared.server.inner.deadline)
+    }
+
+    /// Returns when the handler last reported progress.
+    pub(crate) fn progress_time(&self) -> Option<Instant> {
+        *self.shared.progress_time.lock()
+    }
+
+    /// Records that the handler reports progress, whether or not the caller wants to know.
+    pub(crate) fn record_progress(&self) {
+        *self.shared.progress_time.lock() = Some(Instant::now());
     }
 
     pub(crate) fn set_deadline(&self, limit: Duration) {

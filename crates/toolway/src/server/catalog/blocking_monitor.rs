@@ -5,11 +5,10 @@
 //! server logs a warning. If warnings are not logged, no time is measured.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use crate::ground::mutex::Mutex;
+use crate::ground::log_pace::LogPace;
 
 /// The time that one poll of a call may take before a warning is logged.
 const MAX_POLL_TIME: Duration = Duration::from_millis(100);
@@ -17,9 +16,9 @@ const MAX_POLL_TIME: Duration = Duration::from_millis(100);
 /// The minimum time between two warnings about the same tool.
 const WARN_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The time of the last warning about a tool, shared by its clones.
+/// The pace of the warnings about a tool, shared by its clones.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct BlockingMonitor(Arc<Mutex<Option<Instant>>>);
+pub(crate) struct BlockingMonitor(LogPace);
 
 impl BlockingMonitor {
     /// Polls a call of a tool, and logs a warning if that takes too long.
@@ -41,15 +40,7 @@ impl BlockingMonitor {
     }
 
     fn should_warn(&self, took: Duration, now: Instant) -> bool {
-        if took <= MAX_POLL_TIME {
-            return false;
-        }
-        let mut told = self.0.lock();
-        let is_due = told.is_none_or(|told| now.duration_since(told) >= WARN_INTERVAL);
-        if is_due {
-            *told = Some(now);
-        }
-        is_due
+        took > MAX_POLL_TIME && self.0.is_due(WARN_INTERVAL, now)
     }
 }
 

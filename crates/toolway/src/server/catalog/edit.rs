@@ -135,6 +135,27 @@ impl Server {
         self.inner.changes.announce_list(ListKind::Prompts);
     }
 
+    /// Runs [`on_connect`](crate::server::ServerBuilder::on_connect) again for every open notification stream over HTTP,
+    /// with the request that opened it. A stream whose caller is refused now, or admitted as another principal, ends;
+    /// otherwise the new rights apply to it. Call it after an account was disabled or its rights were changed. Without a
+    /// call, the same happens to each stream once a minute.
+    ///
+    /// Requests need no call: `on_connect` decides about each of them.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// /// Disable an account.
+    /// #[tool]
+    /// fn disable(account: String, ctx: &Ctx) {
+    ///     let _ = account; // marked as disabled where `on_connect` looks
+    ///     ctx.server().rights_changed();
+    /// }
+    /// ```
+    pub fn rights_changed(&self) {
+        self.inner.rights.send_replace(());
+    }
+
     fn add<E: Entry>(
         &self,
         list: ListKind,

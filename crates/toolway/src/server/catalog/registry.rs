@@ -232,11 +232,12 @@ fn index_resources(
 ) -> (HashMap<String, usize>, Vec<usize>) {
     let mut plain = HashMap::new();
     let mut families: Vec<(usize, &UriTemplate)> = Vec::new();
+    let mut shapes = HashMap::new();
     for (place, resource) in resources.iter().enumerate() {
         let uri = resource.key();
         match resource.template() {
             Some(template) => {
-                if let Some((_, twin)) = families.iter().find(|(_, known)| known.has_same_shape(template)) {
+                if let Some(twin) = shapes.insert(template.shape(), uri) {
                     mistakes.push(format!("the templates `{twin}` and `{uri}` match the same URIs"));
                 }
                 families.push((place, template));

@@ -18,6 +18,7 @@ use toolway_protocol::Request;
 use toolway_protocol::capability::ServerCapabilities;
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::types::ReadResourceResult;
+use toolway_protocol::uri_template::UriTemplate;
 
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
@@ -402,11 +403,12 @@ impl Elements {
     /// Adds the elements whose name, URI or template is still free, and returns the others as text.
     fn add_unique(&mut self, others: Self) -> Vec<String> {
         let mut left_out = Vec::new();
-        add_unique(&mut self.tools, others.tools, &mut left_out, |_, tool| !tool.key().is_empty());
-        add_unique(&mut self.prompts, others.prompts, &mut left_out, |_, prompt| !prompt.key().is_empty());
-        add_unique(&mut self.resources, others.resources, &mut left_out, |known, resource| {
-            let mut templates = known.iter().filter_map(ResourceEntry::template);
-            resource.template().is_none_or(|one| !templates.any(|other| other.has_same_shape(one)))
+        add_unique(&mut self.tools, others.tools, &mut left_out, |tool| !tool.key().is_empty());
+        add_unique(&mut self.prompts, others.prompts, &mut left_out, |prompt| !prompt.key().is_empty());
+        let templates = self.resources.iter().filter_map(ResourceEntry::template);
+        let mut shapes: HashSet<_> = templates.map(UriTemplate::shape).collect();
+        add_unique(&mut self.resources, others.resources, &mut left_out, |resource| {
+            resource.template().is_none_or(|template| shapes.insert(template.shape()))
         });
         left_out
     }
@@ -417,11 +419,11 @@ fn add_unique<E: Entry>(
     known: &mut Vec<E>,
     others: Vec<E>,
     left_out: &mut Vec<String>,
-    is_free: impl Fn(&[E], &E) -> bool,
+    mut is_free: impl FnMut(&E) -> bool,
 ) {
     let mut taken: HashSet<String> = known.iter().map(|entry| entry.key().to_owned()).collect();
     for other in others {
-        if is_free(known, &other) && taken.insert(other.key().to_owned()) {
+        if is_free(&other) && taken.insert(other.key().to_owned()) {
             known.push(other);
         } else {
             left_out.push(format!("the {} `{}`", E::KIND, other.key()));

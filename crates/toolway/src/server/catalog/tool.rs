@@ -384,7 +384,7 @@ impl ToolEntry {
 
     /// Lets a client of 2026-07-28 call again with answers only once for each question. When the client calls again,
     /// the state that it sends back is marked as used in the server's [`Store`](crate::store::Store), before the
-    /// function runs. `#[tool(single_use)]` does the same.
+    /// function runs. Answers without a state are refused. `#[tool(single_use)]` does the same.
     ///
     /// If the reply to this second call is lost, the client cannot repeat the call, because the state is already used.
     /// The client then has to start over. If that is worse than an effect that happens twice, do not use this, and make
@@ -394,7 +394,8 @@ impl ToolEntry {
         self
     }
 
-    /// Sets the time limit of a call of this tool. It overrides [the server's](crate::server::ServerBuilder::deadline).
+    /// Sets how long a call of this tool may run without reporting progress. It overrides [the
+    /// server's](crate::server::ServerBuilder::deadline).
     /// `#[tool(deadline = Duration::from_secs(30))]` does the same.
     pub fn with_deadline(mut self, time: Duration) -> Self {
         self.deadline = Some(time);

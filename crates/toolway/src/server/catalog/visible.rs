@@ -130,6 +130,11 @@ impl NotificationFilter {
         Self { server: server.clone(), visibility: allowed }
     }
 
+    /// Changes what the listener may see.
+    pub(crate) fn set_visibility(&mut self, allowed: Option<Arc<Visibility>>) {
+        self.visibility = allowed;
+    }
+
     /// Returns whether a notification may be sent. Notifications that a list changed are always sent, because the list
     /// itself contains only what the caller may see.
     pub(crate) fn allows(&self, news: &Notification) -> bool {

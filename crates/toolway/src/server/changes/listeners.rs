@@ -138,7 +138,7 @@ impl Listener {
     }
 
     /// Marks everything that the listener wants as changed.
-    fn add_everything(&self) {
+    pub(crate) fn add_everything(&self) {
         let mut state = self.state.lock();
         let ListenerState { lists, subscribed, pending, .. } = &mut *state;
         pending.lists = *lists;

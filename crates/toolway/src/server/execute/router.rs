@@ -1,5 +1,7 @@
 //! Which part of the server answers a request? One match, the same for every revision and every transport.
 
+use std::time::{Duration, Instant};
+
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::request::{CallTool, GetPrompt, Outcome, ReadResource, Reply, Request};
 use toolway_protocol::types::{
@@ -178,14 +180,23 @@ impl Server {
 
     /// Passes a custom notification to its handler. Nothing is sent back, even if the handler fails.
     pub(crate) async fn handle_notification(&self, method: &Method, params: &Params, arrival: Box<Arrival>) {
-        let Some(handler) = self.inner.notifications.get(method.name()) else { return };
+        let Some((handler, pace)) = self.inner.notifications.get(method.name()) else { return };
         let scope = Scope::begin(self.clone(), arrival);
         if let Err(failure) = handler.call_catching_panics(arguments_of(params.text().as_ref()), &scope).await
         {
-            // The failure goes only to the log and to the hook.
+            // A failure of the handler goes to the log and to the hook. Wrong parameters would be reported in the reply to
+            // a request; here they are logged, without the text of the error, which may quote them.
+            let is_logged = matches!(failure, Failure::Hidden(_));
             let _ = self
                 .request_failure(&scope, Subject::new(method, "notification", method.name()), failure)
                 .await;
+            if !is_logged && pace.is_due(LOG_INTERVAL, Instant::now()) {
+                let method = method.name();
+                tracing::warn!(
+                    method,
+                    "the notification `{method}` was dropped: its params do not fit its handler"
+                );
+            }
         }
     }
 
@@ -304,3 +315,6 @@ fn unknown_name_error<'n>(kind: &str, name: &str, known: impl Iterator<Item = &'
     };
     RpcError::invalid_params(format!("no such {kind}: `{name}`{hint}"))
 }
+
+/// The minimum time between two log messages about notifications of one method that were dropped.
+const LOG_INTERVAL: Duration = Duration::from_secs(1);

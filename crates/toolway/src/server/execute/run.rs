@@ -4,12 +4,12 @@
 //! the client can be asked while the call runs, it is asked here, and the handler runs again. Otherwise the questions
 //! are the outcome of the call, and the client calls again with the answers.
 
-use std::future::ready;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
 use tokio::runtime::Handle;
+use tokio::time::Instant;
 use tokio_util::either::Either;
 use toolway_protocol::RpcError;
 use toolway_protocol::request::{Outcome, Reply, Request};
@@ -27,7 +27,7 @@ use crate::server::call::question_log::{AskMode, Asker};
 use crate::server::call::scope::{Arrival, Scope};
 use crate::server::call::visibility::Visibility;
 use crate::server::catalog::visible::ElementRef;
-use crate::server::failure::errors::{Failure, Subject, busy};
+use crate::server::failure::errors::{Failure, Subject};
 use crate::server::observe::call_observer::CallObserver;
 
 impl Server {
@@ -37,22 +37,14 @@ impl Server {
         request: Request,
         mut arrival: Box<Arrival>,
     ) -> impl Future<Output = Result<CallReply, Failure>> + Send + use<'_> {
-        let Ok(place) = self.inner.permits.try_acquire() else {
-            let full = busy("too many requests are running");
-            return Either::Right(Box::pin(ready(Err(full.into()))) as BoxFuture<'_, _>);
-        };
         let request = self.canonical_request(request);
         let watching = CallObserver::begin(self, || request.method(), Some(&request), &mut arrival);
         let path = layer_path_of(self, &request, arrival.visibility.as_deref());
         if watching.is_none() && path.is_none() {
-            return Either::Left(async move {
-                let _place = place;
-                run_handler(self, request, arrival).await
-            });
+            return Either::Left(run_handler(self, request, arrival));
         }
         // Boxed: most calls are neither watched nor wrapped in layers.
         Either::Right(Box::pin(async move {
-            let _place = place;
             match (watching, path) {
                 (None, None) => run_handler(self, request, arrival).await,
                 (None, Some(path)) => run_through_layers(self, request, arrival, path).await,
@@ -171,11 +163,25 @@ async fn within_deadline(
     }
     // Timers need a tokio runtime, which the application may not have.
     let Some(limit) = scope.deadline().filter(|_| Handle::try_current().is_ok()) else { return run.await };
-    if let Ok(answer) = tokio::time::timeout(limit, run).await {
-        return answer;
-    }
-    tracing::warn!(?limit, "a handler exceeded its deadline and was stopped");
-    let text = format!("the call took longer than {limit:?} and was stopped");
+    let begun = Instant::now();
+    let max_time = limit.max(scope.server().inner.max_call_time);
+    let text = loop {
+        let last_progress = scope.progress_time();
+        let due = (last_progress.unwrap_or(begun) + limit).min(begun + max_time);
+        if let Ok(answer) = tokio::time::timeout_at(due, run.as_mut()).await {
+            return answer;
+        }
+        if due == begun + max_time {
+            break format!("the call took longer than {max_time:?} and was stopped");
+        }
+        if scope.progress_time() == last_progress {
+            break match last_progress {
+                Some(_) => format!("the call reported no progress for {limit:?} and was stopped"),
+                None => format!("the call took longer than {limit:?} and was stopped"),
+            };
+        }
+    };
+    tracing::warn!(?limit, ?max_time, "a handler exceeded its deadline and was stopped");
     if is_tool {
         return Ok(CallReply::complete(Reply::ToolCalled(CallToolResult::error(text))));
     }

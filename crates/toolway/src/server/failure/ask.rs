@@ -66,6 +66,9 @@ pub enum AskErrorKind {
     NotAllowed,
     /// Two different questions of one call have the same key, or a key is empty or too long.
     InvalidKey,
+    /// The result of an effect cannot be written as JSON, or the remembered result has another type: two effects of one
+    /// call have the same key, or the program changed while the client was asked.
+    InvalidResult,
     /// The function asked in too many runs. The limit is 10; questions that are asked together count as one.
     TooManyRounds,
     /// The question exceeds the maximum size of a message, or the answers and results that the call has to remember are

@@ -118,7 +118,9 @@ impl Failure {
 impl From<AskError> for Failure {
     fn from(error: AskError) -> Self {
         match error.kind() {
-            AskErrorKind::NotAllowed | AskErrorKind::InvalidKey => Self::Hidden(Box::new(error)),
+            AskErrorKind::NotAllowed | AskErrorKind::InvalidKey | AskErrorKind::InvalidResult => {
+                Self::Hidden(Box::new(error))
+            }
             AskErrorKind::Invalid => Self::Rpc(RpcError::invalid_params(error.to_string())),
             AskErrorKind::Busy => Self::Rpc(busy("too many questions wait for answers")),
             AskErrorKind::Unsupported => {

@@ -11,12 +11,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
-use serde_path_to_error::{Path, Segment};
+use serde_path_to_error::{Path, Segment, Track};
 use toolway_protocol::RawJson;
 use toolway_protocol::json::message_without_position;
 
 use crate::closest::closest;
-use crate::schema::{Checker, MAX_PROBLEMS, Problem, expected_field_text, truncate};
+use crate::schema::{Checker, MAX_PROBLEMS, Problem, Step, expected_field_text, truncate};
 use crate::server::failure::errors::ToolError;
 
 /// One slot for each parameter of a function. `#[tool]` generates the implementation.
@@ -142,10 +142,14 @@ impl Arguments {
         }
         is_changed |= insert_defaults(&mut value, &rules.checker);
         // The schema finds no problem, so the error of the type itself is all that can be reported.
-        match told {
-            Some(text) if !is_changed => Err(ToolError::new(text)),
-            _ => T::from_value(value).map_err(ToolError::new),
-        }
+        let told = match told {
+            Some(text) if !is_changed => text,
+            _ => match T::from_value(value.clone()) {
+                Ok(target) => return Ok(target),
+                Err(text) => text,
+            },
+        };
+        Err(ToolError::new(T::find_error(&value, &rules.checker).unwrap_or(told)))
     }
 
     /// Returns whether the text may contain a null that stands for a default. Missing arguments do not matter here:
@@ -189,6 +193,10 @@ trait Target: Sized {
 
     /// Returns whether reading enforces everything that the schema requires.
     fn enforces(rules: &Rules) -> bool;
+
+    /// Reads an object whose types refuse it once more. Returns the error with its exact path, and with the format that
+    /// the schema expects there.
+    fn find_error(object: &Value, checker: &Checker) -> Option<String>;
 }
 
 impl<S: Slots> Target for S {
@@ -202,6 +210,14 @@ impl<S: Slots> Target for S {
 
     fn enforces(rules: &Rules) -> bool {
         rules.is_typed
+    }
+
+    fn find_error(object: &Value, checker: &Checker) -> Option<String> {
+        let mut track = Track::new();
+        let tracked = serde_path_to_error::Deserializer::new(object, &mut track);
+        let mut walk = SlotsVisitor { slots: S::default(), problems: Vec::new(), current: None };
+        let error = tracked.deserialize_map(&mut walk).err().filter(|_| walk.problems.is_empty())?;
+        Some(with_path_and_format(&track.path(), &error, checker))
     }
 }
 
@@ -249,6 +265,23 @@ impl<T: DeserializeOwned> Target for Whole<T> {
     fn enforces(_: &Rules) -> bool {
         false
     }
+
+    fn find_error(object: &Value, checker: &Checker) -> Option<String> {
+        let error = serde_path_to_error::deserialize::<_, T>(object).err()?;
+        Some(with_path_and_format(error.path(), error.inner(), checker))
+    }
+}
+
+/// Returns the error of a type with its path, and with the format that the schema expects there.
+fn with_path_and_format(path: &Path, error: &serde_json::Error, checker: &Checker) -> String {
+    let steps = path.iter().filter_map(|segment| match segment {
+        Segment::Map { key } => Some(Step::Member(key)),
+        Segment::Seq { index } => Some(Step::Item(*index)),
+        Segment::Enum { .. } | Segment::Unknown => None,
+    });
+    let error = with_format(error, || checker.expected_text(steps));
+    let path = path.iter().next().map(|_| path.to_string());
+    with_argument_name(path.as_deref(), &error)
 }
 
 /// Reads the text of any object; a duplicate name is an error.
@@ -305,11 +338,39 @@ fn without_position(text: &str) -> &str {
 /// Returns the text of a decoder's error, with the name of the argument in which it occurred.
 fn with_argument_name(argument: Option<&str>, error: &impl fmt::Display) -> String {
     let text = error.to_string();
-    let text = without_position(&text);
+    let text = in_terms_of_json(without_position(&text));
     match argument {
         Some(name) => format!("argument `{}`: {text}", truncate(name)),
-        None => text.to_owned(),
+        None => text.into_owned(),
     }
+}
+
+/// Replaces the name of a Rust type in an error of `serde`. The schemas of most integers have no bounds, because few
+/// models understand them.
+fn in_terms_of_json(text: &str) -> Cow<'_, str> {
+    let Some((found, name)) = text.rsplit_once(", expected ") else { return text.into() };
+    let expected = match name {
+        "i8" => integer_range(i8::MIN, i8::MAX),
+        "i16" => integer_range(i16::MIN, i16::MAX),
+        "i32" => integer_range(i32::MIN, i32::MAX),
+        "i64" | "isize" => integer_range(i64::MIN, i64::MAX),
+        "u8" => integer_range(u8::MIN, u8::MAX),
+        "u16" => integer_range(u16::MIN, u16::MAX),
+        "u32" => integer_range(u32::MIN, u32::MAX),
+        "u64" | "usize" => integer_range(u64::MIN, u64::MAX),
+        "i128" | "u128" => "an integer".to_owned(),
+        "f32" | "f64" => "a number".to_owned(),
+        _ => return text.into(),
+    };
+    let number = found.strip_prefix("invalid value: integer `").and_then(|rest| rest.strip_suffix('`'));
+    match number {
+        Some(number) => format!("expected {expected}, got {number}").into(),
+        None => format!("{found}, expected {expected}").into(),
+    }
+}
+
+fn integer_range(least: impl fmt::Display, most: impl fmt::Display) -> String {
+    format!("an integer from {least} to {most}")
 }
 
 /// Reads an object into slots.

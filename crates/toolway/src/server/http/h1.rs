@@ -1,24 +1,24 @@
 //! How does the server speak HTTP/1.1 on a socket?
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::server::http::endpoint::request::SocketPeer;
 use crate::server::http::service::HttpService;
 
 /// Serves every request of one connection, until the connection ends or the server shuts down.
 pub(super) async fn serve_connection(
     service: &HttpService,
     socket: impl AsyncRead + AsyncWrite + Unpin,
-    remote: SocketAddr,
+    peer: SocketPeer,
 ) -> hyper::Result<()> {
     let limits = &service.endpoint().limits;
-    let answer =
-        service_fn(|request| async move { Ok::<_, Infallible>(service.route(request, remote).await) });
+    let peer = &peer;
+    let answer = service_fn(|request| async move { Ok::<_, Infallible>(service.route(request, peer).await) });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_timeout)

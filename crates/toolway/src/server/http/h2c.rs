@@ -13,7 +13,6 @@ mod h1;
 
 use std::convert::Infallible;
 use std::io::Cursor;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
@@ -31,7 +30,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::endpoint::body::ResponseBody;
-use super::endpoint::request::BoxError;
+use super::endpoint::request::{BoxError, SocketPeer};
 use super::service::HttpService;
 
 use crate::ground::mutex::Mutex;
@@ -40,7 +39,7 @@ use crate::ground::mutex::Mutex;
 pub(super) async fn serve_connection(
     service: &HttpService,
     mut socket: TcpStream,
-    remote: SocketAddr,
+    peer: SocketPeer,
 ) -> Result<(), BoxError> {
     let mut start = FirstBytes::default();
     let version = tokio::select! {
@@ -51,9 +50,9 @@ pub(super) async fn serve_connection(
     let (reader, writer) = socket.into_split();
     let socket = tokio::io::join(start.into_reader().chain(reader), writer);
     match version {
-        HttpVersion::Http1 => h1::serve_connection(service, socket, remote).await?,
+        HttpVersion::Http1 => h1::serve_connection(service, socket, peer).await?,
         // Boxed: this future is large, and HTTP/1.1 connections would otherwise reserve space for it.
-        HttpVersion::Http2 => Box::pin(serve_http2(service, socket, remote)).await?,
+        HttpVersion::Http2 => Box::pin(serve_http2(service, socket, peer)).await?,
     }
     Ok(())
 }
@@ -94,7 +93,7 @@ impl FirstBytes {
 async fn serve_http2(
     service: &HttpService,
     socket: impl AsyncRead + AsyncWrite + Unpin,
-    remote: SocketAddr,
+    peer: SocketPeer,
 ) -> hyper::Result<()> {
     let limits = &service.endpoint().limits;
     let streams = u32::try_from(limits.h2_streams).unwrap_or(u32::MAX);
@@ -105,10 +104,10 @@ async fn serve_http2(
     let tasks = Arc::new(Tasks { set: Mutex::default(), max: limits.h2_streams.saturating_mul(2) });
     let (shared, counter) = (service.clone(), owed.clone());
     let answer = service_fn(move |request| {
-        let (service, owed) = (shared.clone(), counter.clone());
+        let (service, owed, peer) = (shared.clone(), counter.clone(), peer.clone());
         async move {
             let debt = PendingReply::new(&owed);
-            let response = service.route(request, remote).await;
+            let response = service.route(request, &peer).await;
             drop(debt);
             Ok::<_, Infallible>(response.map(|body| ActivityBody { body, owed, pending_reply: None }))
         }

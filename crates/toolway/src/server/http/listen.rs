@@ -15,9 +15,10 @@ use toolway_protocol::RpcError;
 
 use super::endpoint::body::ResponseBody;
 use super::endpoint::reply::error_reply_without_id;
-use super::endpoint::request::RemoteAddr;
+use super::endpoint::request::SocketPeer;
 use super::service::HttpService;
 use super::{protocol, signal, socket};
+use crate::ground::budget::Resource;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::operator::print_without_subscriber;
 use crate::server::Server;
@@ -27,6 +28,10 @@ use crate::server::build::builder::ServerBuilder;
 const PATH: &str = "/mcp";
 /// The path of the health check, for load balancers and supervisors.
 const HEALTH: &str = "/health";
+
+/// The reply to a connection beyond the limit of its address.
+const TOO_MANY_CONNECTIONS: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
 impl ServerBuilder {
     /// Builds the server and serves it over HTTP: see [`Server::serve_http`].
@@ -182,8 +187,21 @@ impl HttpService {
     }
 
     async fn serve_socket(&self, socket: TcpStream, remote: SocketAddr) {
+        let endpoint = self.endpoint();
+        // A proxy has the connections of many clients.
+        let account = if endpoint.trusted_proxies.contains(remote.ip()) {
+            endpoint.server.common_account()
+        } else {
+            endpoint.account_at(remote.ip())
+        };
+        let budget = endpoint.limits.connection_budget();
+        let Ok(_charge) = account.charge_within(budget, Resource::Connections, 1) else {
+            // A client of HTTP/1.1 learns the reason, if it can be written at once.
+            let _ = socket.try_write(TOO_MANY_CONNECTIONS);
+            return;
+        };
         socket::prepare(&socket);
-        let outcome = protocol::serve_connection(self, socket, remote).await;
+        let outcome = protocol::serve_connection(self, socket, SocketPeer { remote, account }).await;
         if let Err(error) = outcome {
             tracing::debug!(%error, "a connection ended early");
         }
@@ -192,7 +210,7 @@ impl HttpService {
     pub(super) async fn route(
         &self,
         mut request: Request<Incoming>,
-        remote: SocketAddr,
+        peer: &SocketPeer,
     ) -> Response<ResponseBody> {
         // hyper enforces this limit for HTTP/1.1. For HTTP/2 it limits only the bytes of the headers.
         if request.headers().len() > self.endpoint().limits.headers {
@@ -200,7 +218,7 @@ impl HttpService {
             return error_reply_without_id(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &error);
         }
         if request.uri().path() == PATH {
-            request.extensions_mut().insert(RemoteAddr(remote));
+            request.extensions_mut().insert(peer.clone());
             return self.handle(request).await;
         }
         let (parts, _) = request.into_parts();

@@ -27,7 +27,9 @@ mod signal;
 mod socket;
 mod stateless;
 
+pub use super::observe::usage::{ResourceUsage, Usage};
 pub use endpoint::body::ResponseBody;
+pub use endpoint::client_address::Network;
 pub use endpoint::guard::{Hosts, Origins};
 pub use endpoint::request::RemoteAddr;
 pub use service::HttpService;

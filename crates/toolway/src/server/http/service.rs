@@ -15,9 +15,10 @@ use toolway_protocol::era::{Claim, Delivery, classify_in};
 use toolway_protocol::jsonrpc::{ParsedFrame, Rejection, parse};
 
 use super::endpoint::body::ResponseBody;
+use super::endpoint::client_address::Network;
 use super::endpoint::guard::{Hosts, Origins};
-use super::endpoint::reply::{error_reply, request_id};
-use super::endpoint::request::{BoxError, Endpoint, headers, mirrored_headers};
+use super::endpoint::reply::{UNREAD, error_reply, request_id, unavailable};
+use super::endpoint::request::{BoxError, Endpoint, mirrored_headers};
 use super::events::RequestLogGuard;
 use super::handshake::context::{AdmittedRequest, HandshakeEndpoint, session_id};
 use super::handshake::{batch, requests};
@@ -26,6 +27,7 @@ use crate::ground::error::Result;
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
 use crate::server::call::scope::Arrival;
+use crate::server::failure::errors::busy;
 use crate::server::observe::hooks::{DisconnectEvent, DisconnectGuard};
 
 /// How long a server that shuts down waits for running hooks.
@@ -120,8 +122,9 @@ impl HttpService {
             let disconnected = DisconnectEvent::new(Some(&method));
             Box::new(DisconnectGuard::new(&endpoint.server, arrival.clone(), Some(disconnected)))
         });
-        let response = match method {
-            HttpMethod::POST => match endpoint.read_body(headers(&arrival), body).await {
+        let account = arrival.account.clone();
+        let mut response = match method {
+            HttpMethod::POST => match endpoint.read_body(&arrival, body).await {
                 Ok(frame) => self.post(arrival, pipe, frame).await,
                 Err(refusal) => refusal,
             },
@@ -131,6 +134,11 @@ impl HttpService {
                     .await
             }
         };
+        if let Some(account) = &account
+            && response.body_mut().charge(account).is_err()
+        {
+            response = unavailable(None, &busy(UNREAD));
+        }
         match parting {
             Some(parting) => response.map(|body| body.with_hooks(parting)),
             None => response,
@@ -231,10 +239,13 @@ impl HttpService {
         self
     }
 
-    /// Sets how many connections may be open; further connections wait until one closes. Applies only to
+    /// Sets how many connections may be open in total, and from one IP address (IPv6: one /64 network). In total,
+    /// further connections wait until one closes; from one address, they are closed. Applies only to
     /// [`serve`](Self::serve).
-    pub fn max_connections(mut self, number: usize) -> Self {
-        self.edit().endpoint.limits.connections = number.min(Semaphore::MAX_PERMITS);
+    pub fn max_connections(mut self, total: usize, from_one_address: usize) -> Self {
+        let limits = &mut self.edit().endpoint.limits;
+        limits.connections = total.min(Semaphore::MAX_PERMITS);
+        limits.connections_per_peer = from_one_address;
         self
     }
 
@@ -246,20 +257,37 @@ impl HttpService {
         self
     }
 
-    /// Sets how many requests may run at the same time.
-    pub fn max_in_flight(mut self, number: usize) -> Self {
-        self.edit().endpoint.limits.in_flight = number.min(Semaphore::MAX_PERMITS);
+    /// Sets how many notification streams may be open at the same time in total, and of one peer. A peer is the same as
+    /// for [`max_in_flight`](ServerBuilder::max_in_flight).
+    pub fn max_streams(mut self, total: usize, of_one_peer: usize) -> Self {
+        let limits = &mut self.edit().endpoint.limits;
+        (limits.streams, limits.streams_per_peer) = (total, of_one_peer);
         self
     }
 
-    /// Sets how many notification streams may be open at the same time.
-    pub fn max_streams(mut self, number: usize) -> Self {
-        self.edit().endpoint.limits.streams = number.min(Semaphore::MAX_PERMITS);
+    /// Sets the proxies through which clients reach the server. The limits for one peer then apply to the address that
+    /// a proxy names in `Forwarded` or `X-Forwarded-For`, and [`ConnectRequest`](crate::server::ConnectRequest) shows
+    /// this address. Without this setting, all clients behind a proxy count as one peer, unless they have principals.
+    ///
+    /// The client is the last address in the header that is not a trusted proxy itself; what a client writes into the
+    /// header is before that, and has no effect. Each proxy must append to the header, and must remove the other header
+    /// if it does not set it: if the two headers name different clients, neither is believed.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::server::http::Network;
+    ///
+    /// let server = Server::new("app", "1.0.0").build()?;
+    /// let service = server.http().hosts(["app.example"]).trusted_proxies(["10.0.0.0/8".parse::<Network>()?]);
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn trusted_proxies<N: Into<Network>>(mut self, networks: impl IntoIterator<Item = N>) -> Self {
+        self.edit().endpoint.trusted_proxies.0 = networks.into_iter().map(Into::into).collect();
         self
     }
 
     /// Sets how many sessions may be open in total, and for one peer. A peer is a principal, or an IP address if the
-    /// caller has no principal.
+    /// caller has no principal. An open stream of the transport of 2024-11-05 counts as a session.
     pub fn max_sessions(mut self, total: usize, by_one_peer: usize) -> Self {
         let limits = &mut self.edit().handshake.limits;
         (limits.sessions, limits.sessions_per_peer) = (total, by_one_peer);

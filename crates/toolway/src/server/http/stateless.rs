@@ -5,19 +5,17 @@
 //! its own task. When the client closes the connection, the future of the call is dropped, which cancels the call.
 
 use ::http::{Response, StatusCode};
-use serde_json::Value;
 use toolway_protocol::era::Envelope;
 use toolway_protocol::http::status;
-use toolway_protocol::jsonrpc::{Code, Params};
+use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::meta::Key;
 use toolway_protocol::{Message, Method, RpcError};
 
 use super::endpoint::body::ResponseBody;
 use super::endpoint::exchange::exchange;
 use super::endpoint::reply::{accepted, error_reply, reply, unavailable};
-use super::endpoint::request::{Endpoint, accepts_events, mirrored};
+use super::endpoint::request::{Endpoint, accepts_events};
 use crate::server::call::scope::Arrival;
-use crate::server::catalog::tool::ToolEntry;
 use crate::server::stateless;
 
 pub(super) async fn post(
@@ -39,7 +37,7 @@ pub(super) async fn post(
     if let Some(settling) = server.wait_for_sources() {
         settling.await;
     }
-    if let Err(error) = check_param_headers(endpoint, &arrival, &method, &params) {
+    if let Err(error) = endpoint.check_param_headers(&arrival, &method, &params, true) {
         return error_reply(StatusCode::BAD_REQUEST, Some(&id), &error);
     }
     if method == Method::Listen && !accepts_events(&arrival) {
@@ -48,8 +46,8 @@ pub(super) async fn post(
         );
         return error_reply(StatusCode::NOT_ACCEPTABLE, Some(&id), &error);
     }
-    let place = match endpoint.permit(&method) {
-        Ok(place) => place,
+    let permit = match endpoint.permit(&method, arrival.account.as_ref()) {
+        Ok(permit) => permit,
         Err(error) => return unavailable(Some(&id), &error),
     };
     // Only a request that asked for progress, log messages or changes can get notifications before its response.
@@ -59,40 +57,15 @@ pub(super) async fn post(
     if !may_speak || !accepts_events(&arrival) {
         let mut frame = Vec::new();
         let error = stateless::serve(server, &id, &method, &params, envelope, arrival, &mut frame).await;
-        return reply(status_of(&method, error), frame);
+        return reply(status_of(&method, error), frame).map(|body| body.with_permit(permit));
     }
     let server = server.clone();
-    exchange(arrival, server.max_message(), |arrival| async move {
-        let _place = place;
+    exchange(Some(id.clone()), permit, arrival, server.max_message(), |arrival| async move {
         let mut frame = Vec::new();
         let error = stateless::serve(&server, &id, &method, &params, envelope, arrival, &mut frame).await;
         (frame, status_of(&method, error))
     })
     .await
-}
-
-/// Checks the arguments that the tool's schema marks for copying into headers: each must equal its copy.
-fn check_param_headers(
-    endpoint: &Endpoint,
-    arrival: &Arrival,
-    method: &Method,
-    params: &Params,
-) -> Result<(), RpcError> {
-    if *method != Method::CallTool {
-        return Ok(());
-    }
-    let snapshot = endpoint.server.inner.registry.load();
-    // A tool that is hidden from the caller is not checked, so that its schema stays hidden too.
-    let is_seen = |tool: &&ToolEntry| {
-        arrival.visibility.as_ref().is_none_or(|allowed| allowed.allows_tool(&tool.definition().name))
-    };
-    let tool = params.name()?.and_then(|name| snapshot.tool(&name)).filter(is_seen);
-    let Some(tool) = tool else { return Ok(()) };
-    if tool.param_headers().is_empty() {
-        return Ok(());
-    }
-    let arguments: Value = params.arguments()?.and_then(|text| text.decode().ok()).unwrap_or_default();
-    tool.param_headers().check(&arguments, |name| mirrored(arrival, name))
 }
 
 /// Returns the HTTP status for the outcome of a call.

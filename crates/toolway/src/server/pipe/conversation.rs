@@ -8,12 +8,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use toolway_protocol::era::{Claim, Delivery, batch, classify_in};
 use toolway_protocol::jsonrpc::{ParsedFrame, Rejection, parse, write_error};
-use toolway_protocol::{Id, Message, RawJson, RpcError};
+use toolway_protocol::{Id, Message, Method, RawJson, RpcError};
 
+use crate::ground::budget::Resource;
 use crate::ground::error::Result;
 use crate::server::call::memory_record::MemoryRecord as Kept;
 use crate::server::call::scope::Arrival;
 use crate::server::call::visibility::Visibility;
+use crate::server::failure::errors::busy;
 use crate::server::handshake::pipe_session::PipeSession;
 use crate::server::{Server, stateless};
 
@@ -89,6 +91,14 @@ impl Conversation {
         if !matches!(claim, Ok(Claim::Stateless(_))) || arrival.principal.is_none() {
             arrival.memory_record.clone_from(memory);
         }
+        let permit = match &arrival.account {
+            Some(account) if !is_quick(&message) => account.charge(Resource::Requests, 1).map(Some),
+            _ => Ok(None),
+        };
+        let Ok(_permit) = permit else {
+            // A notification has no response.
+            return message.id().map(|id| error_frame(id, &busy("too many requests are running")));
+        };
         match message {
             Message::Request { id, method, params } => Some(match claim {
                 Ok(Claim::Stateless(Some(envelope))) => {
@@ -118,6 +128,17 @@ impl Conversation {
                 None
             }
         }
+    }
+}
+
+/// Returns whether a message is served even if too many requests are running.
+fn is_quick(message: &Message) -> bool {
+    match message {
+        Message::Request { method, .. } => {
+            matches!(method, Method::Ping | Method::Initialize | Method::Discover)
+        }
+        Message::Notification { method, .. } => *method == Method::Initialized,
+        Message::Response { .. } => true,
     }
 }
 

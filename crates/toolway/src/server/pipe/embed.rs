@@ -59,7 +59,8 @@ impl Server {
         let frame = match conversation.refuse_long(&text).and_then(|()| conversation.read_one(&text)) {
             Ok(message) => {
                 let principal = extensions.get::<Principal>().as_deref().cloned();
-                let arrival = Box::new(Arrival { extensions, principal, ..Arrival::default() });
+                let account = Some(self.common_account());
+                let arrival = Box::new(Arrival { extensions, principal, account, ..Arrival::default() });
                 conversation.serve(message, arrival).await?
             }
             Err(rejected) if !rejected.needs_reply() => return None,

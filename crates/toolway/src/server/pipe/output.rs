@@ -1,10 +1,12 @@
 //! Which bytes wait to be written to a pipe?
 
 use std::io;
+use std::sync::Arc;
 
 use bytes::Buf;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
+use crate::ground::budget::{Account, Charge, Resource};
 use crate::ground::outbound::OutboundItem;
 use crate::transport::frame::push_line;
 
@@ -14,12 +16,34 @@ pub(crate) struct OutputBuffer {
     pub(crate) buffer: Vec<u8>,
     written: usize,
     unflushed: bool,
+    /// The account of the peer.
+    pub(crate) account: Option<Arc<Account>>,
+    /// The charge to the memory of the buffer.
+    charge: Option<Charge>,
 }
 
 impl OutputBuffer {
     pub(crate) fn push(&mut self, said: OutboundItem) {
         if let Some(frame) = said.into_frame() {
-            push_line(&mut self.buffer, &frame);
+            push_line(&mut self.buffer, &frame.bytes);
+            match (&mut self.charge, frame.charge) {
+                (Some(charge), Some(more)) => charge.merge(more),
+                (None, more) => self.charge = more,
+                (Some(_), None) => (),
+            }
+        }
+    }
+
+    /// Charges the memory for an answer beside the waiting bytes. Returns whether there is room.
+    pub(crate) fn charge(&mut self, bytes: usize) -> bool {
+        let needed = self.buffer.len() + bytes;
+        match (&mut self.charge, &self.account) {
+            (Some(charge), _) => charge.resize(needed).is_ok(),
+            (None, Some(account)) => {
+                self.charge = account.charge(Resource::Replies, needed).ok();
+                self.charge.is_some()
+            }
+            (None, None) => true,
         }
     }
 
@@ -49,6 +73,7 @@ impl OutputBuffer {
         if left == 0 {
             self.buffer.clear();
             self.written = 0;
+            self.charge = None;
         }
         Ok(())
     }

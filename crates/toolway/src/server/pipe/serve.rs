@@ -6,7 +6,7 @@
 //! responses, the pipe task stops reading too, so memory is bounded by configuration and not by the peer. The messages
 //! of a batch are served one by one; only their answers wait for each other (`handshake/batch.rs`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -22,8 +22,10 @@ use toolway_protocol::jsonrpc::{OversizedMessage, Params, ParsedFrame, Rejection
 use toolway_protocol::types::Cancelled;
 use toolway_protocol::{Id, Message, Method, RpcError};
 
+use crate::ground::budget::Budget;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::extensions::Extensions;
+use crate::ground::mutex::Mutex;
 use crate::ground::outbound::{Outbound, OutboundItem};
 use crate::ground::poll_once::poll_once;
 use crate::server::Server;
@@ -85,21 +87,24 @@ impl Server {
         match admission {
             Ok(admitted) => {
                 let parting = DisconnectGuard::for_pipe(self, admitted.clone());
-                self.serve_admitted(reader, writer, admitted, parting).await
+                self.serve_admitted(reader, writer, admitted, parting, None).await
             }
             Err(refuse) => Err(Pipe::new(self.clone(), reader, writer).refuse_peer(&refuse).await),
         }
     }
 
-    /// Serves a peer that was admitted.
+    /// Serves a peer that was admitted. If each line is admitted by itself, `line_arrivals` has an item for each.
     pub(crate) async fn serve_admitted(
         &self,
         reader: impl AsyncRead + Unpin + Send,
         writer: impl AsyncWrite + Unpin + Send,
-        admitted: Box<Arrival>,
+        mut admitted: Box<Arrival>,
         parting: DisconnectGuard,
+        line_arrivals: Option<LineArrivals>,
     ) -> Result<()> {
-        let mut pipe = Pipe { admitted, ..Pipe::new(self.clone(), reader, writer) };
+        let account = admitted.account.get_or_insert_with(|| self.inner.ledger.pipe_account()).clone();
+        let mut pipe = Pipe { admitted, line_arrivals, ..Pipe::new(self.clone(), reader, writer) };
+        pipe.out.account = Some(account);
         let mut served =
             PipeGuard { conversation: pipe.conversation.clone(), disconnect_guard: Some(parting) };
         let outcome = pipe.run().await;
@@ -115,6 +120,9 @@ impl Server {
         outcome
     }
 }
+
+/// The facts about the lines of a pipe whose lines are admitted one by one, in the order of the lines.
+pub(crate) type LineArrivals = Arc<Mutex<VecDeque<Box<Arrival>>>>;
 
 /// A pipe that is being served. Dropping the value runs the hooks for the end of the pipe.
 struct PipeGuard {
@@ -151,13 +159,13 @@ struct Pipe<R, W> {
     /// The requests that run as tasks, by the id of the task.
     targets: HashMap<task::Id, ResponseTarget>,
     batches: Batches,
-    listen_permits: Arc<Semaphore>,
     /// The messages of running handlers. Bounded: a handler that sends more than the peer reads has to wait.
     outbound_items: mpsc::Receiver<OutboundItem>,
     outbound: Outbound,
     shutdown_token: Arc<CancellationToken>,
-    /// The facts about the admitted peer.
+    /// The facts about the admitted peer, or about its last line.
     admitted: Box<Arrival>,
+    line_arrivals: Option<LineArrivals>,
     is_open: bool,
     /// When to stop waiting for running requests, once the input has ended.
     deadline: Instant,
@@ -176,9 +184,10 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         let max_message = server.max_message();
         Self {
             outbound_items: said,
-            outbound: Outbound::new(sender, max_message),
+            outbound: Outbound::new(sender, max_message, None),
             shutdown_token: Arc::default(),
             admitted: Box::default(),
+            line_arrivals: None,
             reader,
             writer,
             lines: Lines::new(max_message),
@@ -189,7 +198,6 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             handles: HashMap::new(),
             targets: HashMap::new(),
             batches: Batches::new(max_message),
-            listen_permits: Arc::new(Semaphore::new(MAX_LISTENS)),
             is_open: true,
             deadline: Instant::now(),
         }
@@ -286,6 +294,14 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
     }
 
     async fn handle_line(&mut self, line: Line) {
+        let next = self.line_arrivals.as_ref().and_then(|arrivals| arrivals.lock().pop_front());
+        if let Some(mut next) = next {
+            // A caller without a name is counted as this pipe.
+            if !next.account.as_ref().is_some_and(|account| account.is_named()) {
+                next.account.clone_from(&self.admitted.account);
+            }
+            self.admitted = next;
+        }
         let frame = match line {
             Line::Text(frame) => frame,
             Line::TooLong(skimmed) => return self.refuse_long(skimmed),
@@ -337,14 +353,11 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             let error = RpcError::invalid_request("a request with this id is still running");
             return self.reject(asked, error);
         }
-        if self.running.len() >= self.conversation.server.inner.permits_per_peer && !is_quick(&message) {
-            return self.reject(asked, busy("too many requests of this connection are running"));
-        }
         let conversation = self.conversation.clone();
         let arrival = Arrival {
             outbound: self.outbound.clone(),
             shutdown_token: Some(self.shutdown_token.clone()),
-            listen_permits: Some(self.listen_permits.clone()),
+            stream_budget: Some(Budget { total: usize::MAX, share: MAX_LISTENS }),
             ..(*self.admitted).clone()
         };
         let arrival = Box::new(arrival);
@@ -383,6 +396,13 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         while let Ok(said) = self.outbound_items.try_recv() {
             self.out.push(said);
         }
+        if let (Some(ResponseTarget { id, slot }), Some(frame)) = (&asked, &frame)
+            && !self.out.charge(frame.len())
+        {
+            let error = busy("too many replies wait for the client to read them");
+            let (id, slot) = (Some(id.clone()), *slot);
+            return self.refuse(&Rejection { id, error }, slot);
+        }
         self.send_answer(frame, asked.and_then(|asked| asked.slot));
     }
 
@@ -418,17 +438,6 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         if let Some(handle) = cancelled.and_then(|id| self.handles.remove(&id)) {
             handle.abort();
         }
-    }
-}
-
-/// Returns whether a message is served even if too many requests are running.
-fn is_quick(message: &Message) -> bool {
-    match message {
-        Message::Request { method, .. } => {
-            matches!(method, Method::Ping | Method::Initialize | Method::Discover)
-        }
-        Message::Notification { method, .. } => *method == Method::Initialized,
-        Message::Response { .. } => true,
     }
 }
 

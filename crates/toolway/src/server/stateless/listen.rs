@@ -10,9 +10,11 @@ use toolway_protocol::request::Listen;
 use toolway_protocol::types::{SubscriptionAcknowledged, SubscriptionFilter};
 use toolway_protocol::{Id, Method, Notification, RpcError};
 
+use crate::ground::budget::Resource;
 use crate::ground::outbound::Outbound;
 use crate::server::Server;
 use crate::server::call::scope::Arrival;
+use crate::server::call::stream_rights::{StreamRights, next_verdict};
 use crate::server::catalog::visible::NotificationFilter;
 use crate::server::changes::listeners::{Listener, has_setting, promised_lists};
 use crate::server::failure::errors::busy;
@@ -25,11 +27,11 @@ pub(super) async fn listen(
     arrival: Box<Arrival>,
     frame: &mut Vec<u8>,
 ) -> Result<(), RpcError> {
-    let Some(places) = arrival.listen_permits.as_ref().filter(|_| arrival.outbound.is_open()) else {
+    let Some(budget) = arrival.stream_budget.filter(|_| arrival.outbound.is_open()) else {
         return Err(RpcError::method_not_found(Method::Listen.name()));
     };
-    let _place =
-        places.clone().try_acquire_owned().map_err(|_| busy("too many streams of changes are open"))?;
+    let charge = arrival.account.as_ref().map(|account| account.charge_within(budget, Resource::Streams, 1));
+    let _charge = charge.transpose().map_err(|_| busy("too many streams of changes are open"))?;
     let honoured = supported_filter(server, wanted.notifications);
     let is_wanted = |flag: Option<bool>| flag == Some(true);
     let listener = server.inner.changes.listen_to([
@@ -43,13 +45,15 @@ pub(super) async fn listen(
     server.wait_for_subscriptions().await;
     // An item that the caller may not see is acknowledged like an item that does not exist. Neither causes
     // notifications.
-    let sight = NotificationFilter::new(server, arrival.visibility.clone());
+    let mut sight = NotificationFilter::new(server, arrival.visibility.clone());
     let heard = Notification::SubscriptionAcknowledged(SubscriptionAcknowledged::new(honoured));
     arrival.outbound.send(notification_frame(id, &heard)).await;
+    let mut rights = arrival.recheck.clone().map(StreamRights::new);
     loop {
         tokio::select! {
             biased;
             () = wait_for_shutdown(arrival.shutdown_token.as_deref()) => break,
+            verdict = next_verdict(rights.as_mut()) => sight.set_visibility(verdict?),
             () = wait_for_changes(&listener, &arrival.outbound) => {
                 for news in listener.take_for(|news| sight.allows(news)) {
                     arrival.outbound.send(notification_frame(id, &news)).await;

@@ -107,7 +107,7 @@ async fn answer(
     if *method == Method::Discover {
         let supported: Vec<String> =
             ProtocolVersion::names(Era::Stateless).into_iter().map(String::from).collect();
-        let capabilities = match arrival.listen_permits {
+        let capabilities = match arrival.stream_budget {
             Some(_) => server.capabilities(),
             None => without_change_notifications(server.capabilities()),
         };

@@ -3,8 +3,8 @@
 //! A call that asks questions takes several rounds: each round ends with questions, and the client repeats the call
 //! with the answers. The state of the call travels through the client. It is sealed (encrypted and authenticated), is
 //! bound to the caller, the method, its target and its arguments, and expires. A state that cannot be opened is
-//! refused. Answers without a state are accepted too: they are checked against the forms that they answer, and an
-//! answer does not authorize anything.
+//! refused. Answers without a state are accepted too, except by a tool whose states are valid only once: they are checked
+//! against the forms that they answer, and an answer does not authorize anything.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Once};
@@ -40,6 +40,12 @@ pub(crate) async fn question_context(
                 "`params.inputResponses` must be an object that maps the keys of questions to answers",
             )
         })?;
+        // A state is marked as used; without one, the same answers would count as often as they are sent.
+        if request_state.is_none() && !answers.is_empty() && is_single_use(server, request) {
+            return Err(RpcError::invalid_params(
+                "`params.inputResponses` need the `params.requestState` of the call that asked: call again without them",
+            ));
+        }
         let answers: BTreeMap<_, _> = answers.into_iter().map(|(key, answer)| (key, Ok(answer))).collect();
         asking.new_answers = Some(Arc::new(answers));
     }
@@ -59,18 +65,22 @@ async fn open_state(
     let now = now();
     let arguments = arguments(request);
     let bound = binding(server, request, principal, arguments.as_ref());
-    let opened = server.inner.seal_keys.open(&bound, state, now).map_err(|why| {
+    let latest = expiry(server, now).saturating_add(MAX_CLOCK_SKEW.as_secs());
+    let opened = server.inner.seal_keys.open(&bound, state, now..latest).map_err(|why| {
         RpcError::invalid_params(match why {
             OpenError::Foreign => "`params.requestState` was not issued for this call: call again without it",
             OpenError::Expired => "`params.requestState` has expired: call again without it",
+            OpenError::TooLong => {
+                tracing::warn!(
+                    "a `requestState` expires later than any that this server issues: the clock of a server that shares \
+                     the seal keys is ahead, or its question timeout is longer"
+                );
+                "`params.requestState` is valid for too long, because the clock of the server that issued it is ahead: \
+                 call again without it"
+            }
         })
     })?;
     if is_single_use(server, request) {
-        // Checked before the state is marked as used: a client that is refused because the server is busy must be able
-        // to retry.
-        if server.inner.permits.available_permits() == 0 {
-            return Err(busy("too many requests are running"));
-        }
         let left = Duration::from_secs(opened.expires.saturating_sub(now)) + MAX_CLOCK_SKEW;
         let key = format!("used/{}", opened.id);
         match server.inner.store.compare_and_swap(&key, None, Bytes::from_static(b"1"), left).await {
@@ -127,8 +137,13 @@ pub(crate) fn seal(
         Request::decode(method, params)?.ok_or_else(|| RpcError::method_not_found(method.name()))?;
     let arguments = arguments(&request);
     let bound = binding(server, &request, principal, arguments.as_ref());
-    let expires = now().saturating_add(server.inner.question_timeout.as_secs().max(1));
+    let expires = expiry(server, now());
     Ok(required.with_request_state(server.inner.seal_keys.seal(&bound, &text, expires)))
+}
+
+/// Returns when a state expires that is issued at `now`, in seconds since the Unix epoch.
+fn expiry(server: &Server, now: u64) -> u64 {
+    now.saturating_add(server.inner.question_timeout.as_secs().max(1))
 }
 
 fn arguments(request: &Request) -> Option<RawJson> {

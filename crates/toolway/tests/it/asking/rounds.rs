@@ -8,7 +8,7 @@ use toolway::Notification;
 use toolway::client::Answer;
 use toolway::prelude::*;
 use toolway::server::ToolEntry;
-use toolway::server::ask::AskError;
+use toolway::server::ask::{AskError, OnceError};
 use toolway::testing::each_wire_as;
 use toolway::types::{Field, FieldKind, Fields, FormSchema, LogLevel};
 
@@ -37,6 +37,30 @@ impl Counts {
 
 fn with(tool: ToolEntry) -> Server {
     Server::new("app", "1.0.0").state(Counts::default()).tool(tool).build().unwrap()
+}
+
+#[tokio::test]
+async fn a_result_of_another_type_is_not_a_wrong_key() {
+    /// Remembers two types under one key.
+    #[tool]
+    fn confused(ctx: &Ctx) -> String {
+        let number = ctx.remember("key", || 7).unwrap();
+        let kind = |error: OnceError| {
+            let error = error.into_inner().downcast::<AskError>().unwrap();
+            format!("{:?}: {error}", error.kind())
+        };
+        let text = kind(ctx.remember("key", String::new).unwrap_err());
+        let unwritable = || std::collections::HashMap::from([((1, 2), 3)]);
+        let unwritten = kind(ctx.remember("other", unwritable).unwrap_err());
+        format!("{number}; {text}; {unwritten}")
+    }
+    let [door, _] = Door::both(&Server::new("app", "1.0.0").tools(tools![confused]).build().unwrap());
+    assert_eq!(
+        text(&door.say(&call("confused")).await),
+        "7; InvalidResult: the remembered result of `key` has another type: give each effect its own key, and a new key \
+         if the type changes: invalid type: integer `7`, expected a string; InvalidResult: the result of `other` cannot \
+         be written as JSON: key must be a string"
+    );
 }
 
 /// Runs a tool on every wire that has forms; the user's name is Ada.

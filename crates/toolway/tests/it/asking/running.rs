@@ -56,7 +56,7 @@ fn call(id: i64, tool: &str) -> Value {
 }
 
 fn server() -> toolway::server::ServerBuilder {
-    let tools = tools![stuck, brief, add, diligent, greet];
+    let tools = tools![stuck, brief, add, diligent, greet, patient, very_patient];
     Server::new("app", "1.0.0").tools(tools).resources(resources![stuck_resource])
 }
 
@@ -79,6 +79,43 @@ async fn a_handler_that_never_returns_is_stopped() {
         let reply = door.say(&request("tools/call", json!({"name": "brief"}))).await;
         assert_eq!(text(&reply), "the call took longer than 1s and was stopped");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_gives_a_handler_more_time_up_to_a_limit() {
+    let minute = Duration::from_secs(60);
+    let server = server().deadline(minute).max_call_time(10 * minute).build().unwrap();
+    for (name, arguments, seconds, said) in [
+        // Reports every 50 seconds, as often as the number says, and is silent after that.
+        ("patient", json!({"reports": 1}), 110, "the call reported no progress for 60s and was stopped"),
+        ("patient", json!({"reports": 5}), 310, "the call reported no progress for 60s and was stopped"),
+        ("patient", json!({"reports": 1000}), 600, "the call took longer than 600s and was stopped"),
+        // The deadline of the tool is longer than the limit of the server.
+        ("very_patient", json!({}), 1200, "the call took longer than 1200s and was stopped"),
+    ] {
+        let from = tokio::time::Instant::now();
+        let params = json!({"name": name, "arguments": arguments});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let reply = server.handle_json(call.to_string(), Extensions::new()).await.unwrap();
+        assert_eq!(text(&serde_json::from_str(&reply).unwrap()), said);
+        assert_eq!(from.elapsed().as_secs(), seconds, "{name} {arguments}");
+    }
+}
+
+/// Reports progress.
+#[tool]
+async fn patient(ctx: Ctx, reports: u32) {
+    for n in 1..=reports {
+        tokio::time::sleep(Duration::from_secs(50)).await;
+        ctx.progress_of(n, reports).await;
+    }
+    std::future::pending::<()>().await;
+}
+
+/// Takes its time.
+#[tool(deadline = Duration::from_secs(1200))]
+async fn very_patient() {
+    std::future::pending::<()>().await;
 }
 
 #[tokio::test(start_paused = true)]

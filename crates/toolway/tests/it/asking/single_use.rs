@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -61,6 +62,56 @@ async fn what_is_used_once_is_refused_the_second_time() {
         let state = door.ask(&call("transfer")).await;
         assert_eq!(text(&door.say(&again(&call("transfer"), &state, to_ada())).await), "2 to Ada");
     }
+}
+
+/// Without a state, nothing could be marked as used.
+#[tokio::test]
+async fn answers_without_a_state_count_only_where_they_may_count_twice() {
+    let made = Arc::default();
+    for door in Door::both(&server(&Arc::new(MemoryStore::new()), &made)) {
+        made.store(0, Ordering::Relaxed);
+        let without_state = |tool: &str, answers: Value| {
+            let mut request = call(tool);
+            request["params"]["inputResponses"] = answers;
+            request
+        };
+        let refused = door.say(&without_state("transfer", to_ada())).await;
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+        assert_eq!(
+            refused["error"]["message"],
+            "`params.inputResponses` need the `params.requestState` of the call that asked: call again without them"
+        );
+        assert_eq!(made.load(Ordering::Relaxed), 0);
+        // No answers are no answers.
+        let asked = door.say(&without_state("transfer", json!({}))).await;
+        assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+        assert_eq!(text(&door.say(&without_state("repeat", to_ada())).await), "1 to Ada");
+    }
+}
+
+/// The clock of one server is ahead, or its timeout is much longer: its states would be valid for longer than they may.
+#[tokio::test]
+async fn a_state_that_expires_too_late_is_refused() {
+    let with_timeout = |seconds| {
+        Server::new("bank", "1.0.0")
+            .seal_keys([KEY])
+            .question_timeout(Duration::from_secs(seconds))
+            .state(Transfers(Arc::default()))
+            .tools(tools![repeat])
+            .build()
+            .unwrap()
+    };
+    let [ahead, _] = Door::both(&with_timeout(60 * 60 * 24));
+    let [here, _] = Door::both(&with_timeout(60));
+    let next = again(&call("repeat"), &ahead.ask(&call("repeat")).await, to_ada());
+    let refused = here.say(&next).await;
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("is valid for too long"), "{refused}");
+    assert_eq!(text(&ahead.say(&next).await), "1 to Ada");
+    // A few minutes are tolerated: clocks differ.
+    let [near, _] = Door::both(&with_timeout(5 * 60));
+    let next = again(&call("repeat"), &near.ask(&call("repeat")).await, to_ada());
+    assert_eq!(text(&here.say(&next).await), "1 to Ada");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -85,11 +85,32 @@ async fn an_answer_that_the_server_does_not_take_yet_is_given_again() {
         assert_eq!(answer.header("mcp-session-id"), Some("s-1"));
         answer.plain(status).await;
     }
-    // Later messages are processed meanwhile, and an answer that may have arrived is not sent twice.
+    // Later messages are processed meanwhile.
     listening.say("data: {\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"ping\"}\n\n").await;
     let answer = stage.next().await;
     assert_eq!(answer.body["id"], 8);
-    answer.plain("502 Bad Gateway").await;
+    // The server understood the answer and does not want it.
+    answer.plain("400 Bad Request").await;
+    stage.stays_quiet().await;
+    drop(client);
+}
+
+/// The server ignores an answer that it has already, but waits for one that was lost.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_may_be_lost_is_given_again() {
+    let (client, mut stage) = opened(SESSION).await;
+    let mut listening = stage.next().await.stream().await;
+    listening.say("data: {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n\n").await;
+    for end in ["cut", "502 Bad Gateway", "504 Gateway Timeout", "silence", "202 Accepted"] {
+        let answer = stage.next().await;
+        assert_eq!(answer.body, json!({"jsonrpc": "2.0", "id": 7, "result": {}}), "before {end}");
+        match end {
+            "cut" => drop(answer),
+            // The clock advances to the time limit.
+            "silence" => std::mem::forget(answer),
+            status => answer.plain(status).await,
+        }
+    }
     stage.stays_quiet().await;
     drop(client);
 }

@@ -205,7 +205,7 @@ async fn a_server_that_does_not_say_whether_it_tells_is_used_all_the_same() {
     assert_eq!(names(&hub), ["shy__a"]);
 }
 
-/// A server that sends change notifications all the time is not listed each time.
+/// A server that sends change notifications all the time is not listed each time, and less and less often.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_cries_wolf_is_not_heard_each_time() {
     let listed = Arc::new(AtomicUsize::new(0));
@@ -235,7 +235,7 @@ async fn a_server_that_cries_wolf_is_not_heard_each_time() {
     let _counted = crying.await.unwrap();
     until(&hub, |hub| hub.tools().get("wolf__last").is_some()).await;
     let readings = listed.load(Ordering::SeqCst) - before;
-    assert!((5..=25).contains(&readings), "{readings} readings in a second");
+    assert!((2..=6).contains(&readings), "{readings} readings in a second");
 }
 
 #[tokio::test]

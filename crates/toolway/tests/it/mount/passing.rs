@@ -256,3 +256,27 @@ async fn what_the_caller_says_in_meta_passes_but_for_what_is_of_the_protocol() {
     assert_eq!(meta["progressToken"], sent["id"], "the token is the gateway's own");
     assert_eq!(meta["io.modelcontextprotocol/clientInfo"]["name"], "toolway", "and so is its name");
 }
+
+/// The server behind may take the first of two members, where a check in the gateway took the last.
+#[tokio::test]
+async fn a_key_that_occurs_twice_is_not_passed_on_in_either_direction() {
+    let twice = ToolEntry::define(Tool::new("twice", json!({"type": "object"})), async |_: Value| {
+        CallToolResult::default().with_structured_content(RawJson::parse(r#"{"a":{"b":1,"b":2}}"#).unwrap())
+    });
+    let server = Server::new("behind", "1.0.0").tool(twice).build().unwrap();
+    in_front_of(&server, async |gateway, upstream| {
+        let call = |arguments: &str| {
+            let params = format!(r#"{{"name":"twice","arguments":{arguments}}}"#);
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#)
+        };
+        let reply = crate::pipe::one_line(&gateway, call(r#"{"x":[{"y":1,"\u0079":2}]}"#).as_bytes()).await;
+        assert_eq!(reply["error"]["code"], -32602, "{reply}");
+        assert_eq!(reply["error"]["message"], "`params.arguments.x[0].y` occurs twice");
+        // Earlier revisions have no structured content.
+        if upstream.protocol_version() >= ProtocolVersion::V2025_06_18 {
+            let reply = crate::pipe::one_line(&gateway, call("{}").as_bytes()).await;
+            assert!(reply.to_string().contains("`result.structuredContent.a.b` occurs twice"), "{reply}");
+        }
+    })
+    .await;
+}

@@ -60,6 +60,57 @@ impl<S: tracing::Subscriber> Layer<S> for Log {
     }
 }
 
+#[test]
+fn a_maximum_above_the_share_of_a_peer_is_logged_with_the_budget_to_raise() {
+    let log = Log::default();
+    let _guard = log.install();
+    let app = || Server::new("app", "1.0.0");
+    app().build().unwrap();
+    app()
+        .max_message(64 << 20)
+        .body_budget(256 << 20, 64 << 20)
+        .reply_budget(256 << 20, 64 << 20)
+        .build()
+        .unwrap();
+    assert_eq!(log.with(&["max_message"]), Vec::<String>::new());
+    app().max_message(64 << 20).reply_budget(256 << 20, 64 << 20).build().unwrap();
+    assert_eq!(log.with(&["max_message"]).len(), 1);
+    assert_eq!(log.with(&["raise `body_budget` too", "67108864", "33554432"]).len(), 1);
+    app().reply_budget(64 << 20, 8 << 20).build().unwrap();
+    assert_eq!(log.with(&["raise `reply_budget` too"]).len(), 1);
+}
+
+/// A notification has no reply that could name the mistake, and a peer can send very many.
+#[tokio::test]
+async fn a_notification_with_wrong_params_is_logged_once_a_second_without_its_values() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Seen {
+        #[expect(dead_code, reason = "only its type matters")]
+        page: u32,
+    }
+    let log = Log::default();
+    let _guard = log.install();
+    let server = Server::new("app", "1.0.0")
+        .notification("acme/seen", async |_: Seen| ())
+        .notification("acme/other", async |_: Seen| ())
+        .build()
+        .unwrap();
+    let mut talk = crate::pipe::Talk::start(&server);
+    for _ in 0..20 {
+        for method in ["acme/seen", "acme/other"] {
+            talk.send_json(json!({"jsonrpc": "2.0", "method": method, "params": {"page": "hunter2"}})).await;
+        }
+    }
+    talk.end().await;
+    for method in ["acme/seen", "acme/other"] {
+        let text = format!("the notification `{method}` was dropped: its params do not fit its handler");
+        let said = log.with(&[&text]);
+        // On a very slow machine, a second may pass.
+        assert!((1..20).contains(&said.len()), "{said:?}");
+    }
+    assert_eq!(log.with(&["hunter2"]), Vec::<String>::new());
+}
+
 /// Dawdle on the thread that everything runs on.
 #[tool]
 fn dawdle() {

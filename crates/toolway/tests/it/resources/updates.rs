@@ -111,3 +111,18 @@ async fn that_listed_resources_changed_is_told_by_hand() {
     .await;
     assert!(told.into_inner() >= TOLD);
 }
+
+#[tokio::test]
+async fn subscriptions_have_a_number_and_their_uris_a_length() {
+    let server = library().build().unwrap();
+    let client = another(&server, ProtocolVersion::LATEST_HANDSHAKE).await;
+    let refusal = async |uri: &str| client.subscribe(uri).await.unwrap_err().rpc().unwrap().code.0;
+    assert_eq!(refusal(&"x".repeat(8193)).await, -32602);
+    for number in 0..1000 {
+        client.subscribe(format!("shelf://{number}")).await.unwrap();
+    }
+    assert_eq!(refusal("shelf://more").await, -32600);
+    client.subscribe("shelf://7").await.expect("it is subscribed to already");
+    client.unsubscribe("shelf://7").await.unwrap();
+    client.subscribe("shelf://more").await.expect("there is room again");
+}

@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::task::yield_now;
 use tokio::time::timeout;
+use toolway::prelude::*;
 use toolway::server::http::HttpService;
+use toolway::server::{Admit, ConnectRequest, Refuse};
 
 use super::stage::{FOR_EVER, service, text};
 use crate::raw_http::{Events, Raw, initialize};
@@ -19,7 +21,11 @@ struct Oldest {
 
 impl Oldest {
     async fn open(service: HttpService) -> Self {
-        let raw = Raw { service, session: String::new(), version: "2024-11-05", headers: Vec::new() };
+        Self::open_with(service, Vec::new()).await
+    }
+
+    async fn open_with(service: HttpService, headers: Vec<(&'static str, String)>) -> Self {
+        let raw = Raw { service, session: String::new(), version: "2024-11-05", headers };
         let mut events = raw.stream(None).await;
         let query = String::from_utf8(events.next().await.unwrap().data.to_vec()).unwrap();
         let mut oldest = Self { raw, query, events };
@@ -53,6 +59,68 @@ async fn the_oldest_streams_end_when_the_server_stops_and_what_runs_is_answered(
     gate.go(1);
     let rest = busy.await.unwrap().expect("a stream on which something runs ends with it");
     assert_eq!(rest.last().map(text), Some("done"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_post_of_the_oldest_transport_has_its_own_rights() {
+    #[tool]
+    fn safe() -> &'static str {
+        "safe"
+    }
+    #[tool]
+    fn danger() -> &'static str {
+        "danger"
+    }
+    async fn by_role(connecting: ConnectRequest) -> Result<Admit, Refuse> {
+        let is_admin = connecting.headers().get("x-role").is_some_and(|role| role == "admin");
+        let admit = Admit::as_principal("ann");
+        Ok(if is_admin { admit } else { admit.only_tools(["safe"]) })
+    }
+    let server =
+        Server::new("roles", "1.0.0").tools(tools![safe, danger]).on_connect(by_role).build().unwrap();
+    let role = |role: &str| vec![("x-role", role.to_owned())];
+    let mut oldest = Oldest::open_with(server.http().legacy_sse(), role("admin")).await;
+    for (id, asked_by, tool, is_allowed) in [
+        (1, "admin", "danger", true),
+        (2, "guest", "danger", false),
+        (3, "guest", "safe", true),
+        (4, "admin", "danger", true),
+    ] {
+        oldest.raw.headers = role(asked_by);
+        let params = json!({"name": tool, "arguments": {}});
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        assert_eq!(oldest.post(&call).await, 202);
+        let answer = oldest.events.message().await.unwrap();
+        assert_eq!((&answer["id"], answer.get("result").is_some()), (&json!(id), is_allowed), "{answer}");
+    }
+    // An empty body is refused, and does not shift the rights of later ones.
+    let mut empty = oldest.raw.request(http::Method::POST, "  ");
+    *empty.uri_mut() = format!("/mcp{}", oldest.query).parse().unwrap();
+    assert_eq!(oldest.raw.service.handle(empty).await.status(), 400);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_of_the_oldest_transport_that_does_not_read_is_disconnected() {
+    /// Returns more than the client has room for.
+    #[tool]
+    fn much() -> String {
+        "x".repeat(300_000)
+    }
+    let server = Server::new("much", "1.0.0").tools(tools![much]).build().unwrap();
+    let oldest = Oldest::open(server.http().legacy_sse()).await;
+    let call = |id: u32| {
+        let params = json!({"name": "much", "_meta": {"example.com/x": "x".repeat(20_000)}});
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+    };
+    let mut answers = Vec::new();
+    for id in 0..1000 {
+        answers.push(oldest.post(&call(id)).await);
+        if answers.last() != Some(&202) {
+            break;
+        }
+    }
+    assert_eq!(answers.last(), Some(&503), "{} were accepted", answers.len());
+    assert_eq!(oldest.post(&call(0)).await, 404, "the session has ended");
 }
 
 #[tokio::test(start_paused = true)]

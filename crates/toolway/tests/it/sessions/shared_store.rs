@@ -71,6 +71,24 @@ async fn a_session_that_others_served_meanwhile_is_served_again() {
     assert_eq!(text(&whole(response).await.1), "5");
 }
 
+/// The client resumes its stream, so it does not expect to have missed anything.
+#[tokio::test(start_paused = true)]
+async fn a_change_while_no_server_has_the_session_is_told_by_the_next() {
+    let (store, gate) = (Arc::new(MemoryStore::new()), Gate::new());
+    let make = || builder(&gate).store(store.clone()).build().unwrap();
+    let (old, new) = (make(), make());
+    let raw = Raw::open(&old.http(), NEWEST).await;
+    raw.ask("resources/subscribe", json!({"uri": "news://today"})).await;
+    let mut news = raw.stream(None).await;
+    let primer = news.next().await.unwrap();
+    raw.service.stop().await;
+    new.resource_updated("news://today");
+    let other = Raw { service: new.http(), ..raw };
+    let mut news = other.stream(primer.id.as_deref()).await;
+    let told = async { while news.message().await.unwrap()["params"]["uri"] != "news://today" {} };
+    timeout(FOR_EVER, told).await.expect("the change is told");
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_was_known_before_a_change_does_not_undo_it() {
     let (store, gate) = (Arc::new(Moody::default()), Gate::new());

@@ -38,7 +38,7 @@ impl HttpSession {
             Some(AnswerFrame::Now(frame)) => {
                 let headers = self.headers(of_caller);
                 match self.post_answer(headers.clone(), frame.clone()).await {
-                    Err(error) if error.is_unsent() => self.spawn_answer(headers, async { Some(frame) }, 1),
+                    Err(error) if may_be_lost(&error) => self.spawn_answer(headers, async { Some(frame) }, 1),
                     Err(error) => tracing::debug!(%error, "an answer did not reach the server"),
                     Ok(()) => {}
                 }
@@ -76,7 +76,7 @@ impl HttpSession {
                 }
                 attempt += 1;
                 match conversation.post_answer(headers.clone(), frame.clone()).await {
-                    Err(error) if error.is_unsent() && attempt < MAX_TRIES && !conversation.has_ended() => {
+                    Err(error) if may_be_lost(&error) && attempt < MAX_TRIES && !conversation.has_ended() => {
                         wait = Some(backoff(attempt, error.retry_after()));
                     }
                     Err(error) => return tracing::debug!(%error, "an answer did not reach the server"),
@@ -114,6 +114,12 @@ impl HttpSession {
             Err(Error::new(ErrorKind::Timeout, "the server did not accept an answer in time"))
         })
     }
+}
+
+/// Returns whether the server may not have the answer. If it has, it ignores the second one: the question is answered.
+fn may_be_lost(error: &Error) -> bool {
+    let is_lost_by_proxy = matches!(error.http_status(), Some(502 | 504));
+    error.is_unsent() || error.is_reply_lost() || error.is_timeout() || is_lost_by_proxy
 }
 
 /// Makes an error to send in place of an answer that is too large for the server. Returns `None` if `frame` is not a

@@ -2,9 +2,10 @@
 //! stream for them, the server's own stream. When the stream breaks off, the client requests it again.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::http::{HeaderMap, StatusCode};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::client::http::handshake::cursor::{ReconnectDelay, StreamCursor};
 use crate::client::http::handshake::gate::{Gate, OpenOnDrop};
@@ -15,6 +16,10 @@ use crate::client::http::request::events::{EventReader, StreamError};
 /// resets the count.
 const MAX_REOPEN_REFUSALS: u32 = 5;
 
+/// The minimum time between two attempts to open the stream. A server that ends each stream at once, while requests wait
+/// for the stream, would otherwise keep the client busy.
+const MIN_REOPEN_INTERVAL: Duration = Duration::from_millis(100);
+
 /// Reads the server's own stream, and reopens it, until the server no longer offers the stream. The caller closes the
 /// gate before it spawns this function as a task. Closing or dropping the client aborts the task.
 pub(super) async fn listen(conversation: Arc<HttpSession>) {
@@ -24,6 +29,7 @@ pub(super) async fn listen(conversation: Arc<HttpSession>) {
     let mut was_offered = false;
     let mut refused = 0;
     loop {
+        let opened = Instant::now();
         let goes_on = cursor.is_resumable();
         match conversation.open_stream(&mut cursor, &HeaderMap::new()).await {
             StreamOpenOutcome::Stream(events) => {
@@ -78,6 +84,7 @@ pub(super) async fn listen(conversation: Arc<HttpSession>) {
             }
         }
         wait_before_reopen(gate, &cursor).await;
+        sleep_until(opened + MIN_REOPEN_INTERVAL).await;
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) mod endpoint;
 pub(crate) mod events;
 pub(crate) mod headers;
 mod observed_connection;
-mod redirect;
+pub(crate) mod redirect;
 pub(crate) mod refusal;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;

@@ -15,9 +15,8 @@ pub(crate) struct Url(Uri);
 impl Url {
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let misuse = |reason: &str| Error::new(ErrorKind::Misuse, format!("{} {reason}", display_url(text)));
-        let uri: Uri = text.parse().map_err(|error: ::http::uri::InvalidUri| {
-            misuse("is not a URL: a URL looks like http://localhost:8000/mcp").caused_by(error)
-        })?;
+        let not_a_url = || misuse("is not a URL: a URL looks like http://localhost:8000/mcp");
+        let uri: Uri = text.parse().map_err(|error: ::http::uri::InvalidUri| not_a_url().caused_by(error))?;
         if !is_http(uri.scheme()) || uri.host().is_none_or(str::is_empty) {
             return Err(misuse("is not an HTTP URL: it must begin with http:// or https:// and a host"));
         }
@@ -26,6 +25,9 @@ impl Url {
                 "cannot be used, because a URL must not contain a user and a password: send them in a header, with \
                  `Http::header` or `Http::bearer`",
             ));
+        }
+        if has_wrong_port(&uri) {
+            return Err(not_a_url());
         }
         Ok(Self(uri))
     }
@@ -76,6 +78,14 @@ impl Url {
         let query = query.map(|query| format!("?{query}")).unwrap_or_default();
         Self::parse(&format!("{scheme}://{authority}{path}{query}"))
     }
+}
+
+/// Returns whether the host is followed by anything but a port, which is a 16-bit number. `Uri` accepts other texts and
+/// ignores them, so that a request would go to the default port.
+fn has_wrong_port(uri: &Uri) -> bool {
+    let authority = uri.authority().map(::http::uri::Authority::as_str).unwrap_or_default();
+    let after_host = authority.strip_prefix(uri.host().unwrap_or_default());
+    !matches!(after_host, Some("" | ":")) && uri.port().is_none()
 }
 
 /// Returns whether a reference begins with a scheme.
@@ -188,6 +198,9 @@ mod tests {
             ("http:///mcp", "is not"),
             ("https://name:secret@example.com/mcp", "`Http::bearer`"),
             ("https://ex ample.com/", "is not a URL"),
+            ("http://localhost:80000/mcp", "is not a URL"),
+            ("http://[::1]:80000/mcp", "is not a URL"),
+            ("http://localhost:[::1]", "is not a URL"),
         ] {
             let error = Url::parse(text).expect_err(text);
             assert_eq!(error.kind(), ErrorKind::Misuse);
@@ -195,7 +208,9 @@ mod tests {
             assert!(!error.to_string().contains("secret"), "{error}");
         }
         assert!(Url::parse("HTTPS://example.com").expect("a URL").is_encrypted());
-        assert!(!Url::parse("http://[::1]:80").expect("a URL").is_encrypted());
+        for text in ["http://[::1]:80", "http://[::1]", "http://localhost:/", "http://localhost:65535"] {
+            assert!(!Url::parse(text).expect(text).is_encrypted());
+        }
     }
 
     #[test]
@@ -220,9 +235,15 @@ mod tests {
             let joined = base.join(reference).expect(reference);
             assert_eq!(joined.uri(), &meant.parse::<Uri>().expect("a URL"), "{reference}");
         }
-        for bad in
-            ["javascript:alert(1)", "file:///etc/passwd", "http://", "//", "/a b", "https://me:secret@other/"]
-        {
+        for bad in [
+            "javascript:alert(1)",
+            "file:///etc/passwd",
+            "http://",
+            "//",
+            "/a b",
+            "https://me:secret@other/",
+            "//Example.com:73536/",
+        ] {
             assert!(base.join(bad).is_err(), "{bad}");
         }
         let root = Url::parse("http://localhost").expect("a URL");

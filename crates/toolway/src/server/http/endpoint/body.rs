@@ -12,6 +12,8 @@ use ::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
+use super::permit::RequestPermit;
+use crate::ground::budget::{Account, Charge, Exhausted, Resource};
 use crate::ground::mutex::Mutex;
 use crate::server::observe::hooks::DisconnectGuard;
 
@@ -21,9 +23,37 @@ pub struct ResponseBody(BodyKind);
 
 #[derive(Debug)]
 enum BodyKind {
-    Whole(Option<Bytes>),
+    Whole(Option<Bytes>, Hold),
     Streamed(StreamedBody),
     WithHooks(Box<BodyWithHooks>),
+}
+
+/// The permit and the charge that a reply holds until its last byte is sent.
+#[derive(Debug, Default)]
+struct Hold {
+    permit: Option<RequestPermit>,
+    charge: Option<Charge>,
+}
+
+impl Hold {
+    /// Attaches everything to the bytes: it is dropped when the connection has sent them.
+    fn attach_to(self, bytes: Bytes) -> Bytes {
+        if self.permit.is_none() && self.charge.is_none() {
+            return bytes;
+        }
+        Bytes::from_owner(HeldBytes { bytes, _hold: self })
+    }
+}
+
+struct HeldBytes {
+    bytes: Bytes,
+    _hold: Hold,
+}
+
+impl AsRef<[u8]> for HeldBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 /// A body that runs hooks when it is dropped.
@@ -44,7 +74,23 @@ impl Drop for BodyWithHooks {
 impl ResponseBody {
     /// Creates a body of one piece.
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
-        Self(BodyKind::Whole(Some(bytes.into())))
+        Self(BodyKind::Whole(Some(bytes.into()), Hold::default()))
+    }
+
+    /// Holds the permit of the request until the whole body is sent.
+    pub(crate) fn with_permit(mut self, permit: Option<RequestPermit>) -> Self {
+        if let BodyKind::Whole(_, hold) = &mut self.0 {
+            hold.permit = permit;
+        }
+        self
+    }
+
+    /// Charges the memory of the body to the peer until the body is sent. A stream charges its pieces itself.
+    pub(crate) fn charge(&mut self, account: &Arc<Account>) -> Result<(), Exhausted> {
+        if let BodyKind::Whole(Some(bytes), hold) = &mut self.0 {
+            hold.charge = Some(account.charge(Resource::Replies, bytes.len())?);
+        }
+        Ok(())
     }
 
     /// Attaches hooks that run when the body is dropped.
@@ -53,7 +99,7 @@ impl ResponseBody {
     }
 
     pub(crate) fn empty() -> Self {
-        Self(BodyKind::Whole(None))
+        Self(BodyKind::Whole(None, Hold::default()))
     }
 }
 
@@ -80,7 +126,9 @@ impl Body for ResponseBody {
 impl BodyKind {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         match self {
-            Self::Whole(bytes) => Poll::Ready(bytes.take()),
+            Self::Whole(bytes, hold) => {
+                Poll::Ready(bytes.take().map(|bytes| std::mem::take(hold).attach_to(bytes)))
+            }
             Self::Streamed(pieces) => pieces.poll(cx),
             Self::WithHooks(watched) => watched.kind.poll(cx),
         }
@@ -88,7 +136,7 @@ impl BodyKind {
 
     fn is_over(&self) -> bool {
         match self {
-            Self::Whole(bytes) => bytes.is_none(),
+            Self::Whole(bytes, _) => bytes.is_none(),
             Self::Streamed(pieces) => pieces.work.is_none(),
             Self::WithHooks(watched) => watched.kind.is_over(),
         }
@@ -96,7 +144,9 @@ impl BodyKind {
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Self::Whole(bytes, _) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+            }
             Self::Streamed(_) => SizeHint::default(),
             Self::WithHooks(watched) => watched.kind.size_hint(),
         }
@@ -106,7 +156,7 @@ impl BodyKind {
 /// How long a stream may be silent before a keep-alive comment is sent.
 pub(crate) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// The keep-alive comment of an event stream, which clients ignore.
-pub(crate) const KEEP_ALIVE_COMMENT: &[u8] = b": alive\n\n";
+const KEEP_ALIVE_COMMENT: &[u8] = b": alive\n\n";
 
 /// A body that is produced while it is read. `work` runs only while the body is polled, and is dropped with the body.
 struct StreamedBody {
@@ -137,24 +187,59 @@ impl fmt::Debug for StreamedBody {
 }
 
 /// Passes pieces from the producer of a body to the body.
-pub(crate) struct BodyWriter(Slot);
+pub(crate) struct BodyWriter {
+    slot: Slot,
+    account: Option<Arc<Account>>,
+}
 
 impl BodyWriter {
-    /// Hands a piece to the body, and waits until the body is polled for the next piece.
-    pub(crate) async fn write(&self, piece: impl Into<Bytes>) {
-        *self.0.lock() = Some(piece.into());
+    /// Hands a piece to the body, and waits until the body is polled for the next piece. Fails if the peer leaves too
+    /// much unread; then the stream must end.
+    pub(crate) async fn write(&self, piece: impl Into<Bytes>) -> Result<(), Exhausted> {
+        self.write_last(piece, None).await
+    }
+
+    /// Like [`write`](Self::write), for the last piece, which holds the permit of its request until it is sent.
+    pub(crate) async fn write_last(
+        &self,
+        piece: impl Into<Bytes>,
+        permit: Option<RequestPermit>,
+    ) -> Result<(), Exhausted> {
+        let piece = piece.into();
+        let charge = self.account.as_ref().map(|account| account.charge(Resource::Replies, piece.len()));
+        let hold = Hold { permit, charge: charge.transpose()? };
+        self.hand_over(hold.attach_to(piece)).await;
+        Ok(())
+    }
+
+    /// Like [`write`](Self::write), for a piece whose memory is charged already, or is too small to count.
+    pub(crate) async fn write_charged(&self, piece: impl Into<Bytes>, charge: Option<Charge>) {
+        self.hand_over(Hold { permit: None, charge }.attach_to(piece.into())).await;
+    }
+
+    async fn hand_over(&self, piece: Bytes) {
+        *self.slot.lock() = Some(piece);
         // The body takes the piece, and polls again when it wants more.
-        std::future::poll_fn(|_| if self.0.lock().is_some() { Poll::Pending } else { Poll::Ready(()) }).await;
+        std::future::poll_fn(|_| if self.slot.lock().is_some() { Poll::Pending } else { Poll::Ready(()) })
+            .await;
+    }
+
+    /// Writes the comment that keeps a silent stream open.
+    pub(crate) async fn write_keep_alive(&self) {
+        self.write_charged(KEEP_ALIVE_COMMENT, None).await;
     }
 }
 
 /// Creates a reply that is a stream of events, written by `work`.
-pub(crate) fn event_stream<W>(work: impl FnOnce(BodyWriter) -> W) -> Response<ResponseBody>
+pub(crate) fn event_stream<W>(
+    account: Option<Arc<Account>>,
+    work: impl FnOnce(BodyWriter) -> W,
+) -> Response<ResponseBody>
 where
     W: Future<Output = ()> + Send + 'static,
 {
     let slot = Slot::default();
-    let work = Box::pin(work(BodyWriter(slot.clone())));
+    let work = Box::pin(work(BodyWriter { slot: slot.clone(), account }));
     let mut response =
         Response::new(ResponseBody(BodyKind::Streamed(StreamedBody { slot, work: Some(work) })));
     let headers = response.headers_mut();

@@ -1,13 +1,20 @@
 //! Does a request send notifications before its response? If it does, the reply is a stream; if not, it is one message.
 
+use std::sync::Arc;
+
 use ::http::{Response, StatusCode};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use toolway_protocol::Id;
+use toolway_protocol::jsonrpc::write_error;
 
-use super::body::{BodyWriter, KEEP_ALIVE_COMMENT, KEEP_ALIVE_INTERVAL, ResponseBody, event_stream};
-use super::reply::reply;
-use crate::ground::outbound::{Outbound, OutboundItem};
+use super::body::{BodyWriter, KEEP_ALIVE_INTERVAL, ResponseBody, event_stream};
+use super::permit::RequestPermit;
+use super::reply::{UNREAD, reply};
+use crate::ground::budget::Account;
+use crate::ground::outbound::{Outbound, OutboundFrame, OutboundItem};
 use crate::server::call::scope::Arrival;
+use crate::server::failure::errors::busy;
 use crate::transport::sse;
 
 /// How many notifications of one request may be queued until the client reads them.
@@ -15,8 +22,11 @@ const MAX_QUEUED_ITEMS: usize = 256;
 
 /// Runs the work of a request that may send notifications. `start` gets `arrival` with an outbound queue; the future
 /// that it creates returns a frame and a status. The status is used only if no notification was sent; a stream always
-/// has the status 200. The work is cancelled when the reply is dropped.
+/// has the status 200. The work is cancelled when the reply is dropped. If the result of the request `id` finds no room
+/// in memory because the client does not read, the stream ends with an error in its place.
 pub(crate) async fn exchange<W>(
+    id: Option<Id>,
+    permit: Option<RequestPermit>,
     mut arrival: Box<Arrival>,
     max_message: usize,
     start: impl FnOnce(Box<Arrival>) -> W,
@@ -25,58 +35,71 @@ where
     W: Future<Output = (Vec<u8>, StatusCode)> + Send + 'static,
 {
     let (sender, mut said) = mpsc::channel(MAX_QUEUED_ITEMS);
-    arrival.outbound = Outbound::new(sender, max_message);
+    let account = arrival.account.clone();
+    arrival.outbound = Outbound::new(sender, max_message, account.clone());
     let mut work = Box::pin(start(arrival));
     let first = tokio::select! {
         biased;
         Some(first) = said.recv() => first,
         (frame, status) = &mut work => match said.try_recv() {
             // The work sent a notification and finished in the same poll.
-            Ok(first) => return stream_reply(first, said, async move { frame }),
-            Err(_) => return reply(status, frame),
+            Ok(first) => return stream_reply(id, permit, account, first, said, async move { frame }),
+            Err(_) => return reply(status, frame).map(|body| body.with_permit(permit)),
         },
     };
     // From here on the reply advances only as fast as the client reads. The work is spawned as a task, so that it also
     // runs while the body is not polled.
-    stream_reply(first, said, async move { work.await.0 })
+    stream_reply(id, permit, account, first, said, async move { work.await.0 })
 }
 
 /// Creates a stream of `first`, the further notifications, and the result of `work`.
 fn stream_reply(
+    id: Option<Id>,
+    permit: Option<RequestPermit>,
+    account: Option<Arc<Account>>,
     first: OutboundItem,
     mut said: mpsc::Receiver<OutboundItem>,
     work: impl Future<Output = Vec<u8>> + Send + 'static,
 ) -> Response<ResponseBody> {
     let mut work = AbortOnDrop(tokio::spawn(work));
-    event_stream(move |pen| async move {
-        write_event(&pen, first).await;
+    event_stream(account, move |pen| async move {
+        write_item(&pen, first).await;
         loop {
             tokio::select! {
                 biased;
-                Some(next) = said.recv() => write_event(&pen, next).await,
+                Some(next) = said.recv() => write_item(&pen, next).await,
                 answer = &mut work.0 => {
                     // Notifications that were queued in the meantime come before the response.
                     while let Ok(next) = said.try_recv() {
-                        write_event(&pen, next).await;
+                        write_item(&pen, next).await;
                     }
                     // The task panicked outside of user code: a bug of this crate. The stream ends without a response.
-                    if let Ok(frame) = answer {
-                        write_event(&pen, OutboundItem::Frame(frame)).await;
+                    if let Ok(frame) = answer
+                        && pen.write_last(event(&frame), permit).await.is_err()
+                    {
+                        let mut frame = Vec::new();
+                        write_error(&mut frame, id.as_ref(), &busy(UNREAD));
+                        pen.write_charged(event(&frame), None).await;
                     }
                     return;
                 }
-                () = tokio::time::sleep(KEEP_ALIVE_INTERVAL) => pen.write(KEEP_ALIVE_COMMENT).await,
+                () = tokio::time::sleep(KEEP_ALIVE_INTERVAL) => pen.write_keep_alive().await,
             }
         }
     })
 }
 
-async fn write_event(pen: &BodyWriter, said: OutboundItem) {
-    if let Some(frame) = said.into_frame() {
-        let mut bytes = Vec::with_capacity(frame.len() + 32);
-        sse::write_message(&mut bytes, None, &frame);
-        pen.write(bytes).await;
+async fn write_item(pen: &BodyWriter, said: OutboundItem) {
+    if let Some(OutboundFrame { bytes, charge }) = said.into_frame() {
+        pen.write_charged(event(&bytes), charge).await;
     }
+}
+
+/// Returns a message as an event of a stream that cannot be resumed.
+fn event(frame: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(frame.len() + 32);
+    sse::write_message(&mut bytes, None, frame);
+    bytes
 }
 
 /// A task that is aborted when this handle is dropped.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::ground::budget::Budget;
+
 /// The limits of one endpoint. `docs/limits.md` lists them in a table.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
@@ -17,17 +19,27 @@ pub(crate) struct Limits {
     pub(crate) head: usize,
     /// How many connections may be open.
     pub(crate) connections: usize,
+    /// How many connections may come from one address.
+    pub(crate) connections_per_peer: usize,
     /// How many requests may be open at the same time on one HTTP/2 connection.
     pub(crate) h2_streams: usize,
-    /// How many requests may run at the same time.
-    pub(crate) in_flight: usize,
     /// How many notification streams may be open.
     pub(crate) streams: usize,
+    /// How many notification streams one peer may have open.
+    pub(crate) streams_per_peer: usize,
     /// How long running requests may take after the server was asked to shut down.
     pub(crate) grace: Duration,
 }
 
 impl Limits {
+    pub(crate) fn connection_budget(&self) -> Budget {
+        Budget { total: self.connections, share: self.connections_per_peer }
+    }
+
+    pub(crate) fn stream_budget(&self) -> Budget {
+        Budget { total: self.streams, share: self.streams_per_peer }
+    }
+
     pub(crate) fn new(body: usize) -> Self {
         Self {
             body,
@@ -36,9 +48,10 @@ impl Limits {
             headers: 100,
             head: 64 << 10,
             connections: 20_000,
+            connections_per_peer: 5000,
             h2_streams: 100,
-            in_flight: 1024,
             streams: 10_000,
+            streams_per_peer: 2500,
             grace: Duration::from_secs(10),
         }
     }

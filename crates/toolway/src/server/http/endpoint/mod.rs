@@ -4,12 +4,20 @@
 //! |---|---|
 //! | `request.rs` | How is the endpoint configured, and how is a request admitted? |
 //! | `guard.rs` | Is this request allowed at all? |
+//! | `client_address.rs` | Which address does a request behind a proxy come from? |
+//! | `collect.rs` | How is the body of a request received? |
 //! | `limits.rs` | How many resources may a peer use? |
+//! | `permit.rs` | What does a request hold until its reply is sent? |
+//! | `recheck.rs` | How is a request judged again while its stream is open? |
 //! | `body.rs`, `reply.rs`, `exchange.rs` | What does a reply contain: one message, or a stream that ends with it? |
 
 pub(super) mod body;
+pub(super) mod client_address;
+mod collect;
 pub(super) mod exchange;
 pub(super) mod guard;
 pub(super) mod limits;
+pub(super) mod permit;
+mod recheck;
 pub(super) mod reply;
 pub(super) mod request;

@@ -10,6 +10,9 @@ use toolway_protocol::{Id, Message, RpcError};
 use super::body::ResponseBody;
 use crate::server::admission::admit::{RefusalReason, Refuse};
 
+/// The error for a result that finds no room in memory, because the client does not read earlier replies.
+pub(crate) const UNREAD: &str = "too many replies wait for the client to read them";
+
 /// Returns the id of the message if it is a request, to name it in an error reply.
 pub(crate) fn request_id(message: &Message) -> Option<&Id> {
     match message {

@@ -1,32 +1,41 @@
 //! How is the endpoint configured, and how is a request admitted?
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::task::Poll;
 
 use ::http::header::{ACCEPT, AsHeaderName, HeaderMap, HeaderName, HeaderValue};
 use ::http::request::Parts;
-use ::http::{Response, StatusCode};
+use ::http::{Method as HttpMethod, Response, StatusCode};
 use bytes::Bytes;
 use http_body::Body;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use serde_json::Value;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use toolway_protocol::http::header::{MirroredHeader, MirroredHeaders};
+use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::{Method, RpcError};
 
 use super::body::ResponseBody;
+use super::client_address::TrustedProxies;
+use super::collect::{BodyError, collect_body};
 use super::guard::{self, Hosts, Origins};
 use super::limits::Limits;
+use super::permit::RequestPermit;
+use super::recheck::admit_for_stream;
 use super::reply::{error_reply_without_id, refusal_reply, unavailable};
+use crate::ground::budget::{Account, Charge, Resource};
 use crate::ground::error::Result;
 use crate::ground::extensions::Extensions;
+use crate::ground::future::BoxFuture;
+use crate::ground::peer_map::PeerName;
 use crate::ground::poll_once::poll_once;
 use crate::server::Server;
 use crate::server::admission::connect_request::ConnectRequest;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
+use crate::server::catalog::tool::ToolEntry;
 use crate::server::failure::errors::busy;
 
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -42,16 +51,25 @@ pub(crate) struct Endpoint {
     pub(crate) server: Server,
     pub(crate) hosts: Hosts,
     pub(crate) origins: Origins,
+    pub(crate) trusted_proxies: TrustedProxies,
     pub(crate) limits: Limits,
     state: OnceLock<Arc<EndpointState>>,
 }
 
+/// The peer at the other end of a connection to the server's own socket.
+#[derive(Debug, Clone)]
+pub(crate) struct SocketPeer {
+    pub(crate) remote: SocketAddr,
+    pub(crate) account: Arc<Account>,
+}
+
+/// More than the number of requests that can run, which the budgets limit.
+const RUNNING: u32 = 1 << 28;
+
 /// The state of an open endpoint.
 struct EndpointState {
-    /// Permits for running requests.
-    request_permits: Arc<Semaphore>,
-    /// Permits for notification streams.
-    stream_permits: Arc<Semaphore>,
+    /// Has one permit less for each running request. A server that shuts down waits for all permits.
+    running: Arc<Semaphore>,
     /// Cancelled when the server shuts down.
     shutdown_token: Arc<CancellationToken>,
 }
@@ -62,6 +80,7 @@ impl Endpoint {
             server: server.clone(),
             hosts: Hosts::default(),
             origins: Origins::default(),
+            trusted_proxies: TrustedProxies::default(),
             limits: Limits::new(server.max_message()),
             state: OnceLock::new(),
         }
@@ -75,8 +94,7 @@ impl Endpoint {
     fn state(&self) -> &EndpointState {
         self.state.get_or_init(|| {
             Arc::new(EndpointState {
-                request_permits: Arc::new(Semaphore::new(self.limits.in_flight)),
-                stream_permits: Arc::new(Semaphore::new(self.limits.streams)),
+                running: Arc::new(Semaphore::new(RUNNING as usize)),
                 shutdown_token: Arc::default(),
             })
         })
@@ -91,23 +109,35 @@ impl Endpoint {
     pub(crate) async fn close(&self) {
         let open = self.state();
         open.shutdown_token.cancel();
-        let all = u32::try_from(self.limits.in_flight).unwrap_or(u32::MAX);
-        let _ = tokio::time::timeout(self.limits.grace, open.request_permits.acquire_many(all)).await;
+        let _ = tokio::time::timeout(self.limits.grace, open.running.acquire_many(RUNNING)).await;
     }
 
-    /// Acquires a permit for a request. Returns `None` for methods that need no permit: those that are answered
+    /// Returns the account of the peer at an address.
+    pub(crate) fn account_at(&self, address: IpAddr) -> Arc<Account> {
+        self.server.inner.ledger.account_of(PeerName::at(address))
+    }
+
+    /// Returns a permit to run a request, or `None` for methods that need no permit: those that are answered
     /// immediately, and `subscriptions/listen`.
-    pub(crate) fn permit(&self, method: &Method) -> Result<Option<OwnedSemaphorePermit>, RpcError> {
+    pub(crate) fn permit(
+        &self,
+        method: &Method,
+        account: Option<&Arc<Account>>,
+    ) -> Result<Option<RequestPermit>, RpcError> {
         if matches!(method, Method::Ping | Method::Initialize | Method::Discover | Method::Listen) {
             return Ok(None);
         }
-        let permit = self.state().request_permits.clone().try_acquire_owned();
-        permit.map(Some).map_err(|_| busy("too many requests are running"))
+        let charge = account.map(|account| account.charge(Resource::Requests, 1)).transpose();
+        let charge = charge.map_err(|_| busy("too many requests are running"))?;
+        let running = self.state().running.clone().try_acquire_owned().ok();
+        Ok(Some(RequestPermit::new(charge, running)))
     }
 
-    /// Acquires a permit for a notification stream.
-    pub(crate) fn stream_permit(&self) -> Result<OwnedSemaphorePermit, RpcError> {
-        self.state().stream_permits.clone().try_acquire_owned().map_err(|_| busy("too many streams are open"))
+    /// Counts a notification stream of a peer.
+    pub(crate) fn stream_charge(&self, account: Option<&Arc<Account>>) -> Result<Option<Charge>, RpcError> {
+        let budget = self.limits.stream_budget();
+        let charge = account.map(|account| account.charge_within(budget, Resource::Streams, 1));
+        charge.transpose().map_err(|_| busy("too many streams are open"))
     }
 
     /// Checks `Host` and `Origin`. If the request is refused, returns the response. Called for every request, on every
@@ -129,13 +159,24 @@ impl Endpoint {
             return Err(unavailable(None, &busy("the server is shutting down")));
         }
         let extensions: Extensions = parts.extensions.remove().unwrap_or_default();
-        let remote = parts.extensions.get::<RemoteAddr>().map(|RemoteAddr(address)| *address);
+        let socket: Option<SocketPeer> = parts.extensions.remove();
+        let remote = socket.as_ref().map(|peer| peer.remote);
+        let remote =
+            remote.or_else(|| parts.extensions.get::<RemoteAddr>().map(|RemoteAddr(address)| *address));
+        let forwarded = remote.and_then(|remote| self.trusted_proxies.client_of(remote.ip(), &parts.headers));
+        let remote = forwarded.map(|address| SocketAddr::new(address, 0)).or(remote);
         let headers = Arc::new(std::mem::take(&mut parts.headers));
         let mut arrival = if self.server.inner.admission.is_some() {
             let session_id = session_id(&headers).map(str::to_owned);
             let query = parts.uri.query().map(str::to_owned);
             let connecting = ConnectRequest { headers: Some(headers.clone()), query, session_id, remote };
-            let admission = Box::pin(self.server.admit(connecting, extensions));
+            let opens_stream =
+                parts.method == HttpMethod::GET || connecting.method() == Some(Method::Listen.name());
+            let admission = if opens_stream {
+                Box::pin(admit_for_stream(&self.server, connecting, extensions)) as BoxFuture<'_, _>
+            } else {
+                Box::pin(self.server.admit(connecting, extensions))
+            };
             admission.await.map_err(|refuse| refusal_reply(&refuse))?
         } else {
             Box::new(Arrival { extensions, ..Arrival::default() })
@@ -144,17 +185,53 @@ impl Endpoint {
         if arrival.principal.is_none() {
             arrival.principal = arrival.extensions.get::<Principal>().as_deref().cloned();
         }
+        arrival.account = Some(match (&arrival.principal, socket, remote) {
+            (Some(principal), ..) => {
+                self.server.inner.ledger.account_of(PeerName::Principal(principal.0.clone()))
+            }
+            (None, Some(socket), _) if forwarded.is_none() => socket.account,
+            (None, _, Some(remote)) => self.account_at(remote.ip()),
+            (None, _, None) => self.server.common_account(),
+        });
         arrival.headers = Some(headers);
         arrival.remote = remote;
-        arrival.listen_permits = Some(open.stream_permits.clone());
+        arrival.stream_budget = Some(self.limits.stream_budget());
         arrival.shutdown_token = Some(open.shutdown_token.clone());
         Ok(arrival)
     }
 
-    /// Checks the media types of a POST and reads its body.
+    /// Checks the arguments that the tool's schema marks for copying into headers: each must equal its copy.
+    /// `is_required` says whether the copies may be left out.
+    pub(crate) fn check_param_headers(
+        &self,
+        arrival: &Arrival,
+        method: &Method,
+        params: &Params,
+        is_required: bool,
+    ) -> Result<(), RpcError> {
+        let has_copies = || headers(arrival).keys().any(|name| name.as_str().starts_with(PARAM_PREFIX));
+        if *method != Method::CallTool || (!is_required && !has_copies()) {
+            return Ok(());
+        }
+        let snapshot = self.server.inner.registry.load();
+        // A tool that is hidden from the caller is not checked, so that its schema stays hidden too.
+        let is_seen = |tool: &&ToolEntry| {
+            arrival.visibility.as_ref().is_none_or(|allowed| allowed.allows_tool(&tool.definition().name))
+        };
+        let tool = params.name()?.and_then(|name| snapshot.tool(&name)).filter(is_seen);
+        let Some(tool) = tool else { return Ok(()) };
+        if tool.param_headers().is_empty() {
+            return Ok(());
+        }
+        let arguments: Value = params.arguments()?.and_then(|text| text.decode().ok()).unwrap_or_default();
+        tool.param_headers().check(&arguments, is_required, |name| mirrored(arrival, name))
+    }
+
+    /// Checks the media types of a POST and reads its body. The memory of the body is charged to its sender until the
+    /// returned bytes are dropped.
     pub(crate) async fn read_body<B>(
         &self,
-        headers: &HeaderMap,
+        arrival: &Arrival,
         body: B,
     ) -> Result<Bytes, Response<ResponseBody>>
     where
@@ -162,6 +239,7 @@ impl Endpoint {
         B::Data: Send,
         B::Error: Into<BoxError>,
     {
+        let headers = headers(arrival);
         let refusal = |status, text| error_reply_without_id(status, &RpcError::invalid_request(text));
         if !guard::is_json(headers) {
             return Err(refusal(
@@ -178,41 +256,31 @@ impl Endpoint {
             return Err(refusal(StatusCode::NOT_ACCEPTABLE, text));
         }
         let limits = &self.limits;
-        let mut reading = pin!(collect_body(body, limits.body));
+        let mut reading = pin!(collect_body(body, limits.body, arrival.account.as_ref()));
         // Most bodies are already complete and need no timer.
-        if let Poll::Ready(outcome) = poll_once(reading.as_mut()).await {
-            return outcome;
-        }
-        match tokio::time::timeout(limits.body_timeout, reading).await {
-            Ok(outcome) => outcome,
+        let outcome = match poll_once(reading.as_mut()).await {
+            Poll::Ready(outcome) => Ok(outcome),
+            Poll::Pending => tokio::time::timeout(limits.body_timeout, reading).await,
+        };
+        match outcome {
+            Ok(Ok(body)) => Ok(body),
+            Ok(Err(BodyError::TooLarge)) => Err(too_large(limits.body)),
+            Ok(Err(BodyError::NoRoom)) => {
+                Err(unavailable(None, &busy("too many bytes of requests are being received")))
+            }
+            Ok(Err(BodyError::Broken)) => {
+                Err(refusal(StatusCode::BAD_REQUEST, "the body could not be read to its end"))
+            }
             Err(_) => Err(refusal(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")),
         }
     }
 }
 
-async fn collect_body<B>(body: B, max: usize) -> Result<Bytes, Response<ResponseBody>>
-where
-    B: Body + Send,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
-{
-    let too_large = || {
-        let error = RpcError::invalid_request(format!(
-            "the body is longer than {max} bytes: send less, or raise `max_message` on the server, or `max_body` where it is set"
-        ));
-        error_reply_without_id(StatusCode::PAYLOAD_TOO_LARGE, &error.with_max_message(max))
-    };
-    if usize::try_from(body.size_hint().lower()).is_ok_and(|length| length > max) {
-        return Err(too_large());
-    }
-    match std::pin::pin!(Limited::new(body, max)).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
-        Err(_) => Err(error_reply_without_id(
-            StatusCode::BAD_REQUEST,
-            &RpcError::invalid_request("the body could not be read to its end"),
-        )),
-    }
+fn too_large(max: usize) -> Response<ResponseBody> {
+    let error = RpcError::invalid_request(format!(
+        "the body is longer than {max} bytes: send less, or raise `max_message` on the server, or `max_body` where it is set"
+    ));
+    error_reply_without_id(StatusCode::PAYLOAD_TOO_LARGE, &error.with_max_message(max))
 }
 
 /// Returns the headers of a request, or an empty map if they are unknown.
@@ -227,6 +295,9 @@ pub(crate) fn accepts_events(arrival: &Arrival) -> bool {
 }
 
 pub(crate) static PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// How the names of the headers begin that repeat arguments.
+const PARAM_PREFIX: &str = "mcp-param-";
+
 static MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
 static MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
 

@@ -11,9 +11,10 @@ use toolway_protocol::{Era, Message, ProtocolVersion, RpcError};
 
 use super::super::endpoint::body::ResponseBody;
 use super::super::endpoint::exchange::exchange;
+use super::super::endpoint::permit::RequestPermit;
 use super::super::endpoint::reply::{accepted, error_reply_without_id, reply};
 use super::super::endpoint::request::mirrored_headers;
-use super::call::{Work, run, update_record};
+use super::call::{PermittedRequest, Work, run, update_record};
 use super::context::{AdmittedRequest, store_unavailable};
 use super::requests::{changes_record, deliver_answer, handle_notification};
 use crate::server::call::scope::Arrival;
@@ -43,7 +44,8 @@ pub(crate) async fn post(visit: AdmittedRequest<'_>, messages: Messages) -> Resp
     };
     let mut together = BatchFuture::new(&messages, visit.server().max_message());
     let mut runs = Vec::new();
-    let mut places = Vec::new();
+    let account = visit.account(Some(&live));
+    let mut permit = None;
     for (index, message) in messages.into_iter().enumerate() {
         match message {
             Ok(Message::Request { id, method, params }) if changes_record(&method) => {
@@ -53,9 +55,13 @@ pub(crate) async fn post(visit: AdmittedRequest<'_>, messages: Messages) -> Resp
                 }
             }
             Ok(Message::Request { id, method, params }) => {
-                match live.begin_request(&id).and_then(|turn| Ok((turn, visit.endpoint.permit(&method)?))) {
-                    Ok((turn, place)) => {
-                        places.push(place);
+                let permitted = live.begin_request(&id).and_then(|turn| {
+                    let permit = visit.endpoint.permit(&method, account.as_ref())?;
+                    Ok((turn, permit))
+                });
+                match permitted {
+                    Ok((turn, more)) => {
+                        RequestPermit::add(&mut permit, more);
                         runs.push((index, turn, id, method, params));
                     }
                     Err(error) => together.refuse(index, Rejection { id: Some(id), error }),
@@ -80,7 +86,7 @@ pub(crate) async fn post(visit: AdmittedRequest<'_>, messages: Messages) -> Resp
     }
     let server = visit.server().clone();
     let session = live.session.clone();
-    run(visit, live, places, move |arrival| {
+    run(visit, live, PermittedRequest { id: None, permit }, move |arrival| {
         for (index, turn, id, method, params) in runs {
             let (server, session, arrival) = (server.clone(), session.clone(), arrival.clone());
             together.running.push((
@@ -120,13 +126,19 @@ async fn serve_without_session(
         Err(error) => return error_reply_without_id(StatusCode::BAD_REQUEST, &error),
     };
     let mut together = BatchFuture::new(&messages, visit.server().max_message());
+    let mut permit = None;
     let mut runs = Vec::new();
     for (index, message) in messages.into_iter().enumerate() {
         match message {
-            Ok(Message::Request { id, method, params }) => match visit.endpoint.permit(&method) {
-                Ok(place) => runs.push((index, place, id, method, params)),
-                Err(error) => together.refuse(index, Rejection { id: Some(id), error }),
-            },
+            Ok(Message::Request { id, method, params }) => {
+                match visit.endpoint.permit(&method, visit.arrival.account.as_ref()) {
+                    Ok(more) => {
+                        RequestPermit::add(&mut permit, more);
+                        runs.push((index, id, method, params));
+                    }
+                    Err(error) => together.refuse(index, Rejection { id: Some(id), error }),
+                }
+            }
             Ok(Message::Notification { method, params }) => {
                 handshake::handle_notification(
                     visit.server(),
@@ -147,13 +159,12 @@ async fn serve_without_session(
     let server = visit.server().clone();
     let max_message = server.max_message();
     let work = move |arrival: Box<Arrival>| async move {
-        for (index, place, id, method, params) in runs {
+        for (index, id, method, params) in runs {
             let (server, session, arrival): (_, Session, _) =
                 (server.clone(), session.clone(), arrival.clone());
             together.running.push((
                 index,
                 Box::pin(async move {
-                    let _place = place;
                     Some(handshake::serve(&server, &session, &id, &method, &params, arrival).await)
                 }),
             ));
@@ -162,10 +173,10 @@ async fn serve_without_session(
         (together.await.unwrap_or_default(), StatusCode::OK)
     };
     if visit.accepts_events() {
-        return exchange(visit.arrival, max_message, work).await;
+        return exchange(None, permit, visit.arrival, max_message, work).await;
     }
     let (frame, status) = work(visit.arrival).await;
-    reply(status, frame)
+    reply(status, frame).map(|body| body.with_permit(permit))
 }
 
 fn finished_reply(mut together: BatchFuture) -> Response<ResponseBody> {

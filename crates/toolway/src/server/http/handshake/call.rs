@@ -12,11 +12,12 @@ use ::http::{Response, StatusCode};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use toolway_protocol::era::handshake::has_priming_events;
-use toolway_protocol::jsonrpc::{Code, Params};
+use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::{Id, Message, Method, ProtocolVersion, RpcError};
 
 use super::super::endpoint::body::{ResponseBody, event_stream};
 use super::super::endpoint::exchange::exchange;
+use super::super::endpoint::permit::RequestPermit;
 use super::super::endpoint::reply::{accepted, error_reply, error_reply_without_id, reply, unavailable};
 use super::context::{AdmittedRequest, store_unavailable};
 use super::live_session::LiveSession;
@@ -52,21 +53,20 @@ pub(super) async fn serve_without_session(
     let session = visit.session_without_handshake(version);
     match message {
         Message::Request { id, method, params } => {
-            let place = match visit.endpoint.permit(&method) {
-                Ok(place) => place,
+            let permit = match visit.endpoint.permit(&method, visit.arrival.account.as_ref()) {
+                Ok(permit) => permit,
                 Err(error) => return unavailable(Some(&id), &error),
             };
             let takes_events = visit.accepts_events();
-            let max_message = server.max_message();
+            let (max_message, reply_id) = (server.max_message(), id.clone());
             let work = |arrival: Box<Arrival>| async move {
-                let _place = place;
                 (handshake::serve(&server, &session, &id, &method, &params, arrival).await, StatusCode::OK)
             };
             if takes_events {
-                return exchange(visit.arrival, max_message, work).await;
+                return exchange(Some(reply_id), permit, visit.arrival, max_message, work).await;
             }
             let (frame, status) = work(visit.arrival).await;
-            reply(status, frame)
+            reply(status, frame).map(|body| body.with_permit(permit))
         }
         Message::Notification { method, params } => {
             handshake::handle_notification(&server, &session, &method, &params, visit.arrival).await;
@@ -111,16 +111,16 @@ pub(super) async fn call(
 ) -> Response<ResponseBody> {
     let turn = match live.begin_request(&id) {
         Ok(turn) => turn,
-        Err(error) if error.code == Code::INTERNAL_ERROR => return unavailable(Some(&id), &error),
         Err(error) => return error_reply(StatusCode::OK, Some(&id), &error),
     };
-    let place = match visit.endpoint.permit(&method) {
-        Ok(place) => place,
+    let permit = match visit.endpoint.permit(&method, visit.account(Some(&live)).as_ref()) {
+        Ok(permit) => permit,
         Err(error) => return unavailable(Some(&id), &error),
     };
     let server = visit.server().clone();
     let session = live.session.clone();
-    run(visit, live, place, |arrival| {
+    let permitted = PermittedRequest { id: Some(id.clone()), permit };
+    run(visit, live, permitted, |arrival| {
         Box::pin(async move {
             let work = pin!(handshake::serve(&server, &session, &id, &method, &params, arrival));
             turn.run(work).await
@@ -129,29 +129,39 @@ pub(super) async fn call(
     .await
 }
 
-/// Runs the work of one request, or of a batch. The permits in `places` are held until the output is written to the
-/// log; a server that shuts down waits for these permits.
+/// A request, or a batch, that may run.
+pub(super) struct PermittedRequest {
+    /// The id for an error reply; `None` for a batch.
+    pub(super) id: Option<Id>,
+    pub(super) permit: Option<RequestPermit>,
+}
+
+/// Runs the work of one request, or of a batch. The permit is held until the reply is sent, or until the output is
+/// written to the log; a server that shuts down waits for it.
 pub(super) async fn run(
     visit: AdmittedRequest<'_>,
     live: Arc<LiveSession>,
-    places: impl Send + 'static,
+    permitted: PermittedRequest,
     start: impl FnOnce(Box<Arrival>) -> Work,
 ) -> Response<ResponseBody> {
     let takes_events = visit.accepts_events();
     let closing = visit.endpoint.shutdown_token().clone();
     let max_message = visit.server().max_message();
+    let account = visit.account(Some(&live));
     let mut arrival = visit.arrival;
     arrival.memory_record = Some(live.memory());
     let (sender, mut said) = mpsc::channel(MAX_QUEUED_ITEMS);
     if takes_events {
-        arrival.outbound = Outbound::new(sender, max_message);
+        arrival.outbound = Outbound::new(sender, max_message, account.clone());
     }
     let mut work = start(arrival);
     // Most requests finish in the first poll, and need neither a task nor a log.
     let mut first = None;
     if let Poll::Ready(outcome) = poll_once(work.as_mut()).await {
         match (outcome, said.try_recv()) {
-            (Some(frame), Err(_)) => return reply(StatusCode::OK, frame),
+            (Some(frame), Err(_)) => {
+                return reply(StatusCode::OK, frame).map(|body| body.with_permit(permitted.permit));
+            }
             (outcome, spoken) => {
                 first = spoken.ok();
                 work = Box::pin(std::future::ready(outcome));
@@ -162,11 +172,7 @@ pub(super) async fn run(
     // Attached before the writer starts, so that the writer waits for this reader from the beginning.
     let _attached = log.attach();
     let (decide, mut decided) = oneshot::channel();
-    let driving = drive(live.clone(), work, said, first, log.clone(), decide);
-    tokio::spawn(async move {
-        driving.await;
-        drop(places);
-    });
+    tokio::spawn(drive(live.clone(), permitted, work, said, first, log.clone(), decide));
     // A reply that the client can resume becomes a stream after `STREAM_DELAY`.
     let opening = if takes_events && has_priming_events(live.session.version()) {
         match tokio::time::timeout(STREAM_DELAY, &mut decided).await {
@@ -182,7 +188,9 @@ pub(super) async fn run(
         decided.await.ok()
     };
     match opening {
-        Some(ReplyForm::Answer(frame)) => return reply(StatusCode::OK, frame),
+        Some(ReplyForm::Answer(frame, permit)) => {
+            return reply(StatusCode::OK, frame).map(|body| body.with_permit(permit));
+        }
         Some(ReplyForm::Failed) => {
             return unavailable(None, &busy("the reply cannot be stored at the moment"));
         }
@@ -191,7 +199,7 @@ pub(super) async fn run(
         Some(ReplyForm::Stream) | None => {}
     }
     match StreamReader::new(&live, log, None, closing).await {
-        Ok(reader) => event_stream(|pen| reader.write_to(pen)),
+        Ok(reader) => event_stream(account, |pen| reader.write_to(pen)),
         Err(error) => store_unavailable(error),
     }
 }
@@ -199,7 +207,7 @@ pub(super) async fn run(
 /// The form of a reply.
 enum ReplyForm {
     /// The request sent no notification before its answer, so the answer is the whole reply.
-    Answer(Vec<u8>),
+    Answer(Vec<u8>, Option<RequestPermit>),
     /// The stream has started.
     Stream,
     /// The log failed, so the client gets an error.
@@ -209,6 +217,7 @@ enum ReplyForm {
 /// Runs the work of a request and writes its output to the log, with or without a reader.
 async fn drive(
     live: Arc<LiveSession>,
+    permitted: PermittedRequest,
     work: Work,
     said: mpsc::Receiver<OutboundItem>,
     first: Option<OutboundItem>,
@@ -218,7 +227,7 @@ async fn drive(
     // Dropped in every case, also on a panic: then readers stop waiting for more entries.
     let _writing = log.writer_guard();
     let mut decide = Some(decide);
-    if let Err(error) = write_log(&live, work, said, first, &log, &mut decide).await {
+    if let Err(error) = write_log(&live, permitted, work, said, first, &log, &mut decide).await {
         // The stream has no end that a client could reach by resuming, so it is removed.
         let _ = log.forget().await;
         tracing::error!(%error, "the events of a request could not be stored");
@@ -230,6 +239,7 @@ async fn drive(
 
 async fn write_log(
     live: &LiveSession,
+    permitted: PermittedRequest,
     mut work: Work,
     mut said: mpsc::Receiver<OutboundItem>,
     first: Option<OutboundItem>,
@@ -247,7 +257,7 @@ async fn write_log(
         if let Some(spoken) = next.take() {
             begin_stream(decide);
             if let OutboundItem::Question(frame) = &spoken {
-                elsewhere.register_question(live, frame).await?;
+                elsewhere.register_question(live, &frame.bytes).await?;
             }
             append_item(live, log, spoken).await?;
         }
@@ -278,16 +288,17 @@ async fn write_log(
         // The client disconnected before it got an event id to resume with.
         return log.forget().await;
     }
+    let PermittedRequest { id, permit } = permitted;
     let answer = match (answer, decide.take()) {
         // The reply may have become a stream in the meantime. Then `send` returns the answer.
-        (Some(answer), Some(decide)) => match decide.send(ReplyForm::Answer(answer)) {
+        (Some(answer), Some(decide)) => match decide.send(ReplyForm::Answer(answer, permit)) {
             Ok(()) => return log.forget().await,
-            Err(ReplyForm::Answer(answer)) => answer,
+            Err(ReplyForm::Answer(answer, _permit)) => answer,
             Err(_) => Vec::new(),
         },
         (answer, _) => answer.unwrap_or_default(),
     };
-    log.end(&answer).await?;
+    log.end(&answer, id.as_ref()).await?;
     // Failing to remove old streams does not affect this stream.
     if let Err(error) = live.keep_stream(log).await {
         tracing::warn!(%error, "an old stream could not be removed");
@@ -303,8 +314,8 @@ async fn prolong(live: &LiveSession, log: &StreamLog) -> Result<()> {
 
 async fn append_item(live: &LiveSession, log: &StreamLog, spoken: OutboundItem) -> Result<()> {
     match spoken {
-        OutboundItem::Frame(frame) => log.append_message(&frame).await,
-        OutboundItem::Question(frame) => log.append_question(&frame).await,
+        OutboundItem::Frame(frame) => log.append_message(&frame.bytes).await,
+        OutboundItem::Question(frame) => log.append_question(&frame.bytes).await,
         // A client that cannot resume its stream is not disconnected.
         OutboundItem::Release(retry) if has_priming_events(live.session.version()) => {
             log.release(retry).await

@@ -14,6 +14,7 @@ use super::legacy_sse::{self, SsePipes};
 use super::limits::SessionLimits;
 use super::live_session::LiveSession;
 use super::sessions::Sessions;
+use crate::ground::budget::Account;
 use crate::ground::error::{Error, Result};
 use crate::server::Server;
 use crate::server::call::principal::Principal;
@@ -47,7 +48,7 @@ impl HandshakeEndpoint {
     pub(crate) fn new(server: &Server) -> Self {
         Self {
             server: server.clone(),
-            limits: SessionLimits::new(server.inner.permits_per_peer),
+            limits: SessionLimits::new(),
             is_sessionless: false,
             has_legacy_sse: false,
             state: OnceLock::new(),
@@ -121,12 +122,11 @@ impl AdmittedRequest<'_> {
         self.arrival.principal.as_ref().map(Principal::as_str)
     }
 
-    /// Returns the peer whose session limit the request counts against.
-    pub(super) fn peer(&self) -> Option<String> {
-        match (self.owner(), self.arrival.remote) {
-            (Some(owner), _) => Some(format!("principal {owner}")),
-            (None, Some(address)) => Some(format!("address {}", address.ip())),
-            (None, None) => None,
+    /// Returns the account of the caller. A caller that is known only by its session has the account of the session.
+    pub(super) fn account(&self, live: Option<&LiveSession>) -> Option<Arc<Account>> {
+        match (&self.arrival.account, live) {
+            (Some(account), Some(live)) if !account.is_named() => Some(live.account.clone()),
+            (account, _) => account.clone(),
         }
     }
 
@@ -149,7 +149,7 @@ impl AdmittedRequest<'_> {
                 return Err(error_reply(StatusCode::BAD_REQUEST, request, &error));
             }
         };
-        match self.handshake.sessions().find(id, self.owner()).await {
+        match self.handshake.sessions().find(id, self.owner(), self.arrival.account.as_ref()).await {
             Ok(Some(live)) => Ok(live),
             Ok(None) => {
                 let error = RpcError::invalid_request("there is no such session: send `initialize` again");

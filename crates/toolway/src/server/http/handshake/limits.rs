@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::ground::budget::Budget;
+
 /// The limits of the sessions of one endpoint. `docs/limits.md` lists them in a table.
 #[derive(Debug, Clone)]
 pub(crate) struct SessionLimits {
@@ -11,8 +13,6 @@ pub(crate) struct SessionLimits {
     pub(crate) sessions_per_peer: usize,
     /// How long a session may be idle before it is removed.
     pub(crate) session_idle: Duration,
-    /// How many requests of one session may run at the same time.
-    pub(crate) in_flight_per_session: usize,
     /// How many notification streams one session may have open.
     pub(crate) streams_per_session: usize,
     /// How many finished streams of one session are kept for a client that may reconnect.
@@ -28,12 +28,15 @@ pub(crate) struct SessionLimits {
 }
 
 impl SessionLimits {
-    pub(crate) fn new(in_flight_per_session: usize) -> Self {
+    pub(crate) fn session_budget(&self) -> Budget {
+        Budget { total: self.sessions, share: self.sessions_per_peer }
+    }
+
+    pub(crate) fn new() -> Self {
         Self {
             sessions: 10_000,
             sessions_per_peer: 1000,
             session_idle: Duration::from_secs(30 * 60),
-            in_flight_per_session,
             streams_per_session: 16,
             kept_streams: 64,
             kept_events: 1024,

@@ -9,20 +9,24 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolway_protocol::era::handshake::Initialize;
 use toolway_protocol::types::LogLevel;
 use toolway_protocol::{Id, ProtocolVersion, RpcError};
 
+use super::kept_streams::KeptStreams;
 use super::limits::SessionLimits;
-use super::stream::{ReaderTracker, StreamLog};
+use super::reader_tracker::ReaderTracker;
+use super::stream::StreamLog;
+use crate::ground::budget::{Account, Charge};
 use crate::ground::error::Result;
 use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
 use crate::server::Server;
 use crate::server::call::memory_record::MemoryRecord;
+use crate::server::call::stream_rights::StreamRights;
 use crate::server::catalog::visible::NotificationFilter;
 use crate::server::changes::listeners::{self, Listener};
 use crate::server::failure::errors::busy;
@@ -82,13 +86,24 @@ struct RecordVersion {
     changes: u64,
 }
 
+/// The account of a session's peer, and what is counted there.
+pub(super) struct SessionAccount {
+    pub(super) account: Arc<Account>,
+    /// The charge for the session, if this server counts it.
+    pub(super) charge: Option<Charge>,
+    /// The streams of all sessions that can be resumed.
+    pub(super) kept_streams: Arc<KeptStreams<StreamLog>>,
+}
+
 /// One session, as this server keeps it in memory.
 pub(super) struct LiveSession {
     pub(super) id: String,
     /// The store key of the session's record.
     pub(super) key: String,
-    /// The peer whose session limit the session counts against.
-    pub(super) peer: Option<String>,
+    /// The account of the peer that the session belongs to.
+    pub(super) account: Arc<Account>,
+    /// Counts the session as one of its peer, until it is removed.
+    charge: Mutex<Option<Charge>>,
     pub(super) session: Session,
     listener: Arc<Listener>,
     is_ready: AtomicBool,
@@ -103,8 +118,10 @@ pub(super) struct LiveSession {
     newest: watch::Sender<u64>,
     /// The progress of the writer and the readers of each stream in this process, by the id of the stream.
     trackers: Mutex<HashMap<String, Weak<ReaderTracker>>>,
-    /// Streams that can be resumed, the oldest first.
-    kept_streams: Mutex<VecDeque<String>>,
+    /// Streams that can be resumed, the oldest first, with their numbers in `all_kept_streams`.
+    kept_streams: Mutex<VecDeque<(String, u64)>>,
+    /// The streams of all sessions that can be resumed.
+    all_kept_streams: Arc<KeptStreams<StreamLog>>,
     last_used: Mutex<Instant>,
     /// The values that handlers remember for the client.
     memory: Arc<MemoryRecord>,
@@ -123,7 +140,7 @@ impl LiveSession {
         limits: &Arc<SessionLimits>,
         id: String,
         key: String,
-        peer: Option<String>,
+        counted: SessionAccount,
         record: Record,
         text: Bytes,
     ) -> Arc<Self> {
@@ -134,7 +151,8 @@ impl LiveSession {
         let live = Self {
             id,
             key,
-            peer,
+            account: counted.account,
+            charge: Mutex::new(counted.charge),
             session: record.session(listener.clone()),
             listener,
             is_ready: AtomicBool::new(false),
@@ -145,6 +163,7 @@ impl LiveSession {
             newest: watch::Sender::new(0),
             trackers: Mutex::default(),
             kept_streams: Mutex::default(),
+            all_kept_streams: counted.kept_streams,
             last_used: Mutex::new(Instant::now()),
             memory,
             memory_due: Mutex::new(Instant::now()),
@@ -161,8 +180,13 @@ impl LiveSession {
         &self.limits
     }
 
-    pub(super) fn store(&self) -> &dyn Store {
-        &*self.store
+    pub(super) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Returns the streams of all sessions that can be resumed.
+    pub(super) fn all_kept_streams(&self) -> &Arc<KeptStreams<StreamLog>> {
+        &self.all_kept_streams
     }
 
     /// Returns whether other servers may serve this session too.
@@ -192,6 +216,12 @@ impl LiveSession {
     /// have overwritten the change, and the caller has to apply it again.
     pub(super) fn apply_count(&self) -> u64 {
         self.apply_count.load(Ordering::Acquire)
+    }
+
+    /// Ends the session on this server: its requests are cancelled, and it is no longer counted.
+    pub(super) fn end(&self) {
+        self.ended.cancel();
+        *self.charge.lock() = None;
     }
 
     pub(super) fn touch(&self) {
@@ -301,6 +331,12 @@ impl LiveSession {
         self.wake_newest_stream();
     }
 
+    /// Marks everything that the client listens to as changed: this server does not know what has changed before it got
+    /// the session, and a client that resumes its stream does not ask.
+    pub(super) fn note_missed_changes(&self) {
+        self.listener.add_everything();
+    }
+
     pub(super) fn is_idle(&self, now: Instant, limit: Duration) -> bool {
         self.running.lock().is_empty()
             && self.streams.lock().is_empty()
@@ -323,21 +359,18 @@ impl LiveSession {
             paces.insert(stream.to_owned(), Arc::downgrade(&pace));
             pace
         });
-        StreamLog::new(self.store.clone(), &self.limits, &self.id, stream, pace)
+        StreamLog::new(self, stream, pace)
     }
 
     fn has_reader(&self, stream: &str) -> bool {
         self.trackers.lock().get(stream).and_then(Weak::upgrade).is_some_and(|pace| pace.has_reader())
     }
 
-    /// Begins a request, unless a request with this id is running or too many run.
+    /// Begins a request, unless a request with this id is running.
     pub(super) fn begin_request(self: &Arc<Self>, id: &Id) -> Result<RunningRequest, RpcError> {
         let mut running = self.running.lock();
         if running.contains_key(id) {
             return Err(RpcError::invalid_request("a request with this id is still running"));
-        }
-        if running.len() >= self.limits.in_flight_per_session {
-            return Err(busy("too many requests of this session are running"));
         }
         let cancel = self.ended.child_token();
         running.insert(id.clone(), cancel.clone());
@@ -357,19 +390,30 @@ impl LiveSession {
         let mut oldest = Vec::new();
         {
             let mut kept = self.kept_streams.lock();
-            kept.retain(|stream| *stream != log.stream);
-            kept.push_back(log.stream.clone());
+            kept.retain(|(stream, number)| {
+                let is_other = *stream != log.stream;
+                if !is_other {
+                    self.all_kept_streams.remove(*number);
+                }
+                is_other
+            });
+            kept.push_back((log.stream.clone(), self.all_kept_streams.insert(log)));
             let mut excess = kept.len().saturating_sub(self.limits.kept_streams);
-            kept.retain(|stream| {
+            kept.retain(|(stream, number)| {
                 let goes = excess > 0 && *stream != log.stream && !self.has_reader(stream);
                 if goes {
                     excess -= 1;
-                    oldest.push(stream.clone());
+                    oldest.push((stream.clone(), *number));
                 }
                 !goes
             });
         }
-        for stream in oldest {
+        self.forget_streams(oldest).await
+    }
+
+    async fn forget_streams(&self, streams: impl IntoIterator<Item = (String, u64)>) -> Result<()> {
+        for (stream, number) in streams {
+            self.all_kept_streams.remove(number);
             self.log(&stream).forget().await?;
         }
         Ok(())
@@ -380,9 +424,7 @@ impl LiveSession {
         self.ended.cancel();
         self.memory.forget().await?;
         let kept = std::mem::take(&mut *self.kept_streams.lock());
-        for stream in kept {
-            self.log(&stream).forget().await?;
-        }
+        self.forget_streams(kept).await?;
         self.publish(ENDED).await
     }
 
@@ -390,8 +432,9 @@ impl LiveSession {
     /// session.
     pub(super) fn open_feed(
         self: &Arc<Self>,
-        place: OwnedSemaphorePermit,
+        charge: Option<Charge>,
         sight: NotificationFilter,
+        rights: Option<StreamRights>,
     ) -> Result<NotificationFeed, RpcError> {
         let mut streams = self.streams.lock();
         if streams.len() >= self.limits.streams_per_session {
@@ -405,10 +448,11 @@ impl LiveSession {
             live: Arc::downgrade(self),
             listener: self.listener.clone(),
             filter: sight,
+            rights,
             version: self.session.version(),
             newest: self.newest.subscribe(),
             number,
-            _permit: place,
+            _charge: charge,
         })
     }
 }
@@ -450,16 +494,18 @@ impl Drop for RunningRequest {
 }
 
 /// The source of the notifications for one stream. Only the newest stream of a session gets notifications. Dropping the
-/// feed releases the stream's permit.
+/// feed releases the stream's charge.
 pub(super) struct NotificationFeed {
     live: Weak<LiveSession>,
     pub(super) listener: Arc<Listener>,
     /// Filters the notifications by what the caller that opened the stream may see.
     pub(super) filter: NotificationFilter,
+    /// The rights of that caller, until the reader takes them.
+    pub(super) rights: Option<StreamRights>,
     pub(super) version: ProtocolVersion,
     newest: watch::Receiver<u64>,
     number: u64,
-    _permit: OwnedSemaphorePermit,
+    _charge: Option<Charge>,
 }
 
 impl NotificationFeed {
@@ -469,6 +515,7 @@ impl NotificationFeed {
             let is_newest = *self.newest.borrow_and_update() == self.number;
             let is_told = is_newest && self.live.upgrade().is_some_and(|live| live.is_ready());
             tokio::select! {
+                biased;
                 changed = self.newest.changed() => if changed.is_err() { return std::future::pending().await },
                 () = self.listener.changed(), if is_told => return,
             }

@@ -23,6 +23,7 @@ use super::stream::StreamReader;
 use super::{legacy_sse, remote_answers};
 use crate::ground::error::Result;
 use crate::server::call::scope::Arrival;
+use crate::server::call::stream_rights::StreamRights;
 use crate::server::catalog::visible::NotificationFilter;
 use crate::server::handshake;
 
@@ -64,7 +65,7 @@ pub(crate) async fn post_to_pipe(
     pipe: &str,
     frame: &Bytes,
 ) -> Response<ResponseBody> {
-    legacy_sse::post(visit.handshake.pipes(), visit.arrival.principal.as_ref(), pipe, frame).await
+    legacy_sse::post(visit.handshake.pipes(), visit.arrival, pipe, frame).await
 }
 
 async fn try_post(
@@ -74,6 +75,12 @@ async fn try_post(
 ) -> ReplyResult {
     if let Message::Request { id, method: Method::Initialize, params } = &message {
         return open(visit, id, params).await;
+    }
+    if let Message::Request { id, method, params } = &message
+        && let Err(error) = visit.endpoint.check_param_headers(&visit.arrival, method, params, false)
+    {
+        let error = RpcError::invalid_request(error.message);
+        return Err(error_reply(StatusCode::BAD_REQUEST, Some(id), &error));
     }
     if visit.handshake.is_sessionless {
         return Ok(serve_without_session(visit, message, version).await);
@@ -155,7 +162,7 @@ async fn open(visit: AdmittedRequest<'_>, id: &Id, params: &Params) -> ReplyResu
         return Ok(reply(StatusCode::OK, frame));
     }
     let record = Record::new(session.version(), initialize_params(params).map_err(wrong)?);
-    let opened = visit.handshake.sessions().open(record, visit.owner(), visit.peer()).await;
+    let opened = visit.handshake.sessions().open(record, visit.owner(), visit.arrival.account.as_ref()).await;
     let live = opened.map_err(store_unavailable)?.map_err(|full| unavailable(Some(id), &full))?;
     let mut response = reply(StatusCode::OK, frame);
     if let Ok(value) = HeaderValue::from_str(&live.id) {
@@ -205,14 +212,15 @@ async fn get(visit: AdmittedRequest<'_>) -> ReplyResult {
         return Err(error_reply_without_id(StatusCode::NOT_ACCEPTABLE, &error));
     }
     if is_oldest {
-        return Ok(legacy_sse::open(visit.handshake.pipes(), visit.endpoint, visit.arrival));
+        let (pipes, budget) = (visit.handshake.pipes(), visit.handshake.limits.session_budget());
+        return Ok(legacy_sse::open(pipes, budget, visit.endpoint, visit.arrival));
     }
     let live = visit.find_session(None).await?;
     let reader = match last_event_id(headers) {
         None => listen(&visit, &live).await?,
         Some(last) => resume(&visit, &live, last).await?,
     };
-    Ok(event_stream(|pen| reader.write_to(pen)))
+    Ok(event_stream(visit.account(Some(&live)), |pen| reader.write_to(pen)))
 }
 
 /// Returns the id of the last event that the client received. An empty header counts as absent.
@@ -236,7 +244,8 @@ async fn listen(
 
 fn open_feed(visit: &AdmittedRequest<'_>, live: &Arc<LiveSession>) -> Result<NotificationFeed, RpcError> {
     let sight = NotificationFilter::new(visit.server(), visit.arrival.visibility.clone());
-    live.open_feed(visit.endpoint.stream_permit()?, sight)
+    let rights = visit.arrival.recheck.clone().map(StreamRights::new);
+    live.open_feed(visit.endpoint.stream_charge(visit.account(Some(live)).as_ref())?, sight, rights)
 }
 
 /// Resumes a stream after the event with the id `last`. An event id of another session is treated like an unknown id.

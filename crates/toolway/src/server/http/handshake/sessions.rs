@@ -15,8 +15,11 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use toolway_protocol::RpcError;
 
+use super::kept_streams::KeptStreams;
 use super::limits::SessionLimits;
-use super::live_session::{LiveSession, Record};
+use super::live_session::{LiveSession, Record, SessionAccount};
+use super::stream::StreamLog;
+use crate::ground::budget::{Account, Charge, Resource};
 use crate::ground::error::Result;
 use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
@@ -37,6 +40,8 @@ pub(crate) struct Sessions {
     server: Server,
     limits: Arc<SessionLimits>,
     table: Arc<Mutex<Table>>,
+    /// The streams of all sessions that can be resumed.
+    kept_streams: Arc<KeptStreams<StreamLog>>,
     /// A task that looks for expired sessions even if no request arrives. Runs only if there is an `on_terminate` hook.
     sweeper: OnceLock<AbortHandle>,
 }
@@ -46,9 +51,6 @@ struct Table {
     /// The sessions by the keys of their records. A key contains the owner, so a caller cannot find the session of
     /// another owner.
     live: HashMap<String, Arc<LiveSession>>,
-    by_peer: HashMap<String, usize>,
-    /// How many sessions are being opened.
-    reserved: usize,
     last_sweep: Option<Instant>,
 }
 
@@ -58,6 +60,7 @@ impl Sessions {
             server: server.clone(),
             limits: Arc::new(limits.clone()),
             table: Arc::default(),
+            kept_streams: Arc::default(),
             sweeper: OnceLock::new(),
         }
     }
@@ -71,28 +74,43 @@ impl Sessions {
         &self,
         record: Record,
         owner: Option<&str>,
-        peer: Option<String>,
+        account: Option<&Arc<Account>>,
     ) -> Result<Result<Arc<LiveSession>, RpcError>> {
         self.sweep_if_due();
-        if let Err(full) = self.table.lock().reserve(&self.limits, peer.as_deref()) {
-            return Ok(Err(full));
-        }
+        let account = self.session_account(account);
+        let budget = self.limits.session_budget();
+        let Ok(charge) = account.charge_within(budget, Resource::Sessions, 1) else {
+            return Ok(Err(busy("too many sessions are open")));
+        };
         self.start_sweeper();
         let id = random_id();
-        let place = SessionReservation { sessions: self, peer: peer.clone() };
         let text = record.write();
         let key = key(&id, owner);
         self.store().put(&key, text.clone(), self.limits.session_idle).await?;
-        let live = LiveSession::new(&self.server, &self.limits, id, key, peer, record, text);
-        // For a moment the session is counted twice, so that it is never missing from the count.
+        let counted = self.counted(account, Some(charge));
+        let live = LiveSession::new(&self.server, &self.limits, id, key, counted, record, text);
         self.table.lock().insert(live.clone());
-        drop(place);
         Ok(Ok(live))
+    }
+
+    fn counted(&self, account: Arc<Account>, charge: Option<Charge>) -> SessionAccount {
+        SessionAccount { account, charge, kept_streams: self.kept_streams.clone() }
+    }
+
+    /// Returns the account of a session: that of the caller, or a new one if the caller is known only by its session.
+    fn session_account(&self, caller: Option<&Arc<Account>>) -> Arc<Account> {
+        let named = caller.filter(|account| account.is_named()).cloned();
+        named.unwrap_or_else(|| self.server.inner.ledger.unnamed_account())
     }
 
     /// Finds the session with this id, if it belongs to this owner. A session that has expired, or that belongs to
     /// another owner, is treated like an unknown session.
-    pub(super) async fn find(&self, id: &str, owner: Option<&str>) -> Result<Option<Arc<LiveSession>>> {
+    pub(super) async fn find(
+        &self,
+        id: &str,
+        owner: Option<&str>,
+        account: Option<&Arc<Account>>,
+    ) -> Result<Option<Arc<LiveSession>>> {
         if !is_session_id(id) {
             return Ok(None);
         }
@@ -106,7 +124,8 @@ impl Sessions {
         };
         // Bound to a name, so that the lock is released before the next step.
         let known = self.table.lock().touch(&key);
-        let Some(live) = known.or_else(|| self.restore(id, key, text.clone())) else { return Ok(None) };
+        let known = known.or_else(|| self.restore(id, key, text.clone(), account));
+        let Some(live) = known else { return Ok(None) };
         live.mark_used(text);
         live.renew_memory().await?;
         self.sweep_if_due();
@@ -114,14 +133,23 @@ impl Sessions {
     }
 
     /// Creates the state to serve a session that another server opened.
-    fn restore(&self, id: &str, key: String, text: Bytes) -> Option<Arc<LiveSession>> {
+    fn restore(
+        &self,
+        id: &str,
+        key: String,
+        text: Bytes,
+        account: Option<&Arc<Account>>,
+    ) -> Option<Arc<LiveSession>> {
         let record = Record::read(&text)?;
         let mut table = self.table.lock();
         // A concurrent request may have restored the session already.
         if let Some(live) = table.touch(&key) {
             return Some(live);
         }
-        let live = LiveSession::new(&self.server, &self.limits, id.to_owned(), key, None, record, text);
+        // The server that opened the session counts it.
+        let counted = self.counted(self.session_account(account), None);
+        let live = LiveSession::new(&self.server, &self.limits, id.to_owned(), key, counted, record, text);
+        live.note_missed_changes();
         table.insert(live.clone());
         self.start_sweeper();
         Some(live)
@@ -137,10 +165,9 @@ impl Sessions {
         live.forget().await
     }
 
-    /// Removes expired sessions, if the last search is long enough ago.
+    /// Removes expired sessions and streams, if the last search is long enough ago.
     fn sweep_if_due(&self) {
-        let swept = self.table.lock().sweep_if_due(&self.limits);
-        expire(&self.server, swept);
+        sweep_if_due(&self.server, &self.table, &self.kept_streams, &self.limits);
     }
 
     /// Starts the sweeper task, if there is an `on_terminate` hook.
@@ -150,12 +177,12 @@ impl Sessions {
         }
         let Ok(runtime) = Handle::try_current() else { return };
         self.sweeper.get_or_init(|| {
-            let (server, table, limits) = (self.server.clone(), self.table.clone(), self.limits.clone());
+            let (server, table) = (self.server.clone(), self.table.clone());
+            let (kept_streams, limits) = (self.kept_streams.clone(), self.limits.clone());
             let task = runtime.spawn(async move {
                 loop {
                     tokio::time::sleep(sweep_interval(&limits).max(MIN_SWEEP_INTERVAL)).await;
-                    let swept = table.lock().sweep_if_due(&limits);
-                    expire(&server, swept);
+                    sweep_if_due(&server, &table, &kept_streams, &limits);
                 }
             });
             task.abort_handle()
@@ -176,39 +203,6 @@ impl Sessions {
 }
 
 impl Table {
-    /// Reserves room for one more session.
-    fn reserve(&mut self, limits: &SessionLimits, peer: Option<&str>) -> Result<(), RpcError> {
-        let has_room = |table: &Self| {
-            table.live.len() + table.reserved < limits.sessions
-                && peer.is_none_or(|peer| {
-                    table.by_peer.get(peer).is_none_or(|number| *number < limits.sessions_per_peer)
-                })
-        };
-        if !has_room(self) {
-            return Err(busy("too many sessions are open"));
-        }
-        self.reserved += 1;
-        self.count(peer);
-        Ok(())
-    }
-
-    fn count(&mut self, peer: Option<&str>) {
-        if let Some(peer) = peer {
-            *self.by_peer.entry(peer.to_owned()).or_default() += 1;
-        }
-    }
-
-    fn uncount(&mut self, peer: Option<&str>) {
-        if let Some(peer) = peer
-            && let Some(number) = self.by_peer.get_mut(peer)
-        {
-            *number -= 1;
-            if *number == 0 {
-                self.by_peer.remove(peer);
-            }
-        }
-    }
-
     /// Returns an open session and marks it as used, so that it is not removed before its request has begun.
     fn touch(&mut self, key: &str) -> Option<Arc<LiveSession>> {
         let live = self.live.get(key).filter(|live| !live.ended.is_cancelled())?;
@@ -218,22 +212,20 @@ impl Table {
 
     fn insert(&mut self, live: Arc<LiveSession>) {
         self.remove(&live.key);
-        self.count(live.peer.as_deref());
         self.live.insert(live.key.clone(), live);
     }
 
     fn remove(&mut self, key: &str) -> Option<Arc<LiveSession>> {
         let live = self.live.remove(key)?;
-        self.uncount(live.peer.as_deref());
-        live.ended.cancel();
+        live.end();
         Some(live)
     }
 
-    /// Removes and returns expired sessions, if the last search is long enough ago. The caller passes them to `expire`.
-    fn sweep_if_due(&mut self, limits: &SessionLimits) -> Vec<Arc<LiveSession>> {
+    /// Removes and returns expired sessions. Returns `None` if the last search is not long enough ago.
+    fn sweep_if_due(&mut self, limits: &SessionLimits) -> Option<Vec<Arc<LiveSession>>> {
         let now = Instant::now();
         if self.last_sweep.is_some_and(|swept| now < swept + sweep_interval(limits)) {
-            return Vec::new();
+            return None;
         }
         self.last_sweep = Some(now);
         let idle: Vec<_> = self
@@ -242,7 +234,20 @@ impl Table {
             .filter(|live| live.is_idle(now, limits.session_idle))
             .map(|live| live.key.clone())
             .collect();
-        idle.iter().filter_map(|key| self.remove(key)).collect()
+        Some(idle.iter().filter_map(|key| self.remove(key)).collect())
+    }
+}
+
+fn sweep_if_due(
+    server: &Server,
+    table: &Mutex<Table>,
+    kept_streams: &KeptStreams<StreamLog>,
+    limits: &SessionLimits,
+) {
+    let swept = table.lock().sweep_if_due(limits);
+    if let Some(swept) = swept {
+        kept_streams.remove_expired();
+        expire(server, swept);
     }
 }
 
@@ -296,20 +301,6 @@ impl Drop for Sessions {
         if let Some(sweeper) = self.sweeper.get() {
             sweeper.abort();
         }
-    }
-}
-
-/// Room for a session that is being opened. Dropped once the session is in the table, or when opening it has failed.
-struct SessionReservation<'s> {
-    sessions: &'s Sessions,
-    peer: Option<String>,
-}
-
-impl Drop for SessionReservation<'_> {
-    fn drop(&mut self) {
-        let mut table = self.sessions.table.lock();
-        table.reserved -= 1;
-        table.uncount(self.peer.as_deref());
     }
 }
 

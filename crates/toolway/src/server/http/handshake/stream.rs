@@ -5,24 +5,28 @@
 //! continues from there. The name of the current reader is stored under a separate key, so that resuming takes no room
 //! in the log. The messages on the log's channel are empty; they only tell readers to read the log.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use toolway_protocol::Id;
 use toolway_protocol::era::handshake::has_priming_events;
+use toolway_protocol::jsonrpc::write_error;
 
-use super::super::endpoint::body::{BodyWriter, KEEP_ALIVE_COMMENT, KEEP_ALIVE_INTERVAL};
+use super::super::endpoint::body::{BodyWriter, KEEP_ALIVE_INTERVAL};
+use super::kept_streams::{KeptStreams, ResumableStream};
 use super::limits::SessionLimits;
 use super::live_session::{ENDED, LiveSession, NotificationFeed};
+use super::reader_tracker::{ReaderGuard, ReaderTracker};
+use crate::ground::budget::{Account, Exhausted};
 use crate::ground::error::Result;
-use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
+use crate::server::call::stream_rights::{StreamRights, next_verdict};
+use crate::server::failure::errors::busy;
 use crate::store::{Keep, LogEntry, Room, Store, Subscription};
 use crate::transport::sse;
 
@@ -85,24 +89,44 @@ pub(super) struct StreamLog {
     room: Room,
     kept_for: Duration,
     pace: Arc<ReaderTracker>,
+    /// The account of the peer that the log is kept for.
+    account: Arc<Account>,
+    /// The streams that are forgotten to make room for this one.
+    kept_streams: Weak<KeptStreams<Self>>,
 }
 
 impl StreamLog {
-    pub(super) fn new(
-        store: Arc<dyn Store>,
-        limits: &SessionLimits,
-        session: &str,
-        stream: &str,
-        pace: Arc<ReaderTracker>,
-    ) -> Self {
+    pub(super) fn new(live: &LiveSession, stream: &str, pace: Arc<ReaderTracker>) -> Self {
+        let (session, limits) = (&live.id, live.limits());
         Self {
-            store,
+            store: live.store().clone(),
             key: format!("events/{session}/{stream}"),
             reader_key: format!("reader/{session}/{stream}"),
             stream: stream.to_owned(),
             room: Room { entries: limits.kept_events, bytes: limits.kept_bytes },
             kept_for: limits.kept_for,
             pace,
+            account: live.account.clone(),
+            kept_streams: Arc::downgrade(live.all_kept_streams()),
+        }
+    }
+
+    /// Charges the memory of one more entry to the peer. Forgets the oldest finished streams if that makes room:
+    /// streams of the peer if its share is used up, streams of any peer if the total is used up. Returns whether there
+    /// is room.
+    async fn make_room(&self, size: usize) -> Result<bool> {
+        loop {
+            let oldest = match self.pace.charge(&self.account, size) {
+                Ok(()) => return Ok(true),
+                Err(exhausted) => self.kept_streams.upgrade().and_then(|kept| {
+                    let account = (exhausted == Exhausted::Share).then_some(&self.account);
+                    kept.take_oldest_finished(account)
+                }),
+            };
+            match oldest {
+                Some(oldest) => oldest.forget().await?,
+                None => return Ok(false),
+            }
         }
     }
 
@@ -129,6 +153,11 @@ impl StreamLog {
     async fn append_with_backpressure(&self, mark: LogEntryKind, text: &[u8]) -> Result<()> {
         let size = text.len() + 1;
         self.pace.wait_for_reader(1, size, self.room).await;
+        // A message that finds no room is dropped, like one that makes room for a later one. A question is not: the
+        // request waits for its answer.
+        if !self.make_room(size).await? && mark != LogEntryKind::Question {
+            return Ok(());
+        }
         let number = self.append(mark, text).await?;
         self.pace.record_append(number, size, self.room);
         Ok(())
@@ -136,12 +165,12 @@ impl StreamLog {
 
     /// Registers a reader that reads the log, or is about to.
     pub(super) fn attach(&self) -> ReaderGuard {
-        self.pace.readers.fetch_add(1, Ordering::AcqRel);
-        ReaderGuard(self.pace.clone())
+        self.pace.attach()
     }
 
     /// Returns a guard for the writer. Dropping the guard tells readers that no entry will follow.
     pub(super) fn writer_guard(&self) -> DropGuard {
+        self.pace.has_writer.store(true, Ordering::Release);
         self.pace.writer_done.clone().drop_guard()
     }
 
@@ -150,12 +179,19 @@ impl StreamLog {
         self.pace.has_reader() || self.pace.was_read.load(Ordering::Acquire)
     }
 
-    /// Appends the answer, which may be empty, and ends the stream.
-    pub(super) async fn end(&self, answer: &[u8]) -> Result<()> {
+    /// Appends the answer, which may be empty, and ends the stream. An answer that finds no room is replaced by an error
+    /// for the request `id`.
+    pub(super) async fn end(&self, answer: &[u8], id: Option<&Id>) -> Result<()> {
         // A single message may exceed the room of the log, and is then dropped when another entry follows. So this
         // method first waits until the reader has read every message.
         self.pace.wait_for_reader(0, 0, self.room).await;
-        self.append(LogEntryKind::End, answer).await.map(drop)
+        if self.make_room(answer.len() + 1).await? {
+            self.pace.record_answer(answer.len() + 1);
+            return self.append(LogEntryKind::End, answer).await.map(drop);
+        }
+        let mut error = Vec::new();
+        write_error(&mut error, id, &busy("too many answers are kept for clients that may reconnect"));
+        self.append(LogEntryKind::End, &error).await.map(drop)
     }
 
     /// Asks the client to disconnect, and to reconnect after `retry`.
@@ -164,6 +200,7 @@ impl StreamLog {
     }
 
     pub(super) async fn forget(&self) -> Result<()> {
+        self.pace.release_charge();
         self.store.delete_log(&self.key).await?;
         self.store.delete(&self.reader_key).await.map(drop)
     }
@@ -220,93 +257,17 @@ pub(super) struct ResumePoint {
     pub(super) is_over: bool,
 }
 
-/// Tracks how far the reader in this process is behind the writer. A handler that writes faster than the reader reads
-/// has to wait, as on every other transport. Once the reader has stalled, the writer does not wait again until the
-/// reader continues.
-#[derive(Default)]
-pub(super) struct ReaderTracker {
-    readers: AtomicUsize,
-    was_read: AtomicBool,
-    last_read: AtomicU64,
-    is_stalled: AtomicBool,
-    reader_moved: Notify,
-    retained: Mutex<RetainedMessages>,
-    /// Cancelled when no further entry will be written.
-    writer_done: CancellationToken,
-}
-
-/// The messages that the log still holds.
-#[derive(Default)]
-struct RetainedMessages {
-    /// The number of each message, and the total bytes written up to its end.
-    messages: VecDeque<(u64, usize)>,
-    /// How many bytes the log has dropped.
-    dropped_bytes: usize,
-    total_bytes: usize,
-}
-
-impl RetainedMessages {
-    /// Returns how many messages follow the message `number`, and their size in bytes.
-    fn unread_after(&self, number: u64) -> (usize, usize) {
-        let first = self.messages.partition_point(|(known, _)| *known <= number);
-        let before = first.checked_sub(1).and_then(|last| self.messages.get(last));
-        (self.messages.len() - first, self.total_bytes - before.map_or(self.dropped_bytes, |(_, end)| *end))
-    }
-}
-
-/// A registered reader. Dropping it unregisters the reader.
-pub(super) struct ReaderGuard(Arc<ReaderTracker>);
-
-impl Drop for ReaderGuard {
-    fn drop(&mut self) {
-        self.0.readers.fetch_sub(1, Ordering::AcqRel);
-        self.0.reader_moved.notify_one();
-    }
-}
-
-/// How many events a reader may be behind before the writer waits.
-const MAX_BEHIND: usize = 256;
-/// How long the writer waits for a reader before the reader counts as stalled.
-const STALL_TIMEOUT: Duration = Duration::from_secs(1);
-
-impl ReaderTracker {
-    pub(super) fn has_reader(&self) -> bool {
-        self.readers.load(Ordering::Acquire) > 0
+impl ResumableStream for StreamLog {
+    fn account(&self) -> &Arc<Account> {
+        &self.account
     }
 
-    /// Waits until `entries` more entries of `size` bytes fit beside the unread messages, until no reader is left, or
-    /// until the reader stalls.
-    async fn wait_for_reader(&self, entries: usize, size: usize, room: Room) {
-        let is_far = || {
-            let (unread, bytes) = self.retained.lock().unread_after(self.last_read.load(Ordering::Acquire));
-            let is_full = unread + entries > room.entries.min(MAX_BEHIND) || bytes + size > room.bytes;
-            self.has_reader() && unread > 0 && is_full
-        };
-        while is_far() && !self.is_stalled.load(Ordering::Acquire) {
-            let moved = self.reader_moved.notified();
-            if is_far() && tokio::time::timeout(STALL_TIMEOUT, moved).await.is_err() {
-                self.is_stalled.store(true, Ordering::Release);
-            }
-        }
+    fn is_finished(&self) -> bool {
+        self.pace.is_finished()
     }
 
-    fn record_read(&self, number: u64) {
-        self.last_read.store(number, Ordering::Release);
-        self.is_stalled.store(false, Ordering::Release);
-        self.reader_moved.notify_one();
-    }
-
-    /// Records a message that was appended, and removes the messages that the log may have dropped to make room.
-    fn record_append(&self, number: u64, size: usize, room: Room) {
-        let mut kept = self.retained.lock();
-        kept.total_bytes += size;
-        let all = kept.total_bytes;
-        kept.messages.push_back((number, all));
-        while kept.messages.len() > 1
-            && (kept.messages.len() > room.entries || kept.total_bytes - kept.dropped_bytes > room.bytes)
-        {
-            kept.dropped_bytes = kept.messages.pop_front().map_or(kept.dropped_bytes, |(_, end)| end);
-        }
+    fn kept_for(&self) -> Duration {
+        self.kept_for
     }
 }
 
@@ -327,6 +288,8 @@ pub(super) struct StreamReader {
     /// The channel of the session.
     session_channel: Box<dyn Subscription>,
     feed: Option<NotificationFeed>,
+    /// The rights of the caller that opened a notification stream.
+    rights: Option<StreamRights>,
     closing: Arc<CancellationToken>,
     is_over: bool,
     /// When the session and the stream have to be renewed.
@@ -340,7 +303,7 @@ impl StreamReader {
     pub(super) async fn new(
         live: &Arc<LiveSession>,
         log: StreamLog,
-        feed: Option<NotificationFeed>,
+        mut feed: Option<NotificationFeed>,
         closing: Arc<CancellationToken>,
     ) -> Result<Self> {
         let heard = log.store.subscribe(&log.key).await?;
@@ -357,6 +320,7 @@ impl StreamReader {
             last_at_takeover: 0,
             log_channel: heard,
             session_channel: told,
+            rights: feed.as_mut().and_then(|feed| feed.rights.take()),
             feed,
             closing,
             is_over: false,
@@ -403,7 +367,7 @@ impl StreamReader {
                 }
                 match self.wait().await? {
                     WaitOutcome::ReadLog => {}
-                    WaitOutcome::KeepAlive => pen.write(KEEP_ALIVE_COMMENT).await,
+                    WaitOutcome::KeepAlive => pen.write_keep_alive().await,
                     // The answer may have been written just before the end, so the log is read once more.
                     WaitOutcome::End => is_last_look = true,
                 }
@@ -417,8 +381,9 @@ impl StreamReader {
                     break;
                 }
             }
-            if !out.is_empty() {
-                pen.write(out).await;
+            // A client that leaves too much unread is disconnected. It can resume the stream.
+            if !out.is_empty() && pen.write(out).await.is_err() {
+                return Ok(());
             }
             self.log.pace.record_read(self.last_read);
         }
@@ -453,13 +418,19 @@ impl StreamReader {
 
     /// Waits until there may be something to read.
     async fn wait(&mut self) -> Result<WaitOutcome> {
-        let Self { live, log, log_channel: heard, session_channel: told, feed, closing, due, .. } = self;
+        let Self { live, log, log_channel: heard, session_channel: told, feed, rights, closing, due, .. } =
+            self;
         let is_news = feed.is_some();
         tokio::select! {
             biased;
             () = live.ended.cancelled() => return Ok(WaitOutcome::End),
             () = log.pace.writer_done.cancelled() => return Ok(WaitOutcome::End),
             () = closing.cancelled(), if is_news => return Ok(WaitOutcome::End),
+            verdict = next_verdict(rights.as_mut()) => match (verdict, feed) {
+                (Ok(allowed), Some(feed)) => feed.filter.set_visibility(allowed),
+                (Ok(_), None) => {}
+                (Err(_), _) => return Ok(WaitOutcome::End),
+            },
             _ = heard.next() => {}
             message = told.next() => {
                 if message.as_deref() == Some(ENDED) || !live.refresh().await? {

@@ -17,6 +17,7 @@ mod canonical;
 pub(crate) mod keys;
 
 use std::fmt;
+use std::ops::Range;
 
 use chacha20poly1305::aead::AeadInOut;
 use chacha20poly1305::{Tag, XNonce};
@@ -61,6 +62,9 @@ pub(crate) enum OpenError {
     Foreign,
     /// The state was issued for this call, but has expired.
     Expired,
+    /// The state expires later than it may. Otherwise a state from a server whose clock is a day ahead would be valid
+    /// for a day.
+    TooLong,
 }
 
 impl SealKeys {
@@ -101,10 +105,22 @@ impl SealKeys {
         base64_simd::URL_SAFE_NO_PAD.encode_to_string(sealed)
     }
 
-    /// Opens a state at the time `now`, in seconds since the Unix epoch.
-    pub(crate) fn open(&self, bound: &Binding<'_>, text: &str, now: u64) -> Result<OpenedState, OpenError> {
+    /// Opens a state at the beginning of `valid`, which must expire before its end; both are seconds since the Unix
+    /// epoch.
+    pub(crate) fn open(
+        &self,
+        bound: &Binding<'_>,
+        text: &str,
+        valid: Range<u64>,
+    ) -> Result<OpenedState, OpenError> {
         let (expires, plain, id) = self.unseal(bound, text).ok_or(OpenError::Foreign)?;
-        if now < expires { Ok(OpenedState { plain, id, expires }) } else { Err(OpenError::Expired) }
+        if expires <= valid.start {
+            Err(OpenError::Expired)
+        } else if expires > valid.end {
+            Err(OpenError::TooLong)
+        } else {
+            Ok(OpenedState { plain, id, expires })
+        }
     }
 
     fn unseal(&self, bound: &Binding<'_>, text: &str) -> Option<(u64, Vec<u8>, String)> {

@@ -9,6 +9,8 @@ use super::{Binding, MAX_STATE, OpenError, OpenedState, SealKeys};
 
 const NOW: u64 = 1_800_000_000;
 const LATER: u64 = NOW + 60;
+/// The latest time at which a state may expire.
+const LATEST: u64 = LATER;
 
 const BOUND: Binding<'static> = Binding {
     principal: Some("ada"),
@@ -23,7 +25,7 @@ fn keys<const N: usize>(seeds: [u8; N]) -> SealKeys {
 }
 
 fn foreign(keys: &SealKeys, bound: &Binding<'_>, text: &str) -> bool {
-    keys.open(bound, text, NOW) == Err(OpenError::Foreign)
+    keys.open(bound, text, NOW..LATEST) == Err(OpenError::Foreign)
 }
 
 #[test]
@@ -32,9 +34,9 @@ fn what_was_sealed_can_be_opened() {
     for plain in [&b""[..], b"state", &[0; 1000]] {
         let text = keys.seal(&BOUND, plain, LATER);
         assert!(text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)), "{text}");
-        let OpenedState { plain: opened, id, expires } = keys.open(&BOUND, &text, NOW).unwrap();
+        let OpenedState { plain: opened, id, expires } = keys.open(&BOUND, &text, NOW..LATEST).unwrap();
         assert_eq!((&*opened, expires), (plain, LATER));
-        assert_eq!(id, keys.open(&BOUND, &text, NOW).unwrap().id, "it is the same state");
+        assert_eq!(id, keys.open(&BOUND, &text, NOW..LATEST).unwrap().id, "it is the same state");
     }
 }
 
@@ -44,7 +46,7 @@ fn the_same_state_is_sealed_differently_each_time() {
     let [one, other] = [(); 2].map(|()| keys.seal(&BOUND, b"state", LATER));
     assert_ne!(one, other);
     assert_ne!(one[60..], other[60..], "not only the nonce");
-    let id = |text: &str| keys.open(&BOUND, text, NOW).unwrap().id;
+    let id = |text: &str| keys.open(&BOUND, text, NOW..LATEST).unwrap().id;
     assert_ne!(id(&one), id(&other));
 }
 
@@ -107,7 +109,7 @@ fn a_state_is_good_for_its_call_only() {
     let others = RawJson::from(json!({"a": 2}));
     let bound = Binding { arguments: Some(&arguments), ..BOUND };
     let text = keys.seal(&bound, b"state", LATER);
-    assert!(keys.open(&bound, &text, NOW).is_ok());
+    assert!(keys.open(&bound, &text, NOW..LATEST).is_ok());
     for other in [
         Binding { principal: Some("bob"), ..bound },
         Binding { principal: Some(""), ..bound },
@@ -124,7 +126,7 @@ fn a_state_is_good_for_its_call_only() {
         assert!(foreign(&keys, &other, &text), "{other:?}");
     }
     let spelled = RawJson::parse(r#"{ "\u0061": 1.0 }"#).unwrap();
-    assert!(keys.open(&Binding { arguments: Some(&spelled), ..bound }, &text, NOW).is_ok());
+    assert!(keys.open(&Binding { arguments: Some(&spelled), ..bound }, &text, NOW..LATEST).is_ok());
 }
 
 #[test]
@@ -133,20 +135,28 @@ fn nobody_is_not_somebody_without_a_name() {
     let nobody = Binding { principal: None, ..BOUND };
     let nameless = Binding { principal: Some(""), ..BOUND };
     let text = keys.seal(&nobody, b"state", LATER);
-    assert!(keys.open(&nobody, &text, NOW).is_ok() && foreign(&keys, &nameless, &text));
+    assert!(keys.open(&nobody, &text, NOW..LATEST).is_ok() && foreign(&keys, &nameless, &text));
     let text = keys.seal(&nameless, b"state", LATER);
-    assert!(keys.open(&nameless, &text, NOW).is_ok() && foreign(&keys, &nobody, &text));
+    assert!(keys.open(&nameless, &text, NOW..LATEST).is_ok() && foreign(&keys, &nobody, &text));
 }
 
 #[test]
 fn a_state_expires_at_its_second() {
     let keys = SealKeys::random();
     let text = keys.seal(&BOUND, b"state", LATER);
-    assert!(keys.open(&BOUND, &text, LATER - 1).is_ok());
-    assert_eq!(keys.open(&BOUND, &text, LATER), Err(OpenError::Expired));
-    assert_eq!(keys.open(&BOUND, &text, u64::MAX), Err(OpenError::Expired));
+    assert!(keys.open(&BOUND, &text, LATER - 1..LATEST).is_ok());
+    assert_eq!(keys.open(&BOUND, &text, LATER..LATEST), Err(OpenError::Expired));
+    assert_eq!(keys.open(&BOUND, &text, u64::MAX..u64::MAX), Err(OpenError::Expired));
+    // A state of a server whose clock is ahead.
+    assert!(keys.open(&BOUND, &text, NOW..LATER).is_ok());
+    assert_eq!(keys.open(&BOUND, &text, NOW..LATER - 1), Err(OpenError::TooLong));
+    let day_ahead = keys.seal(&BOUND, b"state", LATER + 24 * 60 * 60);
+    assert_eq!(keys.open(&BOUND, &day_ahead, NOW..LATEST), Err(OpenError::TooLong));
     // The binding is checked before the expiry.
-    assert_eq!(keys.open(&Binding { target: "other", ..BOUND }, &text, LATER), Err(OpenError::Foreign));
+    assert_eq!(
+        keys.open(&Binding { target: "other", ..BOUND }, &text, LATER..LATEST),
+        Err(OpenError::Foreign)
+    );
 }
 
 #[test]
@@ -154,8 +164,8 @@ fn keys_can_be_replaced_without_losing_what_they_sealed() {
     let (old, both, new) = (keys([1]), keys([2, 1]), keys([2]));
     let before = old.seal(&BOUND, b"state", LATER);
     let meanwhile = both.seal(&BOUND, b"state", LATER);
-    assert!(both.open(&BOUND, &before, NOW).is_ok(), "the old key opens");
-    assert!(new.open(&BOUND, &meanwhile, NOW).is_ok(), "the new key seals");
+    assert!(both.open(&BOUND, &before, NOW..LATEST).is_ok(), "the old key opens");
+    assert!(new.open(&BOUND, &meanwhile, NOW..LATEST).is_ok(), "the new key seals");
     assert!(foreign(&old, &BOUND, &meanwhile));
     assert!(foreign(&new, &BOUND, &before), "a key that was taken away opens nothing");
     assert!(foreign(&SealKeys::random(), &BOUND, &before));
@@ -167,7 +177,7 @@ fn the_longest_state_that_fits_is_as_long_as_allowed() {
     let longest = (0..MAX_STATE).rev().find(|length| SealKeys::fits(*length)).unwrap();
     let text = keys.seal(&BOUND, &vec![7; longest], LATER);
     assert_eq!(text.len(), MAX_STATE);
-    assert!(keys.open(&BOUND, &text, NOW).is_ok());
+    assert!(keys.open(&BOUND, &text, NOW..LATEST).is_ok());
     let text = keys.seal(&BOUND, &vec![7; longest + 1], LATER);
     assert!(foreign(&keys, &BOUND, &text), "it is not even looked at");
 }
@@ -189,7 +199,7 @@ fn keys_are_read_in_every_usual_spelling() {
     let text = SealKeys::from_texts(&spellings[..1]).unwrap().seal(&BOUND, b"state", LATER);
     for spelling in &spellings {
         let keys = SealKeys::from_texts([spelling]).unwrap();
-        assert!(keys.open(&BOUND, &text, NOW).is_ok(), "{spelling}");
+        assert!(keys.open(&BOUND, &text, NOW..LATEST).is_ok(), "{spelling}");
     }
 }
 
@@ -218,7 +228,7 @@ fn the_environment_has_keys_with_commas_or_spaces_between_them() {
     let text = keys([1]).seal(&BOUND, b"state", LATER);
     for variable in [format!("{two},{one}"), format!(" {two} ,\n{one},"), format!("{two}\t{one}")] {
         let keys = SealKeys::from_variable(OsString::from(variable)).unwrap().unwrap();
-        assert!(keys.open(&BOUND, &text, NOW).is_ok());
+        assert!(keys.open(&BOUND, &text, NOW..LATEST).is_ok());
         assert!(foreign(&self::keys([1]), &BOUND, &keys.seal(&BOUND, b"state", LATER)), "the first seals");
     }
     for empty in ["", " ", ",", " ,\n"] {
@@ -232,6 +242,6 @@ fn the_environment_has_keys_with_commas_or_spaces_between_them() {
 fn debug_shows_neither_keys_nor_states() {
     assert_eq!(format!("{:?}", keys([0xab])), "SealKeys");
     let keys = SealKeys::random();
-    let opened = keys.open(&BOUND, &keys.seal(&BOUND, b"state", LATER), NOW).unwrap();
+    let opened = keys.open(&BOUND, &keys.seal(&BOUND, b"state", LATER), NOW..LATEST).unwrap();
     assert_eq!(format!("{opened:?}"), format!("OpenedState {{ id: {:?}, expires: {LATER}, .. }}", opened.id));
 }

@@ -1,0 +1,64 @@
+//! May a caller keep the notification stream that it opened, and what may it see there?
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+use toolway_protocol::RpcError;
+
+use crate::ground::future::BoxFuture;
+use crate::server::call::visibility::Visibility;
+
+/// The time between two checks of the rights of one stream, and the longest time that a check may take.
+const RECHECK_INTERVAL: Duration = Duration::from_secs(60);
+
+/// The elements that a caller may see, or the reason why it is refused.
+pub(crate) type Verdict = Result<Option<Arc<Visibility>>, RpcError>;
+
+/// Decides again about a request that opened a stream.
+pub(crate) trait Recheck: fmt::Debug + Send + Sync {
+    fn check(self: Arc<Self>) -> BoxFuture<'static, Verdict>;
+
+    /// Returns a receiver that has a new value since the first decision if rights have changed.
+    fn announcements(&self) -> watch::Receiver<()>;
+}
+
+/// The rights of an open stream.
+pub(crate) struct StreamRights {
+    recheck: Arc<dyn Recheck>,
+    announcements: watch::Receiver<()>,
+    due: Instant,
+    running: Option<BoxFuture<'static, Verdict>>,
+}
+
+impl StreamRights {
+    pub(crate) fn new(recheck: Arc<dyn Recheck>) -> Self {
+        let announcements = recheck.announcements();
+        Self { recheck, announcements, due: Instant::now() + RECHECK_INTERVAL, running: None }
+    }
+
+    /// Waits for the next decision about the stream. Cancel safe: a check that has begun is continued by the next call.
+    pub(crate) async fn next_verdict(&mut self) -> Verdict {
+        if self.running.is_none() {
+            tokio::select! {
+                () = tokio::time::sleep_until(self.due) => {}
+                Ok(()) = self.announcements.changed() => {}
+            }
+            self.due = Instant::now() + RECHECK_INTERVAL;
+        }
+        let running = self.running.get_or_insert_with(|| self.recheck.clone().check());
+        let verdict = tokio::time::timeout_at(self.due, running).await;
+        self.running = None;
+        verdict.unwrap_or_else(|_| Err(RpcError::internal("the check of the rights took too long")))
+    }
+}
+
+/// Waits for the next decision about a stream. Waits forever if the rights of the stream cannot change.
+pub(crate) async fn next_verdict(rights: Option<&mut StreamRights>) -> Verdict {
+    match rights {
+        Some(rights) => rights.next_verdict().await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,260 @@
+//! One server, three clients, and everything that can go wrong in between, decided by a seed: does every rule hold?
+//!
+//! The whole run is one thread with a paused clock, so it takes no time, and two runs of a seed have the same history.
+//! Each client has a pipe or HTTP, and the newest revision of either era; over HTTP the newest handshake revision has
+//! sessions whose streams are resumed. Messages are delayed and split, readers stall, connections break in several
+//! ways, callers give up, handlers fail, panic, report progress, ask, announce changes and release their streams, and
+//! the server is replaced by a successor that shares its store. Then nothing goes wrong any more, and:
+//!
+//! - each call has ended once: with its own result, or with an error that has a cause;
+//! - nothing ran twice that must not, nothing ran that the client reports as unsent, and what a caller gave up stopped;
+//! - progress came in order, completely for each call with a result, and never after the end of its call;
+//! - no event came twice, however often a stream was resumed;
+//! - each client works, and clients that watch know the newest value;
+//! - nothing is left: no handler, no task, no session, no charge, no entry of the store.
+//!
+//! `SEED=17 cargo nextest run -p toolway --all-features --test simulation --no-capture` runs one seed and prints its
+//! history. `SEEDS=100` sets how many run; there are 1,000 by default, and 10,000 with `TOOLWAY_ROUNDS=full`, which
+//! `cargo xtask deep --part simulation` sets.
+//!
+//! | file | question |
+//! |---|---|
+//! | `world.rs` | What does the server do? |
+//! | `load.rs` | What do the clients do? |
+//! | `nemesis.rs` | What goes wrong, and when? |
+//! | `pipe.rs`, `http.rs` | How does it go wrong on each transport? |
+//! | `history.rs` | What happened? |
+//! | `checker.rs` | Which rules must hold? |
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod checker;
+mod history;
+mod http;
+mod load;
+mod nemesis;
+mod pipe;
+mod random;
+mod world;
+
+use std::any::Any;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Handle};
+use tokio::time::{sleep, timeout};
+use toolway::store::Store;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::history::{Event, History};
+use crate::load::Life;
+use crate::random::Random;
+use crate::world::{PANIC, SESSION_IDLE, World};
+
+const CLIENTS: usize = 3;
+/// How many seeds run at the same time, each on a thread of its own.
+const THREADS: usize = 2;
+/// How many seeds run twice.
+const REPEATED: u64 = 100;
+/// No run takes longer, on its own clock, unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(6 * 3600);
+/// What is on its way when things stop going wrong has arrived after this time.
+const SETTLED: Duration = Duration::from_secs(120);
+
+/// Repeats one seed.
+const COMMAND: &str = "cargo nextest run -p toolway --all-features --test simulation --no-capture";
+/// What occurs in some of the seeds.
+const EXPECTED: [&str; 20] = [
+    "Result",
+    "ToolFailed",
+    "Dropped",
+    "Unsent",
+    "ReplyLost",
+    "TimedOut",
+    "Effect",
+    "Saw",
+    "resume",
+    "Restarted",
+    "restart",
+    "no server",
+    "pipe, Both",
+    "pipe, OneDirection",
+    "pipe, Silent",
+    "pipe, after a time",
+    "http, unreachable",
+    "http, after a time",
+    "http, up, Both",
+    "http, down, Silent",
+];
+
+/// What a seed did, and which rules it broke.
+struct Outcome {
+    history: History,
+    broken: Vec<String>,
+}
+
+/// Runs one seed.
+fn run(seed: u64) -> Outcome {
+    let mut random = Random::new(seed);
+    toolway::testing::fix_backoff(f64::from(u8::try_from(random.between(1, 100)).unwrap()) / 100.0);
+    let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let history = History::new();
+        if timeout(PATIENCE, simulate(random, &history)).await.is_err() {
+            history.add(Event::Broken("it hangs".to_owned()));
+        }
+        if PANICKED.take() {
+            history.add(Event::Broken("something panicked that should not".to_owned()));
+        }
+        Outcome { broken: checker::check(&history.events()), history }
+    })
+}
+
+async fn simulate(mut random: Random, history: &History) {
+    let world = World::new(history, &mut random);
+    let lives: Vec<_> = (0..CLIENTS).map(|number| Life::new(number, &world, &mut random)).collect();
+    let nemeses: Vec<_> = lives.iter().map(Life::nemesis).collect();
+    let load = in_parallel(lives.into_iter().map(Life::run));
+    let restarts = async {
+        if random.chance(30) {
+            sleep(random.millis(0, 3000)).await;
+            world.restart(&mut random).await;
+        }
+    };
+    let (lives, ()) = tokio::join!(biased; load, restarts);
+    nemeses.iter().for_each(nemesis::Nemesis::calm);
+    sleep(SETTLED).await;
+    in_parallel(lives.into_iter().map(Life::conclude)).await;
+    sleep(SESSION_IDLE * 5).await;
+    check_nothing_is_left(world, history).await;
+}
+
+/// Runs futures as tasks, and returns their outputs in the same order.
+async fn in_parallel<T: Send + 'static>(
+    work: impl Iterator<Item = impl Future<Output = T> + Send + 'static>,
+) -> Vec<T> {
+    let tasks: Vec<_> = work.map(tokio::spawn).collect();
+    let mut outputs = Vec::new();
+    for task in tasks {
+        outputs.push(task.await.unwrap());
+    }
+    outputs
+}
+
+/// Checks that the server has forgotten its clients, and that nothing runs after it is gone.
+async fn check_nothing_is_left(world: World, history: &History) {
+    let broken = |text: String| history.add(Event::Broken(text));
+    for node in world.take_nodes() {
+        let usage = node.server.usage();
+        let used = [
+            usage.requests,
+            usage.bodies,
+            usage.replies,
+            usage.kept,
+            usage.streams,
+            usage.connections,
+            usage.sessions,
+        ];
+        if used.iter().any(|resource| resource.used > 0) {
+            broken(format!("something is still charged: {usage:?}"));
+        }
+    }
+    let store = world.store.clone();
+    drop(world);
+    // Aborted tasks end in their next turn.
+    sleep(Duration::from_millis(1)).await;
+    let tasks = Handle::current().metrics().num_alive_tasks();
+    if tasks > 0 {
+        broken(format!("{tasks} tasks are left"));
+    }
+    // Each call removes a few expired entries.
+    for _ in 0..100 {
+        store.get("").await.unwrap();
+        store.last("").await.unwrap();
+    }
+    let left = format!("{store:?}");
+    if left != "MemoryStore { values: 0, logs: 0, channels: 0 }" {
+        broken(format!("the store still has entries: {left}"));
+    }
+}
+
+/// Reads a number from a variable of the environment.
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|value| value.parse().unwrap())
+}
+
+thread_local! {
+    /// Set when something panics that was not told to.
+    static PANICKED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns whether a handler was told to panic.
+fn is_planned(payload: &dyn Any) -> bool {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)) == Some(PANIC)
+}
+
+/// Hides the panics that handlers are told to have, and notes all others.
+fn watch_panics() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !is_planned(info.payload()) {
+            PANICKED.set(true);
+            default(info);
+        }
+    }));
+    // With a subscriber, the server does not print the failures of handlers.
+    let _ = tracing_subscriber::registry().with(LevelFilter::OFF).try_init();
+}
+
+#[test]
+fn every_rule_holds_for_every_seed() {
+    watch_panics();
+    if let Some(seed) = variable("SEED") {
+        let Outcome { history, broken } = run(seed);
+        println!("{history}");
+        assert!(broken.is_empty(), "seed {seed}: {broken:#?}");
+        return;
+    }
+    let is_full = std::env::var("TOOLWAY_ROUNDS").is_ok_and(|rounds| rounds == "full");
+    let seeds = variable("SEEDS").unwrap_or(if is_full { 10_000 } else { 1000 });
+    let next = AtomicU64::new(0);
+    let (failures, kinds) = (Mutex::new(BTreeMap::new()), Mutex::new(BTreeMap::<_, u64>::new()));
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds {
+                return;
+            }
+            let Outcome { history, broken } = run(seed);
+            for kind in history.kinds() {
+                *kinds.lock().unwrap().entry(kind).or_default() += 1;
+            }
+            if !broken.is_empty() {
+                println!("{broken:?}: SEED={seed} {COMMAND}");
+                failures.lock().unwrap().insert(seed, broken);
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..THREADS).for_each(|_| drop(scope.spawn(work))));
+    let (failures, kinds) = (failures.into_inner().unwrap(), kinds.into_inner().unwrap());
+    println!("how many of {seeds} seeds contain what: {kinds:#?}");
+    assert!(failures.is_empty(), "{} of {seeds} seeds break rules", failures.len());
+    // The seeds must not become harmless.
+    let missing: Vec<_> = EXPECTED.iter().filter(|kind| !kinds.contains_key(**kind)).collect();
+    assert!(missing.is_empty() || seeds < 1000, "no seed contains {missing:?}");
+}
+
+#[test]
+fn a_seed_takes_the_same_course_each_time() {
+    watch_panics();
+    for seed in 0..REPEATED {
+        let (first, second) = (run(seed).history, run(seed).history);
+        assert!(first.digest() == second.digest(), "seed {seed}:\n{first}\n{second}");
+    }
+}
