@@ -1,78 +1,113 @@
-//! Which properties must hold for every input? These are the properties of the seeded tests, run by libFuzzer.
+//! Which properties must hold for every input, and how often is each tried?
 //!
-//! The properties of frames and headers are defined once, in `crates/toolway-protocol/tests/any_bytes.rs`. That file is
-//! included here as a module; its own input generators are unused. A broken property is a panic, and libFuzzer keeps
-//! the input as a file under `artifacts/`.
+//! A property takes any bytes and panics when the library breaks a guarantee. Each has one row in [`TARGETS`], and two
+//! programs run the rows: `tests/mutations.rs` with the stable compiler, in CI, and `libfuzzer/property.rs` with
+//! libFuzzer, for as long as you like. `corpus/NAME/` has the inputs that both start from; an input that broke something
+//! is added to it.
+//!
+//! | file | question |
+//! |---|---|
+//! | `protocol.rs` | Are messages, headers and templates read as they should be? |
+//! | `streams.rs` | Does a stream mean the same, however it is cut into chunks? |
+//! | `schemas.rs` | Do two engines agree about a value, and does a converted schema follow its provider's rules? |
+//! | `servers.rs` | Is each request answered once, and is each forgery refused? |
+//! | `sessions.rs` | Is each request answered once over HTTP, and does a session end when it is deleted? |
+//! | `hubs.rs` | Do names lead back to where they came from, and what is a configuration? |
+//! | `clients.rs` | Where do redirects lead, and what reaches a terminal? |
+//! | `mutate.rs` | How is an input changed into another one that gets as far? |
 
-#[allow(dead_code, reason = "the sources of inputs serve the tests only")]
-#[path = "../../crates/toolway-protocol/tests/any_bytes.rs"]
-mod any_bytes;
+#![expect(clippy::unwrap_used, reason = "a broken property is a panic")]
 
-use any_bytes::Reached;
-use toolway_protocol::http::header::{Mirrored, MirroredHeaders};
-use toolway_protocol::uri_template::{UriTemplate, Value};
+mod clients;
+mod hubs;
+pub mod mutate;
+mod protocol;
+mod schemas;
+mod servers;
+mod sessions;
+mod streams;
 
-/// Checks a frame. The three lines before it are the headers `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name`. With
-/// fewer than three line ends, the whole input is the frame, without headers.
-pub fn frame(input: &[u8]) {
-    let parts: Vec<_> = input.splitn(4, |byte| *byte == b'\n').collect();
-    let (frame, [protocol_version, method, name]) = match parts[..] {
-        [version, method, name, frame] => {
-            (frame, [version, method, name].map(|line| Mirrored::from_lines(std::iter::once(line))))
-        }
-        _ => (input, [Mirrored::Absent; 3]),
-    };
-    let headers = MirroredHeaders { protocol_version, method, name };
-    let mut reached = Reached::default();
-    for message in any_bytes::a_frame_is_read_as_serde_json_reads_it(frame, &mut reached) {
-        any_bytes::a_message_finds_its_era_and_its_type(&message, &headers, &mut reached);
+use std::fs;
+use std::path::Path;
+
+use mutate::Corpus;
+
+/// A property, and how often it is tried.
+#[derive(Debug)]
+pub struct Target {
+    /// The name of the target, and of its folder in `corpus/`.
+    pub name: &'static str,
+    /// Panics if the input breaks the property.
+    pub property: fn(&[u8]) -> Outcome,
+    /// The number of executions in CI.
+    pub executions: u32,
+}
+
+/// How far an input got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The input was refused early, as it should be.
+    Refused,
+    /// The input was understood, and all of the property was checked.
+    Accepted,
+}
+
+impl Outcome {
+    fn of(is_accepted: bool) -> Self {
+        if is_accepted { Self::Accepted } else { Self::Refused }
     }
 }
 
-/// Writes any text as a header, and reads any text as a header.
-pub fn header(input: &str) {
-    any_bytes::a_header_brings_back_its_text(input);
+/// Every target.
+pub const TARGETS: [Target; 19] = [
+    stateless("frame", protocol::frame),
+    stateless("header", protocol::header),
+    stateless("json", protocol::json),
+    stateless("param_headers", protocol::param_headers),
+    stateless("uri_template", protocol::uri_template),
+    stateless("sse", streams::sse),
+    stateless("lines", streams::lines),
+    stateless("schema_check", schemas::check),
+    slow("schema_dialects", schemas::dialects, 20_000),
+    slow("conversation", servers::conversation, 2_000),
+    slow("http_session", sessions::http_session, 1_000),
+    slow("sealed_state", servers::sealed_state, 20_000),
+    stateless("cursor", servers::cursor),
+    slow("hub_names", hubs::names, 10_000),
+    stateless("hub_config", hubs::config),
+    stateless("env_file", hubs::env_file),
+    stateless("redirect", clients::redirect),
+    stateless("terminal", clients::terminal),
+    slow("command_line", clients::command_line, 5_000),
+];
+
+const fn stateless(name: &'static str, property: fn(&[u8]) -> Outcome) -> Target {
+    Target { name, property, executions: 100_000 }
 }
 
-/// Checks a document in every place where a frame is scanned differently: alone, in a batch, and as a member that is
-/// skipped, inspected or kept.
-pub fn json(input: &[u8]) {
-    for [before, after] in [
-        ["", ""],
-        ["[", "]"],
-        [r#"{"jsonrpc":"2.0","id":1,"result":"#, "}"],
-        [r#"{"jsonrpc":"2.0","id":1,"method":"m","params":"#, "}"],
-        [r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":"#, "}}"],
-    ] {
-        let frame = [before.as_bytes(), input, after.as_bytes()].concat();
-        any_bytes::a_frame_is_read_as_serde_json_reads_it(&frame, &mut Reached::default());
+/// A property that keeps state, or that takes more than half a millisecond without optimization.
+const fn slow(name: &'static str, property: fn(&[u8]) -> Outcome, executions: u32) -> Target {
+    Target { name, property, executions }
+}
+
+impl Target {
+    /// Returns the target with this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        TARGETS.iter().find(|target| target.name == name)
+    }
+
+    /// Reads the inputs in the target's folder.
+    pub fn corpus(&self) -> Corpus {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(self.name);
+        let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+        // The order of a folder depends on the machine; the order of the inputs decides what a seed means.
+        files.sort();
+        Corpus { inputs: files.iter().map(|file| fs::read(file).unwrap()).collect() }
     }
 }
 
-/// Parses the first line as a template and matches the rest as a URI.
-pub fn uri_template(input: &str) {
-    let (template, uri) = input.split_once('\n').unwrap_or((input, input));
-    let Ok(template) = UriTemplate::parse(template) else { return };
-    assert_eq!(UriTemplate::parse(template.as_str()).as_ref(), Ok(&template), "what we send can be read");
-    assert!(template.same_shape(&template));
-    template.specificity();
-    let variables: Vec<_> = template.variables().collect();
-    let (values, steps) = template.matches_counted(uri);
-    assert!(steps <= (32 + 2 * variables.len()) * (uri.len() + 1), "{template} took {steps} steps");
-    let Some(values) = values else { return };
-    assert_eq!(template.check_matchable(), Ok(()));
-    let is_wide = template.as_str().contains("{+") || template.as_str().contains("{#");
-    for (name, value) in values.iter() {
-        assert!(variables.contains(&name));
-        let texts = match value {
-            Value::Text(text) => std::slice::from_ref(text),
-            Value::List(texts) => texts,
-        };
-        for text in texts {
-            assert!(!text.contains('\0'), "{text:?}");
-            assert!(is_wide || !text.contains(['/', '\\']) && text != ".", "{text:?} leaves its segment");
-            assert!(text.split(['/', '\\']).all(|segment| segment != ".."), "{text:?} climbs");
-        }
-    }
-    template.expand(&values);
+/// Splits the input into the given number of lines. Lines that are missing are empty, and the last one has the rest.
+fn split_lines<const COUNT: usize>(input: &str) -> [&str; COUNT] {
+    let mut lines = input.splitn(COUNT, '\n');
+    std::array::from_fn(|_| lines.next().unwrap_or_default())
 }

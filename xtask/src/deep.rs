@@ -12,7 +12,7 @@ use crate::counts;
 use crate::features;
 use crate::fuzz;
 use crate::interop;
-use crate::run::Result;
+use crate::run::{self, Result};
 use crate::steps::{Needs, Plan, Stage, Step, StepSuccess};
 use crate::test::{self, Rounds, passed_if_ok};
 use crate::workspace::Workspace;
@@ -20,7 +20,14 @@ use crate::workspace::Workspace;
 /// `cargo xtask deep`: every part, or one.
 pub(crate) fn run(workspace: &Workspace, mut arguments: Arguments) -> Result<ExitCode> {
     let part = arguments.value("--part")?;
+    let executions = fuzz::Effort::executions(&mut arguments)?;
     arguments.finish()?;
+    if let Some(effort) = executions {
+        return match part.as_deref() {
+            Some("fuzz") => run_fuzz(workspace, effort).map(|()| ExitCode::SUCCESS),
+            _ => Err("`--executions` is for `--part fuzz`".to_owned()),
+        };
+    }
     let Some(name) = part else {
         return Plan { command: "deep", stages: &PARTS }.run(workspace, 1).map(|()| ExitCode::SUCCESS);
     };
@@ -35,7 +42,7 @@ const fn part(name: &'static str, repeat: &'static str, work: fn(&Workspace) -> 
     Step { name, rerun_command: repeat, needs: Needs::Nothing, work, counter: None }
 }
 
-const PARTS: [Stage<'_>; 10] = [
+const PARTS: [Stage<'_>; 13] = [
     &[part("suite", "cargo xtask deep --part suite", |workspace| {
         let _busy = BusyLoops::start(BUSY_LOOPS);
         passed_if_ok(test::run_all(workspace, 2))
@@ -71,14 +78,37 @@ const PARTS: [Stage<'_>; 10] = [
     &[part("rounds", "cargo xtask deep --part rounds", |workspace| {
         passed_if_ok(test::run_tests(workspace, Rounds::Full, None))
     })],
+    &[part("simulation", "cargo xtask deep --part simulation", |workspace| {
+        passed_if_ok(test::run_tests(workspace, Rounds::Full, Some("binary(simulation)")))
+    })],
+    &[part("memory", "cargo xtask deep --part memory", |workspace| {
+        passed_if_ok(run_memory_tests(workspace))
+    })],
+    &[part("soak", "cargo xtask deep --part soak", |workspace| passed_if_ok(run_soak(workspace)))],
     &[part("counts", "cargo xtask deep --part counts", |workspace| {
         passed_if_ok(counts::run(workspace, counts::Mode::Compare))
     })],
     &[part("features", "cargo xtask deep --part features", features::run)],
     &[part("fuzz", "cargo xtask deep --part fuzz", |workspace| {
-        passed_if_ok(fuzz::run(workspace, FUZZ_SECONDS))
+        passed_if_ok(run_fuzz(workspace, fuzz::Effort::Seconds(FUZZ_SECONDS)))
     })],
 ];
+
+fn run_fuzz(workspace: &Workspace, effort: fuzz::Effort) -> Result {
+    fuzz::run(workspace, &fuzz::Options { effort, target: None })
+}
+
+/// Runs the tests with a limit on memory in a build with optimization, in which they try more often.
+fn run_memory_tests(workspace: &Workspace) -> Result {
+    let profile = ["--profile", OPTIMIZED, "-p", "toolway", "--all-features"];
+    run::check_success(workspace.cargo(&["build"]).args(profile).args(["--example", "memory-fixture"]))?;
+    let tests = ["--test", "hostile_http", "--test", "hostile_server", "limited::"];
+    run::check_success(workspace.cargo(&["test"]).args(profile).args(tests))
+}
+
+fn run_soak(workspace: &Workspace) -> Result {
+    run::check_success(&mut workspace.cargo(&["run", "--profile", OPTIMIZED, "-p", "bench", "--bin", "soak"]))
+}
 
 fn with_options(words: &[&str], work: impl FnOnce(Arguments) -> Result) -> Result {
     work(Arguments::from_words(words))
@@ -102,10 +132,15 @@ fn run_repeatedly(times: usize, work: impl Fn() -> Result) -> Result {
 const BUSY_LOOPS: usize = 2;
 /// Milliseconds in each direction.
 const LATENCY: &str = "20";
-const FUZZ_SECONDS: u64 = 600;
-/// The tests that depend most on the order of events, as a nextest filter.
-const RACE_TESTS: &str = "binary(process) or binary(kills) or binary(resume) or binary(hostile_http) or binary(gateway) \
-                     or (binary(it) and (test(client) or test(http) or test(hub) or test(sessions) or test(watching)))";
+/// The profile of `cargo xtask counts`.
+const OPTIMIZED: &str = "counts";
+/// For each of the targets, which share the hour of a part.
+const FUZZ_SECONDS: u64 = 150;
+/// The tests that depend most on the order of events, as a nextest filter. Those that repeat themselves a thousand times,
+/// or measure memory, are left out: `rounds` and `memory` run them.
+const RACE_TESTS: &str = "(binary(process) or binary(kills) or binary(resume) or binary(hostile_http) \
+                     or (binary(it) and (test(client) or test(http) or test(hub) or test(sessions) or test(watching)))) \
+                     and not (test(/wherever/) or test(/^limited/))";
 
 #[cfg(test)]
 mod tests {

@@ -1,44 +1,113 @@
 //! Can a fuzzer find an input that breaks a property?
 //!
-//! `cargo fuzz` runs each target of `fuzz/` with libFuzzer for the given number of seconds. That program is installed
-//! once, in the cache that all clones share (`cache.rs`); libFuzzer itself is compiled from the crate `libfuzzer-sys`,
-//! which needs a C++ compiler. The corpus of a run stays under `target/` for the next one. Only an input that breaks
-//! something is stored beside the sources, where `cargo fuzz` finds it again.
+//! `cargo fuzz` runs each target of `fuzz/` with libFuzzer, for a number of seconds or of executions. All targets are one
+//! program, `fuzz/libfuzzer/`, and each has a folder in `fuzz/corpus/`. `cargo fuzz` is installed once, in the cache that
+//! all clones share (`cache.rs`); libFuzzer itself is compiled from the crate `libfuzzer-sys`, which needs a C++ compiler.
+//! The corpus of a run stays under `target/` for the next one. Only an input that breaks something is stored beside the
+//! sources, where `cargo fuzz` finds it again.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::arguments::Arguments;
 use crate::cache::CachedPackages;
 use crate::run::{self, Result};
 use crate::workspace::Workspace;
 
-/// Seconds for each target when the command line does not set them.
-pub(crate) const SECONDS: u64 = 60;
+/// How long each target runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    Seconds(u64),
+    Executions(u64),
+}
 
-/// Runs every target, also after a failure.
-pub(crate) fn run(workspace: &Workspace, seconds: u64) -> Result {
-    run::ensure_program("c++", "g++", "libFuzzer is C++")?;
-    let program = install(workspace)?;
-    let targets = run::output(cargo_fuzz(workspace, &program).arg("list"))?;
-    let mut broken = Vec::new();
-    let mut count = 0;
-    for target in targets.lines() {
-        count += 1;
-        broken.extend(run_target(workspace, &program, target, seconds).err());
+impl Effort {
+    /// Reads `--executions N`.
+    pub(crate) fn executions(arguments: &mut Arguments) -> Result<Option<Self>> {
+        let Some(number) = arguments.value("--executions")? else { return Ok(None) };
+        let wrong = || format!("`--executions {number}`: it takes a number from 1, for each fuzz target");
+        let number = number.parse().ok().filter(|number| *number > 0).ok_or_else(wrong)?;
+        Ok(Some(Self::Executions(number)))
     }
-    match (count, broken.is_empty()) {
-        (0, _) => Err("`cargo fuzz list` names no target, so nothing was tried".to_owned()),
-        (_, false) => Err(broken.join("\n")),
-        (_, true) => {
-            println!("fuzz: {count} targets, {seconds} s each, nothing found");
-            Ok(())
+
+    /// The option of libFuzzer.
+    fn option(self) -> String {
+        match self {
+            Self::Seconds(seconds) => format!("-max_total_time={seconds}"),
+            Self::Executions(number) => format!("-runs={number}"),
         }
     }
 }
 
-fn run_target(workspace: &Workspace, program: &Path, target: &str, seconds: u64) -> Result {
+impl fmt::Display for Effort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Seconds(seconds) => write!(f, "{seconds} s each"),
+            Self::Executions(number) => write!(f, "{number} executions each"),
+        }
+    }
+}
+
+/// What `cargo xtask fuzz` runs.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    pub(crate) effort: Effort,
+    /// The only target to run; all of them by default.
+    pub(crate) target: Option<String>,
+}
+
+impl Options {
+    /// Reads the options of `cargo xtask fuzz`.
+    pub(crate) fn parse(mut arguments: Arguments) -> Result<Self> {
+        let target = arguments.value("--target")?;
+        let effort = match Effort::executions(&mut arguments)? {
+            Some(executions) => executions,
+            None => arguments.word("the number of seconds").map_or(Ok(Effort::Seconds(SECONDS)), |word| {
+                let wrong = |_| format!("`{word}` is not a number of seconds for each fuzz target");
+                word.parse().map(Effort::Seconds).map_err(wrong)
+            })?,
+        };
+        arguments.finish()?;
+        Ok(Self { effort, target })
+    }
+}
+
+/// Runs every target, also after a failure.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
+    run::ensure_program("c++", "g++", "libFuzzer is C++")?;
+    let all = targets(workspace)?;
+    let chosen: Vec<_> =
+        all.iter().filter(|name| options.target.as_ref().is_none_or(|only| only == *name)).collect();
+    if chosen.is_empty() {
+        return Err(format!("there is no such target; there are {}", all.join(", ")));
+    }
+    let program = install(workspace)?;
+    let mut broken = Vec::new();
+    for target in &chosen {
+        broken.extend(run_target(workspace, &program, target, options.effort).err());
+    }
+    if !broken.is_empty() {
+        return Err(broken.join("\n"));
+    }
+    println!("fuzz: {} targets, {}, nothing found", chosen.len(), options.effort);
+    Ok(())
+}
+
+/// Returns the names of the targets: each has a folder of inputs to start from.
+fn targets(workspace: &Workspace) -> Result<Vec<String>> {
+    let folder = workspace.root.join("fuzz/corpus");
+    let entries = fs::read_dir(&folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let entries = entries.map_err(|error| format!("could not read {}: {error}", folder.display()))?;
+    let mut names: Vec<_> =
+        entries.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    Ok(names)
+}
+
+fn run_target(workspace: &Workspace, program: &Path, target: &str, effort: Effort) -> Result {
     // libFuzzer adds to the first folder and only reads the second.
     let learnt = workspace.target.join("fuzz/corpus").join(target);
     let log = workspace.target.join("fuzz").join(format!("{target}.log"));
@@ -46,9 +115,12 @@ fn run_target(workspace: &Workspace, program: &Path, target: &str, seconds: u64)
     fs::create_dir_all(&learnt).map_err(not_written)?;
     let file = File::create(&log).map_err(not_written)?;
     let mut command = cargo_fuzz(workspace, program);
-    command.arg("run").arg("--target-dir").arg(workspace.target.join("fuzz")).arg(target).arg(learnt);
-    command.arg(format!("fuzz/corpus/{target}")).arg("--").arg(format!("-max_total_time={seconds}"));
-    command.args(["-timeout=10", "-print_final_stats=1"]);
+    // The project has no `unsafe` code, so a sanitizer would find little, and it makes each execution slower.
+    command.env("TARGET", target).args(["run", "--sanitizer", "none", "--fuzz-dir", FOLDER, "--target-dir"]);
+    command.arg(workspace.target.join("fuzz")).arg("property").arg(learnt);
+    command.arg(format!("fuzz/corpus/{target}")).args(["--", &effort.option()]);
+    // Short inputs are executed faster. The loop on the stable compiler also tries longer ones, up to 4,096 bytes.
+    command.args(["-timeout=10", "-max_len=512", "-print_final_stats=1"]);
     // libFuzzer prints a line for each new input: too much for a terminal.
     command.stdout(file.try_clone().map_err(not_written)?).stderr(file);
     let outcome = run::check_success(&mut command);
@@ -65,8 +137,9 @@ fn run_target(workspace: &Workspace, program: &Path, target: &str, seconds: u64)
             let artifact = Path::new(artifact);
             let artifact = artifact.strip_prefix(&workspace.root).unwrap_or(artifact).display();
             Err(format!(
-                "{target} fails on {artifact}; `RUSTC_BOOTSTRAP=1 cargo fuzz run {target} {artifact}` repeats it, and \
-                 {} has the output",
+                "{target} fails on {artifact}; `TARGET={target} RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none --fuzz-dir {FOLDER} \
+                 property {artifact}` repeats it, {} has the output, and a copy of the input in fuzz/corpus/{target}/ \
+                 makes it a test",
                 log.display()
             ))
         }
@@ -108,12 +181,32 @@ fn cargo_fuzz(workspace: &Workspace, program: &Path) -> Command {
     command
 }
 
+/// Seconds for each target when the command line does not set them.
+const SECONDS: u64 = 60;
+
+/// The package that links libFuzzer.
+const FOLDER: &str = "fuzz/libfuzzer";
+
 /// Pinned, because a newer version may need a newer compiler.
 const VERSION: &str = "0.13.2";
 
 #[cfg(test)]
 mod tests {
-    use super::text_after;
+    use super::{Arguments, Effort, Options, text_after};
+
+    #[test]
+    fn a_run_is_so_many_seconds_or_executions() {
+        let parse = |words: &[&str]| Options::parse(Arguments::from_words(words));
+        let effort = |words: &[&str]| parse(words).map(|options| options.effort);
+        assert_eq!(effort(&[]), Ok(Effort::Seconds(60)));
+        assert_eq!(effort(&["5"]), Ok(Effort::Seconds(5)));
+        assert_eq!(effort(&["--executions", "1000"]), Ok(Effort::Executions(1000)));
+        assert_eq!(parse(&["--target", "sse", "5"]).unwrap().target.as_deref(), Some("sse"));
+        for bad in [&["long"][..], &["--executions", "0"], &["--executions", "many"], &["5", "6"]] {
+            parse(bad).unwrap_err();
+        }
+        assert_eq!(Effort::Executions(7).option(), "-runs=7");
+    }
 
     #[test]
     fn the_artifact_and_the_count_are_found_in_what_libfuzzer_says() {

@@ -95,11 +95,8 @@ fn dispatch() -> Result<ExitCode> {
             newcomers::run(&workspace()?)
         }
         "fuzz" => {
-            let seconds = arguments.word("the number of seconds").map_or(Ok(fuzz::SECONDS), |word| {
-                word.parse().map_err(|_| format!("`{word}` is not a number of seconds for each fuzz target"))
-            })?;
-            arguments.finish()?;
-            fuzz::run(&workspace()?, seconds)
+            let options = fuzz::Options::parse(arguments)?;
+            fuzz::run(&workspace()?, &options)
         }
         "schema" => {
             let directory = arguments.word("the directory of the official schemas")?;
@@ -131,6 +128,7 @@ usage: cargo xtask COMMAND
   deep          what takes too long for CI: all tests with busy loops, repeated, full rounds, latency, instruction
                 counts, each feature alone on this system, fuzzing
                   --part NAME              only this part, at most an hour; an unknown name lists all
+                  --executions N           with --part fuzz: N executions of each target, however long they take
   conformance   the official MCP conformance suite, strictly, against conformance/baseline.toml
                   --only SCENARIO          only this scenario
                   --side server|client     only this side
@@ -151,6 +149,8 @@ usage: cargo xtask COMMAND
   counts        instructions per operation against bench/budget.toml
                   --bless                  rewrite the budget from the results
   fuzz [SECS]   each target of fuzz/ for SECS seconds, by default 60
+                  --executions N           N executions of each target instead
+                  --target NAME            only this target; an unknown name lists all
   schema DIR    our types against the official schemas, DIR/REVISION/schema.json; SEED=NUMBER tries other values
 
   --busy N      with any command: N busy loops beside it, which shows races

@@ -378,9 +378,13 @@ impl Report {
             .filter(|row| row.counted > 0)
             .filter_map(|row| row.unit.map(|unit| format!("{} {unit}", row.counted)))
             .collect();
-        let counts = if counts.is_empty() { "nothing".to_owned() } else { counts.join(", ") };
-        let verdict = if failed.is_empty() { "passed" } else { "passed, but not everything" };
-        let _ = writeln!(table, "{command}: {counts} {verdict}, in {total:.0} s");
+        let outcome = match (counts.is_empty(), failed.is_empty()) {
+            (true, true) => "passed".to_owned(),
+            (true, false) => "failed".to_owned(),
+            (false, true) => format!("{} passed", counts.join(", ")),
+            (false, false) => format!("{} passed, but not everything", counts.join(", ")),
+        };
+        let _ = writeln!(table, "{command}: {outcome}, in {total:.0} s");
         let verdict = if failed.is_empty() {
             Ok(())
         } else {
@@ -444,6 +448,8 @@ mod tests {
         assert!(table.contains("three: not run, the build is broken\n"), "{table}");
         assert!(table.contains("check: 1 steps passed (two)"), "{table}");
         assert!(verdict.unwrap_err().contains("1 of 2 steps failed (one)"));
+        // Nothing is counted here, so the line does not say that anything passed.
+        assert!(table.contains("check: failed, in "), "{table}");
     }
 
     #[cfg(unix)]
