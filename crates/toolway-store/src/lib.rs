@@ -7,10 +7,12 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod error;
+mod memory;
 mod step;
 mod store;
 
 pub use error::{Result, StoreError, StoreFailure};
+pub use memory::MemoryStore;
 pub use step::{
     Answer, Append, Condition, Keep, LogEntry, LogPage, Name, Operation, Outcome, Room, Step, StoredValue,
     Version,
