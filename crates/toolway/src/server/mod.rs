@@ -189,7 +189,7 @@ use observe::stats::RequestEndHook;
 use stateless::seal::SealKeys;
 
 use crate::ground::budget::{Account, Ledger};
-use crate::store::Store;
+use crate::store::{Groups, Store};
 
 /// A built server. Cloning it is cheap; all clones refer to the same server.
 ///
@@ -237,6 +237,8 @@ struct Inner {
     seal_keys: SealKeys,
     changes: Changes,
     store: Arc<dyn Store>,
+    /// The names of groups in the store.
+    groups: Groups,
     /// The time that a client has to answer a question.
     question_timeout: Duration,
     /// The time that a handler may run without reporting progress; `None` means no limit at all.

@@ -58,7 +58,6 @@ mod sessions;
 mod sizes;
 mod stateless;
 mod stdio;
-mod store;
 mod stream_rights;
 mod tasks;
 mod tools;

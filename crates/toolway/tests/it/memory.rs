@@ -12,7 +12,7 @@ use toolway::BoxFuture;
 use toolway::prelude::*;
 use toolway::server::ask::MemoryError;
 use toolway::server::{Admit, ConnectRequest, Extensions, Principal, ServerBuilder};
-use toolway::store::{LogEntry, MemoryStore, Room, Store, Subscription};
+use toolway::store::{self, MemoryStore, Operation, Outcome, Secret, Step, Store, Subscription};
 use toolway::testing::{ctx, each_wire};
 
 use crate::raw_http::{Raw, whole};
@@ -232,76 +232,28 @@ struct Busy {
 }
 
 impl Store for Busy {
-    fn get<'s>(&'s self, key: &'s str) -> BoxFuture<'s, toolway::Result<Option<Bytes>>> {
-        self.store.get(key)
-    }
-
-    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<Option<Bytes>>> {
+    fn run<'s>(&'s self, group: &'s str, step: &'s Step) -> BoxFuture<'s, store::Result<Outcome>> {
         Box::pin(async move {
-            let value = self.store.renew(key, ttl).await;
+            let puts = step.operations.iter().any(|operation| matches!(operation, Operation::Put { .. }));
+            self.swaps.fetch_add(u32::from(puts), Ordering::Relaxed);
+            let outcome = self.store.run(group, step).await;
             for _ in 0..3 {
                 tokio::task::yield_now().await;
             }
-            value
+            outcome
         })
     }
 
-    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> BoxFuture<'s, toolway::Result<()>> {
-        self.store.put(key, value, ttl)
-    }
-
-    fn compare_and_swap<'s>(
-        &'s self,
-        key: &'s str,
-        old: Option<Bytes>,
-        new: Bytes,
-        ttl: Duration,
-    ) -> BoxFuture<'s, toolway::Result<bool>> {
-        self.swaps.fetch_add(1, Ordering::Relaxed);
-        self.store.compare_and_swap(key, old, new, ttl)
-    }
-
-    fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
-        self.store.delete(key)
-    }
-
-    fn append<'s>(
-        &'s self,
-        log: &'s str,
-        entry: LogEntry,
-        room: Room,
-        ttl: Duration,
-    ) -> BoxFuture<'s, toolway::Result<u64>> {
-        self.store.append(log, entry, room, ttl)
-    }
-
-    fn read<'s>(
-        &'s self,
-        log: &'s str,
-        after: u64,
-        max: usize,
-    ) -> BoxFuture<'s, toolway::Result<Vec<(u64, Bytes)>>> {
-        self.store.read(log, after, max)
-    }
-
-    fn last<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<Option<u64>>> {
-        self.store.last(log)
-    }
-
-    fn renew_log<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<bool>> {
-        self.store.renew_log(log, ttl)
-    }
-
-    fn delete_log<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
-        self.store.delete_log(log)
-    }
-
-    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, toolway::Result<()>> {
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, store::Result<()>> {
         self.store.publish(channel, message)
     }
 
-    fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, toolway::Result<Box<dyn Subscription>>> {
+    fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, store::Result<Box<dyn Subscription>>> {
         self.store.subscribe(channel)
+    }
+
+    fn secret(&self) -> Secret {
+        self.store.secret()
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use toolway::BoxFuture;
 use toolway::prelude::*;
 use toolway::server::{Admit, ConnectRequest, DisconnectEvent, TerminationEvent, ToolEntry};
-use toolway::store::{LogEntry, MemoryStore, Room, Store, Subscription};
+use toolway::store::{self, MemoryStore, Outcome, Secret, Step, Store, Subscription};
 
 use crate::peer::{Era, Peer, Way};
 use crate::sites::WORDS;
@@ -151,14 +151,14 @@ struct Panicking {
     is_on: AtomicBool,
 }
 
-const PARTS: usize = 12;
+const PARTS: usize = 3;
 
 impl Panicking {
     fn part<'s, T: Send + 's>(
         &'s self,
         part: usize,
-        storing: BoxFuture<'s, toolway::Result<T>>,
-    ) -> BoxFuture<'s, toolway::Result<T>> {
+        storing: BoxFuture<'s, store::Result<T>>,
+    ) -> BoxFuture<'s, store::Result<T>> {
         if !self.is_on.load(Ordering::SeqCst) || self.part != part {
             return storing;
         }
@@ -171,68 +171,19 @@ impl Panicking {
 }
 
 impl Store for Panicking {
-    fn get<'s>(&'s self, key: &'s str) -> BoxFuture<'s, toolway::Result<Option<Bytes>>> {
-        self.part(0, self.store.get(key))
+    fn run<'s>(&'s self, group: &'s str, step: &'s Step) -> BoxFuture<'s, store::Result<Outcome>> {
+        self.part(0, self.store.run(group, step))
     }
 
-    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<Option<Bytes>>> {
-        self.part(1, self.store.renew(key, ttl))
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, store::Result<()>> {
+        self.part(1, self.store.publish(channel, message))
     }
 
-    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> BoxFuture<'s, toolway::Result<()>> {
-        self.part(2, self.store.put(key, value, ttl))
+    fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, store::Result<Box<dyn Subscription>>> {
+        self.part(2, self.store.subscribe(channel))
     }
 
-    fn compare_and_swap<'s>(
-        &'s self,
-        key: &'s str,
-        expected: Option<Bytes>,
-        value: Bytes,
-        ttl: Duration,
-    ) -> BoxFuture<'s, toolway::Result<bool>> {
-        self.part(3, self.store.compare_and_swap(key, expected, value, ttl))
-    }
-
-    fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
-        self.part(4, self.store.delete(key))
-    }
-
-    fn append<'s>(
-        &'s self,
-        log: &'s str,
-        entry: LogEntry,
-        room: Room,
-        ttl: Duration,
-    ) -> BoxFuture<'s, toolway::Result<u64>> {
-        self.part(5, self.store.append(log, entry, room, ttl))
-    }
-
-    fn read<'s>(
-        &'s self,
-        log: &'s str,
-        after: u64,
-        max: usize,
-    ) -> BoxFuture<'s, toolway::Result<Vec<(u64, Bytes)>>> {
-        self.part(6, self.store.read(log, after, max))
-    }
-
-    fn last<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<Option<u64>>> {
-        self.part(7, self.store.last(log))
-    }
-
-    fn renew_log<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<bool>> {
-        self.part(8, self.store.renew_log(log, ttl))
-    }
-
-    fn delete_log<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
-        self.part(9, self.store.delete_log(log))
-    }
-
-    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, toolway::Result<()>> {
-        self.part(10, self.store.publish(channel, message))
-    }
-
-    fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, toolway::Result<Box<dyn Subscription>>> {
-        self.part(11, self.store.subscribe(channel))
+    fn secret(&self) -> Secret {
+        self.store.secret()
     }
 }

@@ -35,7 +35,7 @@ use crate::server::observe::report::ErrorHook;
 use crate::server::observe::stats::RequestEndHook;
 use crate::server::respond::resource::IntoResource;
 use crate::server::stateless::seal::keys::SealKeys;
-use crate::store::{PanicGuard, Store};
+use crate::store::{Store, StoreGuard};
 use crate::transport::frame::MAX_MESSAGE;
 
 /// A builder for a server. Made by [`Server::new`](crate::server::Server::new).
@@ -541,8 +541,9 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets the store for data that outlives one request, such as sessions and the events of their streams. Servers
-    /// that share a store act as one server for their clients. The default store is in memory.
+    /// Shares sessions, the events of their streams and notifications of changes with the other servers that have the
+    /// same store: together they act as one server for their clients. Without a store, a server keeps all of it in its
+    /// own memory.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -555,7 +556,7 @@ impl ServerBuilder {
     /// # Ok::<(), toolway::Error>(())
     /// ```
     pub fn store(mut self, store: impl Store) -> Self {
-        self.store = Some(Arc::new(PanicGuard(store)));
+        self.store = Some(Arc::new(StoreGuard(store)));
         self
     }
 }

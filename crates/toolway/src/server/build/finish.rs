@@ -29,7 +29,7 @@ use crate::server::observe::hooks::HookTasks;
 use crate::server::observe::otel::Instruments;
 use crate::server::stateless::seal::keys::SealKeys;
 use crate::server::{Inner, Server};
-use crate::store::{MemoryStore, Store};
+use crate::store::{Groups, MemoryStore, Store};
 
 impl ServerBuilder {
     /// Checks everything and builds the server.
@@ -110,12 +110,17 @@ impl ServerBuilder {
         let notifications = handlers_by_name("notification", self.notifications, &states, &mut mistakes);
         let notifications =
             notifications.into_iter().map(|(name, handler)| (name, (handler, LogPace::default()))).collect();
-        let cursors = self.cursor_key.unwrap_or_else(CursorKey::random);
+        // Servers that share a store understand each other's cursors and sealed states.
+        let secret = self.store.as_ref().map(|store| store.secret());
+        let cursors = self.cursor_key.unwrap_or_else(|| match &secret {
+            Some(secret) => CursorKey::from_secret(secret.as_bytes()),
+            None => CursorKey::random(),
+        });
         let seal = match self.seal_keys.map(Ok).or_else(SealKeys::from_env) {
             Some(Ok(keys)) => keys,
             given => {
                 mistakes.extend(given.and_then(Result::err));
-                SealKeys::random()
+                secret.as_ref().map_or_else(SealKeys::random, SealKeys::from_secret)
             }
         };
         let has_resource_handlers = !self.read_handlers.is_empty() || !self.list_handlers.is_empty();
@@ -148,6 +153,7 @@ impl ServerBuilder {
             Some(store) => (store.clone(), Changes::shared(store, &self.info.name)),
             None => (Arc::new(MemoryStore::new()) as Arc<dyn Store>, Changes::default()),
         };
+        let groups = Groups::new(&store.secret());
         if !self.sources.is_empty() {
             changes.track_interest();
         }
@@ -184,6 +190,7 @@ impl ServerBuilder {
                 ledger,
                 strict: self.strict,
                 store,
+                groups,
                 memory_locks: MemoryLocks::new(self.memory_ttl),
                 end_hooks: self.end_hooks,
                 hook_tasks: HookTasks::default(),

@@ -267,10 +267,9 @@ async fn yield_randomly() {
     }
 }
 
-/// Returns the record of a principal. Servers with other names may share the store, so the key contains the name of the
-/// server. The name may contain any character, so the key contains its length too.
+/// Returns the record of a principal. Servers with other names may share the store, so the group depends on the name of
+/// the server, too.
 fn principal_record(server: &Server, principal: &Principal) -> MemoryRecord {
-    let name = &server.inner.info.name;
-    let key = format!("memory/principal/{}/{name}/{}", name.len(), principal.as_str());
-    MemoryRecord::new(server.inner.store.clone(), key, server.inner.memory_locks.ttl)
+    let group = server.inner.groups.principal(&server.inner.info.name, principal.as_str());
+    MemoryRecord::new(server.inner.store.clone(), group, "memory".to_owned(), server.inner.memory_locks.ttl)
 }

@@ -7,19 +7,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{array, fmt};
 
-use bytes::Bytes;
 use serde_json::value::RawValue;
 use tokio::sync::Mutex;
 
 use crate::ground::error::Error;
-use crate::ground::random::random_hex;
-use crate::store::{self, Store};
+use crate::ground::random::{random_hex, random_version};
+use crate::store::{
+    self, Answer, Condition, Name, Operation, Outcome, Step, Store, StoreError, Version,
+};
 
 /// The record with the memory of one caller, and how long it is kept after its last use.
 #[derive(Debug)]
 pub(crate) struct MemoryRecord {
     pub(crate) store: Arc<dyn Store>,
-    /// The key of the record in the store.
+    /// The group of the record in the store.
+    pub(crate) group: String,
+    /// The key of the record in its group.
     pub(crate) key: String,
     pub(crate) ttl: Duration,
     /// `true` if the session or pipe of the caller has ended; its record must then be deleted.
@@ -28,23 +31,34 @@ pub(crate) struct MemoryRecord {
 
 impl MemoryRecord {
     /// Uses the record under this key.
-    pub(crate) fn new(store: Arc<dyn Store>, key: String, ttl: Duration) -> Self {
-        Self { store, key, ttl, is_over: AtomicBool::new(false) }
+    pub(crate) fn new(store: Arc<dyn Store>, group: String, key: String, ttl: Duration) -> Self {
+        Self { store, group, key, ttl, is_over: AtomicBool::new(false) }
     }
 
     /// Creates a record for a caller that only this process knows, such as the other end of a pipe. The record is not
     /// in the server's store: no other server could use it, and it would stay there if the program is killed.
     pub(crate) fn in_process() -> Arc<Self> {
-        Arc::new(Self::new(Arc::new(store::MemoryStore::new()), random_hex::<8>(), Duration::MAX))
+        let store = Arc::new(store::MemoryStore::new());
+        Arc::new(Self::new(store, String::new(), random_hex::<8>(), Duration::MAX))
     }
 
     pub(super) async fn load(&self) -> Result<RecordContents, MemoryError> {
-        let bytes = self.store.renew(&self.key, self.ttl).await?;
-        let values = match &bytes {
+        let read = Step::new()
+            .then(Operation::Renew { key: self.key.clone().into(), ttl: self.ttl })
+            .then(Operation::Get { key: self.key.clone().into(), known: None });
+        let stored = match self.run(&read).await? {
+            Outcome::Done(mut answers) => match answers.pop() {
+                Some(Answer::Value(value)) => value,
+                _ => None,
+            },
+            _ => None,
+        };
+        let bytes = stored.as_ref().and_then(|stored| stored.bytes.as_ref());
+        let values = match bytes {
             Some(bytes) => serde_json::from_slice(bytes).map_err(MemoryError::Unreadable)?,
             None => BTreeMap::new(),
         };
-        Ok(RecordContents { bytes, values })
+        Ok(RecordContents { version: stored.map(|stored| stored.version), values })
     }
 
     /// Stores a value beside the others. Returns `false` if the record changed in the meantime.
@@ -54,23 +68,37 @@ impl MemoryRecord {
         name: &str,
         value: Box<RawValue>,
     ) -> Result<bool, MemoryError> {
-        let RecordContents { bytes: before, mut values } = look;
+        let RecordContents { version: before, mut values } = look;
         values.insert(name.to_owned(), value);
         let after = serde_json::to_vec(&values).map_err(MemoryError::Unreadable)?;
         if after.len() > MAX_RECORD_SIZE {
             return Err(MemoryError::TooLarge(after.len()));
         }
-        let is_done = self.store.compare_and_swap(&self.key, before, after.into(), self.ttl).await?;
+        let key = Name::from(self.key.clone());
+        let unchanged = match before {
+            Some(version) => Condition::HasVersion(key.clone(), version),
+            None => Condition::Absent(key.clone()),
+        };
+        let put = Operation::Put { key, value: after.into(), version: random_version(), ttl: self.ttl };
+        let outcome = self.run(&Step::new().when(unchanged).then(put)).await?;
         if self.is_over.load(Ordering::SeqCst) {
-            self.store.delete(&self.key).await?;
+            self.delete().await?;
         }
-        Ok(is_done)
+        Ok(matches!(outcome, Outcome::Done(_)))
+    }
+
+    pub(crate) async fn delete(&self) -> store::Result<()> {
+        self.run(&Step::new().then(Operation::Delete(self.key.clone().into()))).await.map(drop)
+    }
+
+    async fn run(&self, step: &Step) -> store::Result<Outcome> {
+        self.store.run(&self.group, step).await
     }
 }
 
 /// The contents of a record at one moment.
 pub(super) struct RecordContents {
-    pub(super) bytes: Option<Bytes>,
+    version: Option<Version>,
     pub(super) values: BTreeMap<String, Box<RawValue>>,
 }
 
@@ -94,7 +122,7 @@ impl MemoryLocks {
     }
 
     pub(super) async fn lock(&self, place: &MemoryRecord) -> tokio::sync::MutexGuard<'_, ()> {
-        let number = usize::try_from(self.hasher.hash_one(&place.key) % 64).unwrap_or_default();
+        let number = usize::try_from(self.hasher.hash_one((&place.group, &place.key)) % 64).unwrap_or_default();
         self.locks[number].lock().await
     }
 }
@@ -150,9 +178,9 @@ impl std::error::Error for MemoryError {
     }
 }
 
-impl From<Error> for MemoryError {
-    fn from(error: Error) -> Self {
-        Self::Store(error)
+impl From<StoreError> for MemoryError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error.into())
     }
 }
 

@@ -1,9 +1,10 @@
 //! How do servers that share a store learn of each other's changes?
 //!
-//! One task per server publishes local changes, and passes changes that other servers published to local listeners. The
-//! task starts when the first listener is added, or the first change is announced, inside a tokio runtime.
+//! Changes are a log in the store; a message on a channel tells servers to read it. So a lost message, or a store that is
+//! away for a moment, loses no change and repeats none. One task per server appends local changes, and passes the
+//! changes of other servers to local listeners. The task starts when the first listener is added, or the first change is
+//! announced, inside a tokio runtime.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -11,35 +12,38 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 use toolway_protocol::Notification;
 
+use crate::ground::random::random_hex;
 use crate::server::changes::listeners::{Change, ListKind, Listener, Listeners};
-use crate::store::{Store, Subscription};
+use crate::store::{
+    Answer, Append, Keep, LogEntry, LogPage, Operation, Outcome, Result, Room, Step, Store, Subscription,
+};
 
 /// The connection between a server and the other servers that share its store.
 #[derive(Debug)]
 pub(crate) struct Bridge {
-    store: Arc<dyn Store>,
-    channel: String,
-    /// Identifies this server, so that it can ignore its own messages.
-    node: u64,
+    log: ChangeLog,
     /// Collects every change of this server.
     here: Arc<Listener>,
     task: OnceLock<AbortHandle>,
 }
 
-/// How long the task waits after the store has failed.
-const RETRY_DELAY: Duration = Duration::from_secs(1);
+/// The stored log of changes.
+#[derive(Debug, Clone)]
+struct ChangeLog {
+    store: Arc<dyn Store>,
+    /// The group of the log, and the channel that tells servers to read it.
+    group: String,
+    /// Identifies this server, so that it can ignore its own changes.
+    node: String,
+}
 
 impl Bridge {
     pub(crate) fn new(store: Arc<dyn Store>, server: &str) -> Self {
-        Self {
-            store,
-            channel: format!("changes/{server}"),
-            node: RandomState::new().build_hasher().finish(),
-            here: Arc::new(Listener::for_everything()),
-            task: OnceLock::new(),
-        }
+        let log = ChangeLog { store, group: format!("c/{server}"), node: random_hex::<8>() };
+        Self { log, here: Arc::new(Listener::for_everything()), task: OnceLock::new() }
     }
 
     pub(crate) fn local_changes(&self) -> &Arc<Listener> {
@@ -50,14 +54,13 @@ impl Bridge {
     pub(crate) fn start(&self, listeners: &Arc<Listeners>) {
         let Ok(runtime) = Handle::try_current() else { return };
         self.task.get_or_init(|| {
-            let crossing = BridgeTask {
-                store: self.store.clone(),
-                channel: self.channel.clone(),
-                node: self.node,
+            let task = BridgeTask {
+                log: self.log.clone(),
                 here: self.here.clone(),
                 listeners: listeners.clone(),
+                last_read: None,
             };
-            runtime.spawn(crossing.run()).abort_handle()
+            runtime.spawn(task.run()).abort_handle()
         });
     }
 }
@@ -70,32 +73,58 @@ impl Drop for Bridge {
     }
 }
 
-struct BridgeTask {
-    store: Arc<dyn Store>,
-    channel: String,
-    node: u64,
-    here: Arc<Listener>,
-    listeners: Arc<Listeners>,
-}
-
-/// The message that announces a change on the channel.
+/// An entry of the log.
 #[derive(Serialize, Deserialize)]
-struct ChangeMessage {
-    node: u64,
+struct StoredChange {
+    node: String,
     change: Change,
 }
 
+impl ChangeLog {
+    async fn append(&self, news: &Notification) -> Result<()> {
+        let Some(change) = change_of(news) else { return Ok(()) };
+        let bytes = serde_json::to_vec(&StoredChange { node: self.node.clone(), change }).unwrap_or_default();
+        let append = Append {
+            log: "changes".into(),
+            writer: self.node.clone().into(),
+            first: None,
+            entries: vec![LogEntry { bytes: bytes.into(), keep: Keep::WhileThereIsRoom }],
+            ends: false,
+            room: KEPT_CHANGES,
+            ttl: CHANGES_KEPT_FOR,
+        };
+        let publish = Operation::Publish { channel: self.group.clone().into(), message: Bytes::new() };
+        self.store.run(&self.group, &Step::new().then(append).then(publish)).await.map(drop)
+    }
+
+    /// Returns the changes after a number. `None` if the log does not exist.
+    async fn read(&self, after: u64) -> Result<Option<LogPage>> {
+        let read = Step::new().then(Operation::Read { log: "changes".into(), after, limit: PAGE });
+        match self.store.run(&self.group, &read).await? {
+            Outcome::Done(mut answers) => match answers.pop() {
+                Some(Answer::Page(page)) => Ok(page),
+                _ => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+}
+
+struct BridgeTask {
+    log: ChangeLog,
+    here: Arc<Listener>,
+    listeners: Arc<Listeners>,
+    /// The number of the last change that was read; `None` before the first look.
+    last_read: Option<u64>,
+}
+
 impl BridgeTask {
-    async fn run(self) {
-        let mut was_deaf = false;
+    async fn run(mut self) {
         loop {
-            match self.store.subscribe(&self.channel).await {
-                Ok(mut heard) => {
-                    if std::mem::replace(&mut was_deaf, true) {
-                        self.deliver(None);
-                    }
-                    if let Err(error) = self.relay(&mut *heard).await {
-                        tracing::error!(%error, "changes cannot be published to other servers");
+            match self.log.store.subscribe(&self.log.group).await {
+                Ok(mut channel) => {
+                    if let Err(error) = self.relay(&mut *channel).await {
+                        tracing::error!(%error, "changes cannot be exchanged with other servers");
                     }
                 }
                 Err(error) => tracing::error!(%error, "cannot subscribe to the changes of other servers"),
@@ -104,38 +133,59 @@ impl BridgeTask {
         }
     }
 
-    async fn relay(&self, heard: &mut dyn Subscription) -> crate::ground::error::Result<()> {
+    async fn relay(&mut self, channel: &mut dyn Subscription) -> Result<()> {
         loop {
-            tokio::select! {
-                () = self.here.changed() => {
-                    let mut untold = self.here.unsent_for(|_| true);
-                    while let Some(news) = untold.first() {
-                        self.publish(news).await?;
-                        untold.mark_sent();
+            // The log is read after the subscription, so that no change is missed between the two.
+            self.read_changes().await?;
+            let mut look = Instant::now() + LOOK_INTERVAL;
+            loop {
+                tokio::select! {
+                    () = self.here.changed() => {
+                        let mut untold = self.here.unsent_for(|_| true);
+                        while let Some(news) = untold.first() {
+                            self.log.append(news).await?;
+                            untold.mark_sent();
+                        }
                     }
+                    _ = channel.next() => {
+                        // Changes that follow each other closely are read together.
+                        look = look.min(Instant::now() + READ_DELAY);
+                    }
+                    () = tokio::time::sleep_until(look) => break,
                 }
-                message = heard.next() => self.deliver(message),
             }
         }
     }
 
-    async fn publish(&self, news: &Notification) -> crate::ground::error::Result<()> {
-        let Some(change) = change_of(news) else { return Ok(()) };
-        let text = serde_json::to_vec(&ChangeMessage { node: self.node, change });
-        self.store.publish(&self.channel, text.unwrap_or_default().into()).await
+    /// Reads the changes since the last look, and passes those of other servers to the listeners.
+    async fn read_changes(&mut self) -> Result<()> {
+        loop {
+            let page = self.log.read(self.last_read.unwrap_or(BEYOND_ANY)).await?;
+            let last = page.as_ref().map_or(0, |page| page.last);
+            // The first look only finds out where the log ends. A log that is shorter than before was lost, and one whose
+            // next change is missing was cut: then anything may have changed.
+            let Some(before) = self.last_read.replace(last) else { return Ok(()) };
+            let entries = page.map(|page| page.entries).unwrap_or_default();
+            let is_next = |entry: &(u64, Bytes)| entry.0 == before + 1;
+            if last < before || (last > before && !entries.first().is_some_and(is_next)) {
+                self.listeners.notify_everything(&self.here);
+                return Ok(());
+            }
+            let Some((number, _)) = entries.last() else { return Ok(()) };
+            self.last_read = Some(*number);
+            for (_, entry) in &entries {
+                self.deliver(entry);
+            }
+        }
     }
 
-    fn deliver(&self, message: Option<Bytes>) {
-        let Some(message) = message else {
-            // Messages were missed, so anything may have changed.
-            return self.listeners.notify_everything(&self.here);
-        };
-        match serde_json::from_slice::<ChangeMessage>(&message) {
-            Ok(published) if published.node != self.node => {
-                self.listeners.notify(&published.change, Some(&self.here));
+    fn deliver(&self, entry: &Bytes) {
+        match serde_json::from_slice::<StoredChange>(entry) {
+            Ok(stored) if stored.node != self.log.node => {
+                self.listeners.notify(&stored.change, Some(&self.here));
             }
             Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "a message from another server cannot be read"),
+            Err(error) => tracing::warn!(%error, "a change of another server cannot be read"),
         }
     }
 }
@@ -155,3 +205,18 @@ fn change_of(news: &Notification) -> Option<Change> {
         | Notification::SubscriptionAcknowledged(_) => return None,
     })
 }
+
+/// How long the task waits after the store has failed.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
+/// How long changes are collected before they are read.
+const READ_DELAY: Duration = Duration::from_millis(20);
+/// How often the log is read without a message, because a message can be lost.
+const LOOK_INTERVAL: Duration = Duration::from_secs(15);
+/// How many changes are read at once.
+const PAGE: Room = Room { entries: 256, bytes: 1 << 20 };
+/// How many changes the log holds.
+const KEPT_CHANGES: Room = Room { entries: 10_000, bytes: 4 << 20 };
+/// How long the log is kept after the last change.
+const CHANGES_KEPT_FOR: Duration = Duration::from_secs(60 * 60);
+/// A number that no change has, and that every store can compare.
+const BEYOND_ANY: u64 = 1 << 52;

@@ -86,6 +86,14 @@ impl Session {
         }
     }
 
+    /// Makes the ids of questions name the server that asks.
+    #[cfg(feature = "http")]
+    pub(in crate::server) fn set_question_prefix(&self, node: &str) {
+        if let Some(questions) = &self.questions {
+            questions.set_node(node);
+        }
+    }
+
     /// Ends all questions, because the client will send no more answers.
     pub(in crate::server) fn end_questions(&self) {
         if let Some(questions) = &self.questions {

@@ -16,6 +16,7 @@ use toolway_protocol::request::{Request, Rounds};
 use toolway_protocol::types::{InputRequired, OrderedMap};
 use toolway_protocol::{Method, RawJson, RpcError};
 
+use crate::ground::random::random_version;
 use crate::server::Server;
 use crate::server::call::principal::Principal;
 use crate::server::call::question_log::{AskMode, QuestionContext};
@@ -23,6 +24,7 @@ use crate::server::call::replay::ReplayState;
 use crate::server::failure::errors::busy;
 use crate::server::stateless::seal::keys::SealKeys;
 use crate::server::stateless::seal::{Binding, OpenError};
+use crate::store::{Condition, Operation, Outcome, Step};
 
 /// Collects the answers and the state that came with a request.
 pub(crate) async fn question_context(
@@ -82,10 +84,10 @@ async fn open_state(
     })?;
     if is_single_use(server, request) {
         let left = Duration::from_secs(opened.expires.saturating_sub(now)) + MAX_CLOCK_SKEW;
-        let key = format!("used/{}", opened.id);
-        match server.inner.store.compare_and_swap(&key, None, Bytes::from_static(b"1"), left).await {
-            Ok(true) => {}
-            Ok(false) => {
+        let group = format!("u/{}", opened.id);
+        match server.inner.store.run(&group, &use_once(left)).await {
+            Ok(Outcome::Done(_)) => {}
+            Ok(_) => {
                 return Err(RpcError::invalid_params(
                     "`params.requestState` was used before: call again without it",
                 ));
@@ -102,6 +104,12 @@ async fn open_state(
     ReplayState::read(&opened.plain).ok_or_else(|| {
         RpcError::invalid_params("`params.requestState` cannot be read any more: call again without it")
     })
+}
+
+/// Marks a state as used, unless it is.
+fn use_once(ttl: Duration) -> Step {
+    let put = Operation::Put { key: "used".into(), value: Bytes::new(), version: random_version(), ttl };
+    Step::new().when(Condition::Absent("used".into())).then(put)
 }
 
 fn is_single_use(server: &Server, request: &Request) -> bool {

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::{sleep, timeout};
-use toolway::store::{Keep, LogEntry, MemoryStore, Room, Store};
+use toolway::store::{Append, Keep, LogEntry, MemoryStore, Room, Step, Store};
 
 use super::stage::{FOR_EVER, Moody, SECOND, builder, ping, text};
 use super::{NEWEST, Steps as Gate};
@@ -110,14 +110,22 @@ async fn what_was_known_before_a_change_does_not_undo_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_for_ever_for_a_server_that_has_died() {
+async fn a_request_whose_server_has_died_is_reported_as_lost() {
     let (store, gate) = (Arc::new(MemoryStore::new()), Gate::new());
     let raw = Raw::open(&builder(&gate).store(store.clone()).build().unwrap().http(), NEWEST).await;
     // The log that another server leaves behind when it is killed during a request.
-    let beginning = LogEntry { bytes: "p".into(), keep: Keep::Always };
-    let log = format!("events/{}/0123456789abcdef", raw.session);
-    let room = Room { entries: 10, bytes: 1000 };
-    store.append(&log, beginning, room, Duration::from_secs(5 * 60)).await.unwrap();
+    let lost = json!({"jsonrpc": "2.0", "id": 7, "error": {"code": -32603, "message": "lost"}});
+    let beginning = format!("p{}", json!({"node": "0123456789abcdef", "lost": lost}));
+    let append = Append {
+        log: "0123456789abcdef".into(),
+        writer: "0123456789abcdef".into(),
+        first: Some(1),
+        entries: vec![LogEntry { bytes: beginning.into(), keep: Keep::Always }],
+        ends: false,
+        room: Room { entries: 10, bytes: 1000 },
+        ttl: Duration::from_secs(5 * 60),
+    };
+    store.run(&format!("s/{}", raw.session), &Step::new().then(append)).await.unwrap();
     let stream = raw.stream(Some("0123456789abcdef.1")).await;
-    assert_eq!(timeout(FOR_EVER, stream.rest()).await.expect("the stream ends"), Vec::<Value>::new());
+    assert_eq!(timeout(FOR_EVER, stream.rest()).await.expect("the stream ends"), [lost]);
 }

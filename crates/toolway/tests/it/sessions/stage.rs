@@ -12,8 +12,10 @@ use tokio::time::sleep;
 use toolway::prelude::*;
 use toolway::server::ServerBuilder;
 use toolway::server::http::HttpService;
-use toolway::store::{LogEntry, MemoryStore, Room, Store, Subscription};
-use toolway::{BoxFuture, Error, ErrorKind};
+use toolway::BoxFuture;
+use toolway::store::{
+    LogEntry, MemoryStore, Operation, Outcome, Result, Secret, Step, Store, StoreError, StoreFailure, Subscription,
+};
 
 use super::{Steps as Gate, walk};
 use crate::raw_http::Raw;
@@ -93,102 +95,59 @@ pub(super) struct Moody {
     pub(super) fails_to_publish: AtomicBool,
     /// Entries that contain this text wait.
     pub(super) holds: Mutex<Option<&'static str>>,
-    /// The next renewal of a value returns only when the test allows it.
+    /// The next step that reads a value returns only when the test allows it.
     pub(super) holds_value: AtomicBool,
     pub(super) is_held: Notify,
     pub(super) free: Notify,
 }
 
-fn moody() -> Error {
-    Error::new(ErrorKind::Transport, "the store is moody")
+fn moody() -> StoreError {
+    StoreError::new(StoreFailure::NotDone, "the store is moody")
 }
 
 impl Store for Moody {
-    fn get<'s>(&'s self, key: &'s str) -> BoxFuture<'s, toolway::Result<Option<Bytes>>> {
-        self.memory.get(key)
-    }
-
-    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<Option<Bytes>>> {
+    fn run<'s>(&'s self, group: &'s str, step: &'s Step) -> BoxFuture<'s, Result<Outcome>> {
         Box::pin(async move {
-            let value = self.memory.renew(key, ttl).await?;
-            if self.holds_value.swap(false, Ordering::AcqRel) {
+            let mut appended = step.operations.iter().filter_map(|operation| match operation {
+                Operation::Append(append) => Some(&append.entries),
+                _ => None,
+            });
+            let tells = step.operations.iter().any(|operation| matches!(operation, Operation::Publish { .. }));
+            if self.fails_to_publish.load(Ordering::Acquire) && tells {
                 self.is_held.notify_one();
-                self.free.notified().await;
-            }
-            Ok(value)
-        })
-    }
-
-    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> BoxFuture<'s, toolway::Result<()>> {
-        self.memory.put(key, value, ttl)
-    }
-
-    fn compare_and_swap<'s>(
-        &'s self,
-        key: &'s str,
-        expected: Option<Bytes>,
-        value: Bytes,
-        ttl: Duration,
-    ) -> BoxFuture<'s, toolway::Result<bool>> {
-        self.memory.compare_and_swap(key, expected, value, ttl)
-    }
-
-    fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
-        self.memory.delete(key)
-    }
-
-    fn append<'s>(
-        &'s self,
-        log: &'s str,
-        entry: LogEntry,
-        room: Room,
-        ttl: Duration,
-    ) -> BoxFuture<'s, toolway::Result<u64>> {
-        Box::pin(async move {
-            if self.fails_to_append.load(Ordering::Acquire) {
                 return Err(moody());
             }
             let holds = *self.holds.lock().unwrap();
-            if holds.is_some_and(|text| String::from_utf8_lossy(&entry.bytes).contains(text)) {
+            let is_held = |text: &str| {
+                let has_text = |entry: &LogEntry| String::from_utf8_lossy(&entry.bytes).contains(text);
+                appended.clone().flatten().any(has_text)
+            };
+            if holds.is_some_and(is_held) {
                 self.is_held.notify_one();
                 self.free.notified().await;
             }
-            self.memory.append(log, entry, room, ttl).await
-        })
-    }
-
-    fn read<'s>(
-        &'s self,
-        log: &'s str,
-        after: u64,
-        max: usize,
-    ) -> BoxFuture<'s, toolway::Result<Vec<(u64, Bytes)>>> {
-        self.memory.read(log, after, max)
-    }
-
-    fn last<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<Option<u64>>> {
-        self.memory.last(log)
-    }
-
-    fn renew_log<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<bool>> {
-        self.memory.renew_log(log, ttl)
-    }
-
-    fn delete_log<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
-        self.memory.delete_log(log)
-    }
-
-    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, toolway::Result<()>> {
-        Box::pin(async move {
-            if self.fails_to_publish.load(Ordering::Acquire) {
-                self.is_held.notify_one();
+            if self.fails_to_append.load(Ordering::Acquire) && appended.next().is_some() {
                 return Err(moody());
             }
-            self.memory.publish(channel, message).await
+            let outcome = self.memory.run(group, step).await?;
+            let reads = step.operations.iter().any(|operation| matches!(operation, Operation::Get { .. }));
+            if reads && self.holds_value.swap(false, Ordering::AcqRel) {
+                self.is_held.notify_one();
+                self.free.notified().await;
+            }
+            Ok(outcome)
         })
     }
 
-    fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, toolway::Result<Box<dyn Subscription>>> {
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, Result<()>> {
+        self.memory.publish(channel, message)
+    }
+
+    fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, Result<Box<dyn Subscription>>> {
         self.memory.subscribe(channel)
+    }
+
+    fn secret(&self) -> Secret {
+        self.memory.secret()
     }
 }

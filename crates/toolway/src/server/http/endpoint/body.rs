@@ -37,7 +37,10 @@ struct Hold {
 
 impl Hold {
     /// Attaches everything to the bytes: it is dropped when the connection has sent them.
-    fn attach_to(self, bytes: Bytes) -> Bytes {
+    fn attach_to(mut self, bytes: Bytes) -> Bytes {
+        if let Some(permit) = &mut self.permit {
+            permit.mark_sent();
+        }
         if self.permit.is_none() && self.charge.is_none() {
             return bytes;
         }

@@ -1,5 +1,7 @@
 //! What does a request hold while it runs, and until its reply is sent?
 
+use std::fmt;
+
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::ground::budget::Charge;
@@ -9,11 +11,34 @@ use crate::ground::budget::Charge;
 pub(crate) struct RequestPermit {
     charge: Option<Charge>,
     running: Option<OwnedSemaphorePermit>,
+    claims: Vec<Box<dyn ReplyClaim>>,
+}
+
+/// A claim that a request has on its id until its reply is handed over.
+pub(crate) trait ReplyClaim: Send + Sync {
+    /// The reply is being sent.
+    fn mark_sent(&mut self);
+}
+
+impl fmt::Debug for dyn ReplyClaim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a claim")
+    }
 }
 
 impl RequestPermit {
     pub(super) fn new(charge: Option<Charge>, running: Option<OwnedSemaphorePermit>) -> Self {
-        Self { charge, running }
+        Self { charge, running, claims: Vec::new() }
+    }
+
+    /// Adds a claim to the permit of a request.
+    pub(crate) fn add_claim(permit: &mut Option<Self>, claim: Box<dyn ReplyClaim>) {
+        permit.get_or_insert_with(|| Self::new(None, None)).claims.push(claim);
+    }
+
+    /// Marks the reply as handed over.
+    pub(crate) fn mark_sent(&mut self) {
+        self.claims.iter_mut().for_each(|claim| claim.mark_sent());
     }
 
     /// Adds the permit of another request of the same batch to the permits of the batch.
@@ -26,6 +51,7 @@ impl RequestPermit {
                 if let (Some(running), Some(other)) = (&mut permits.running, other.running) {
                     running.merge(other);
                 }
+                permits.claims.extend(other.claims);
             }
             (permits @ None, other) => *permits = other,
             (Some(_), None) => {}

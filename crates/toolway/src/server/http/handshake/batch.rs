@@ -14,7 +14,7 @@ use super::super::endpoint::exchange::exchange;
 use super::super::endpoint::permit::RequestPermit;
 use super::super::endpoint::reply::{accepted, error_reply_without_id, reply};
 use super::super::endpoint::request::mirrored_headers;
-use super::call::{PermittedRequest, Work, run, update_record};
+use super::call::{PermittedRequest, Work, needs_claim, run, update_record};
 use super::context::{AdmittedRequest, store_unavailable};
 use super::requests::{changes_record, deliver_answer, handle_notification};
 use crate::server::call::scope::Arrival;
@@ -45,7 +45,7 @@ pub(crate) async fn post(visit: AdmittedRequest<'_>, messages: Messages) -> Resp
     let mut together = BatchFuture::new(&messages, visit.server().max_message());
     let mut runs = Vec::new();
     let account = visit.account(Some(&live));
-    let mut permit = None;
+    let mut permitted = PermittedRequest::new(None, true);
     for (index, message) in messages.into_iter().enumerate() {
         match message {
             Ok(Message::Request { id, method, params }) if changes_record(&method) => {
@@ -55,16 +55,24 @@ pub(crate) async fn post(visit: AdmittedRequest<'_>, messages: Messages) -> Resp
                 }
             }
             Ok(Message::Request { id, method, params }) => {
-                let permitted = live.begin_request(&id).and_then(|turn| {
+                let begun = live.begin_request(&id).and_then(|turn| {
                     let permit = visit.endpoint.permit(&method, account.as_ref())?;
                     Ok((turn, permit))
                 });
-                match permitted {
-                    Ok((turn, more)) => {
-                        RequestPermit::add(&mut permit, more);
+                let needs_claim = begun.is_ok() && needs_claim(&visit, &method, &params);
+                let claim = match live.claim(needs_claim.then_some(&id)).await {
+                    Ok(claim) => claim,
+                    Err(error) => return store_unavailable(error),
+                };
+                match (begun, claim) {
+                    (Ok((turn, more)), Ok(claim)) => {
+                        RequestPermit::add(&mut permitted.permit, more);
+                        permitted.add(&id, claim);
                         runs.push((index, turn, id, method, params));
                     }
-                    Err(error) => together.refuse(index, Rejection { id: Some(id), error }),
+                    (Err(error), _) | (Ok(_), Err(error)) => {
+                        together.refuse(index, Rejection { id: Some(id), error });
+                    }
                 }
             }
             Ok(Message::Notification { method, params }) => {
@@ -86,7 +94,7 @@ pub(crate) async fn post(visit: AdmittedRequest<'_>, messages: Messages) -> Resp
     }
     let server = visit.server().clone();
     let session = live.session.clone();
-    run(visit, live, PermittedRequest { id: None, permit }, move |arrival| {
+    run(visit, live, permitted, move |arrival| {
         for (index, turn, id, method, params) in runs {
             let (server, session, arrival) = (server.clone(), session.clone(), arrival.clone());
             together.running.push((

@@ -9,6 +9,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use ::http::{Response, StatusCode};
+use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use toolway_protocol::era::handshake::has_priming_events;
@@ -17,12 +18,15 @@ use toolway_protocol::{Id, Message, Method, ProtocolVersion, RpcError};
 
 use super::super::endpoint::body::{ResponseBody, event_stream};
 use super::super::endpoint::exchange::exchange;
-use super::super::endpoint::permit::RequestPermit;
+use super::super::endpoint::permit::{ReplyClaim, RequestPermit};
 use super::super::endpoint::reply::{accepted, error_reply, error_reply_without_id, reply, unavailable};
 use super::context::{AdmittedRequest, store_unavailable};
+use super::event_log::EventLog;
 use super::live_session::LiveSession;
-use super::remote_answers::RemoteAnswers;
-use super::stream::{StreamLog, StreamReader};
+use super::sessions::FoundSession;
+use super::shared::claim::{Claim, ClaimEntry};
+use super::shared::remote_log::StreamStart;
+use super::stream_reader::StreamReader;
 use crate::ground::error::Result;
 use crate::ground::outbound::{Outbound, OutboundItem};
 use crate::ground::poll_once::poll_once;
@@ -101,25 +105,47 @@ pub(super) async fn update_record(
     Err(unavailable(Some(id), &busy("too many requests change this session at the same time")))
 }
 
+/// Returns whether a request must not run twice if copies of it reach several servers. A tool that is marked as read-only
+/// or idempotent may.
+pub(super) fn needs_claim(visit: &AdmittedRequest<'_>, method: &Method, params: &Params) -> bool {
+    match method {
+        Method::CallTool => {
+            let name = params.name().ok().flatten();
+            let snapshot = visit.server().inner.registry.load();
+            let tool = name.and_then(|name| snapshot.tool(&name).map(|tool| tool.definition().annotations.clone()));
+            !tool.flatten().is_some_and(|hints| hints.is_read_only() || hints.is_idempotent())
+        }
+        Method::Other(_) => true,
+        _ => false,
+    }
+}
+
 /// Answers a request of a session.
 pub(super) async fn call(
     visit: AdmittedRequest<'_>,
-    live: Arc<LiveSession>,
+    found: FoundSession,
     id: Id,
     method: Method,
     params: Params,
 ) -> Response<ResponseBody> {
-    let turn = match live.begin_request(&id) {
-        Ok(turn) => turn,
-        Err(error) => return error_reply(StatusCode::OK, Some(&id), &error),
+    let FoundSession { live, claim } = found;
+    let permitted = live.begin_request(&id).map_err(|error| error_reply(StatusCode::OK, Some(&id), &error));
+    let permitted = permitted.and_then(|turn| {
+        let permit = visit.endpoint.permit(&method, visit.account(Some(&live)).as_ref());
+        permit.map(|permit| (turn, permit)).map_err(|error| unavailable(Some(&id), &error))
+    });
+    let (turn, permit) = match permitted {
+        Ok(permitted) => permitted,
+        Err(refusal) => {
+            // The request does not run, so it may be sent again.
+            claim.into_iter().for_each(|mut claim| claim.mark_sent());
+            return refusal;
+        }
     };
-    let permit = match visit.endpoint.permit(&method, visit.account(Some(&live)).as_ref()) {
-        Ok(permit) => permit,
-        Err(error) => return unavailable(Some(&id), &error),
-    };
+    let mut permitted = PermittedRequest::new(permit, false);
+    permitted.add(&id, claim);
     let server = visit.server().clone();
     let session = live.session.clone();
-    let permitted = PermittedRequest { id: Some(id.clone()), permit };
     run(visit, live, permitted, |arrival| {
         Box::pin(async move {
             let work = pin!(handshake::serve(&server, &session, &id, &method, &params, arrival));
@@ -131,9 +157,32 @@ pub(super) async fn call(
 
 /// A request, or a batch, that may run.
 pub(super) struct PermittedRequest {
-    /// The id for an error reply; `None` for a batch.
-    pub(super) id: Option<Id>,
     pub(super) permit: Option<RequestPermit>,
+    /// The ids of the requests.
+    ids: Vec<Id>,
+    is_batch: bool,
+    /// The claims of the requests in the store.
+    claims: Vec<ClaimEntry>,
+}
+
+impl PermittedRequest {
+    pub(super) fn new(permit: Option<RequestPermit>, is_batch: bool) -> Self {
+        Self { permit, ids: Vec::new(), is_batch, claims: Vec::new() }
+    }
+
+    /// Adds a request and its claim. The claim is released when the reply is sent.
+    pub(super) fn add(&mut self, id: &Id, claim: Option<Claim>) {
+        self.ids.push(id.clone());
+        if let Some(claim) = claim {
+            self.claims.push(claim.entry.clone());
+            RequestPermit::add_claim(&mut self.permit, Box::new(claim));
+        }
+    }
+
+    /// Returns the id for an error reply; `None` for a batch.
+    fn id(&self) -> Option<&Id> {
+        self.ids.first().filter(|_| !self.is_batch)
+    }
 }
 
 /// Runs the work of one request, or of a batch. The permit is held until the reply is sent, or until the output is
@@ -168,40 +217,41 @@ pub(super) async fn run(
             }
         }
     }
-    let log = live.new_log();
+    let log = live.new_log(false);
     // Attached before the writer starts, so that the writer waits for this reader from the beginning.
     let _attached = log.attach();
     let (decide, mut decided) = oneshot::channel();
-    tokio::spawn(drive(live.clone(), permitted, work, said, first, log.clone(), decide));
+    let (begin, begun) = oneshot::channel();
+    let output = RequestOutput { live: live.clone(), permitted, log: log.clone(), said, decide: Some(decide) };
+    tokio::spawn(output.write(work, first, begun));
     // A reply that the client can resume becomes a stream after `STREAM_DELAY`.
-    let opening = if takes_events && has_priming_events(live.session.version()) {
+    let form = if takes_events && has_priming_events(live.session.version()) {
         match tokio::time::timeout(STREAM_DELAY, &mut decided).await {
-            Ok(opening) => opening.ok(),
+            Ok(form) => form.ok(),
             Err(_) => {
                 // From here on the answer goes to the log. An answer that was sent just before `close` is still
                 // received here.
                 decided.close();
-                decided.try_recv().ok()
+                let form = decided.try_recv().ok();
+                if form.is_none() {
+                    let _ = begin.send(());
+                }
+                form
             }
         }
     } else {
         decided.await.ok()
     };
-    match opening {
+    match form {
         Some(ReplyForm::Answer(frame, permit)) => {
             return reply(StatusCode::OK, frame).map(|body| body.with_permit(permit));
-        }
-        Some(ReplyForm::Failed) => {
-            return unavailable(None, &busy("the reply cannot be stored at the moment"));
         }
         // The request was cancelled. A client that does not accept a stream gets an empty reply.
         None if !takes_events => return accepted(),
         Some(ReplyForm::Stream) | None => {}
     }
-    match StreamReader::new(&live, log, None, closing).await {
-        Ok(reader) => event_stream(account, |pen| reader.write_to(pen)),
-        Err(error) => store_unavailable(error),
-    }
+    let reader = StreamReader::new(&live, &log, None, closing);
+    event_stream(account, |pen| reader.write_to(pen))
 }
 
 /// The form of a reply.
@@ -210,123 +260,137 @@ enum ReplyForm {
     Answer(Vec<u8>, Option<RequestPermit>),
     /// The stream has started.
     Stream,
-    /// The log failed, so the client gets an error.
-    Failed,
 }
 
-/// Runs the work of a request and writes its output to the log, with or without a reader.
-async fn drive(
+/// The output of a request.
+struct RequestOutput {
     live: Arc<LiveSession>,
     permitted: PermittedRequest,
-    work: Work,
+    log: Arc<EventLog>,
     said: mpsc::Receiver<OutboundItem>,
-    first: Option<OutboundItem>,
-    log: StreamLog,
-    decide: oneshot::Sender<ReplyForm>,
-) {
-    // Dropped in every case, also on a panic: then readers stop waiting for more entries.
-    let _writing = log.writer_guard();
-    let mut decide = Some(decide);
-    if let Err(error) = write_log(&live, permitted, work, said, first, &log, &mut decide).await {
-        // The stream has no end that a client could reach by resuming, so it is removed.
-        let _ = log.forget().await;
-        tracing::error!(%error, "the events of a request could not be stored");
-        if let Some(decide) = decide {
-            let _ = decide.send(ReplyForm::Failed);
-        }
-    }
+    /// Decides the form of the reply; `None` once it is decided.
+    decide: Option<oneshot::Sender<ReplyForm>>,
 }
 
-async fn write_log(
-    live: &LiveSession,
-    permitted: PermittedRequest,
-    mut work: Work,
-    mut said: mpsc::Receiver<OutboundItem>,
-    first: Option<OutboundItem>,
-    log: &StreamLog,
-    decide: &mut Option<oneshot::Sender<ReplyForm>>,
-) -> Result<()> {
-    log.open().await?;
-    let mut next = first;
-    let limits = live.limits();
-    let pause =
-        (limits.session_idle.min(limits.kept_for) / 3).clamp(Duration::from_millis(10), MAX_RENEWAL_INTERVAL);
-    let mut due = Instant::now() + pause;
-    let mut elsewhere = RemoteAnswers::default();
-    let answer = loop {
-        if let Some(spoken) = next.take() {
-            begin_stream(decide);
-            if let OutboundItem::Question(frame) = &spoken {
-                elsewhere.register_question(live, &frame.bytes).await?;
+impl RequestOutput {
+    /// Runs the work of a request and writes its output to the log, with or without a reader. `begun` says that the reply
+    /// has become a stream.
+    async fn write(
+        mut self,
+        mut work: Work,
+        first: Option<OutboundItem>,
+        mut begun: oneshot::Receiver<()>,
+    ) {
+        // Dropped in every case, also on a panic: then readers stop waiting for more events.
+        let _writing = self.log.start_writing();
+        let mut questions = OpenQuestions { live: self.live.clone(), ids: Vec::new() };
+        let mut next = first;
+        let limits = self.live.limits();
+        let pause = (limits.session_idle.min(limits.kept_for) / 3)
+            .clamp(Duration::from_millis(10), MAX_RENEWAL_INTERVAL);
+        let mut due = Instant::now() + pause;
+        let mut may_begin = true;
+        let answer = loop {
+            if let Some(spoken) = next.take() {
+                self.append(spoken, &mut questions).await;
             }
-            append_item(live, log, spoken).await?;
-        }
-        // A running request keeps its session alive. Checked in every iteration, so that constant output cannot delay
-        // the renewal.
-        if Instant::now() >= due {
-            due = Instant::now() + pause;
-            if let Err(error) = prolong(live, log).await {
-                tracing::warn!(%error, "a session could not be prolonged");
+            // A running request keeps its session alive. Checked in every iteration, so that constant output cannot delay
+            // the renewal.
+            if Instant::now() >= due {
+                due = Instant::now() + pause;
+                self.prolong().await;
             }
+            tokio::select! {
+                biased;
+                Some(spoken) = self.said.recv() => next = Some(spoken),
+                answer = &mut work => break answer,
+                begin = &mut begun, if may_begin => {
+                    may_begin = false;
+                    if begin.is_ok() {
+                        self.open();
+                    }
+                }
+                () = tokio::time::sleep_until(due) => {}
+            }
+        };
+        // Tasks that the handler left running cannot send anything more.
+        self.said.close();
+        while let Ok(spoken) = self.said.try_recv() {
+            self.append(spoken, &mut questions).await;
         }
-        tokio::select! {
-            biased;
-            Some(spoken) = said.recv() => next = Some(spoken),
-            answer = &mut work => break answer,
-            () = elsewhere.receive(live) => {}
-            () = tokio::time::sleep_until(due) => {}
+        drop(questions);
+        if !self.log.is_wanted() {
+            // The client disconnected before it got an event id to resume with.
+            return self.log.forget();
         }
-    };
-    elsewhere.forget(live).await;
-    // Tasks that the handler left running cannot send anything more.
-    said.close();
-    while let Ok(spoken) = said.try_recv() {
-        begin_stream(decide);
-        append_item(live, log, spoken).await?;
+        let permit = self.permitted.permit.take();
+        let (answer, mut permit) = match (answer, self.decide.take()) {
+            // The reply may have become a stream in the meantime. Then `send` returns the answer.
+            (Some(answer), Some(decide)) => match decide.send(ReplyForm::Answer(answer, permit)) {
+                Ok(()) => return,
+                Err(ReplyForm::Answer(answer, permit)) => (answer, permit),
+                Err(ReplyForm::Stream) => (Vec::new(), None),
+            },
+            (answer, _) => (answer.unwrap_or_default(), permit),
+        };
+        self.open();
+        self.log.end(answer, self.permitted.id()).await;
+        self.live.keep_stream(&self.log);
+        self.log.wait_until_confirmed().await;
+        if let Some(permit) = &mut permit {
+            permit.mark_sent();
+        }
     }
-    if !log.is_wanted() {
-        // The client disconnected before it got an event id to resume with.
-        return log.forget().await;
+
+    /// Starts the stream, unless it has started.
+    fn open(&mut self) {
+        if self.log.is_open() {
+            return;
+        }
+        let PermittedRequest { ids, is_batch, claims, .. } = &mut self.permitted;
+        let start = self.live.shared.as_ref().map(|shared| StreamStart::write(&shared.node.id, ids, *is_batch));
+        self.log.open(start.unwrap_or_default());
+        self.live.register(&self.log, std::mem::take(claims));
     }
-    let PermittedRequest { id, permit } = permitted;
-    let answer = match (answer, decide.take()) {
-        // The reply may have become a stream in the meantime. Then `send` returns the answer.
-        (Some(answer), Some(decide)) => match decide.send(ReplyForm::Answer(answer, permit)) {
-            Ok(()) => return log.forget().await,
-            Err(ReplyForm::Answer(answer, _permit)) => answer,
-            Err(_) => Vec::new(),
-        },
-        (answer, _) => answer.unwrap_or_default(),
-    };
-    log.end(&answer, id.as_ref()).await?;
-    // Failing to remove old streams does not affect this stream.
-    if let Err(error) = live.keep_stream(log).await {
-        tracing::warn!(%error, "an old stream could not be removed");
+
+    async fn append(&mut self, spoken: OutboundItem, questions: &mut OpenQuestions) {
+        self.open();
+        if let Some(decide) = self.decide.take() {
+            // If the receiver is gone, the client has disconnected and may reconnect.
+            let _ = decide.send(ReplyForm::Stream);
+        }
+        match spoken {
+            OutboundItem::Frame(frame) => self.log.append_message(frame.bytes.into()).await,
+            OutboundItem::Question(frame) => {
+                let frame = Bytes::from(frame.bytes);
+                let id = self.live.register_question(&frame);
+                questions.ids.extend(id.clone());
+                self.log.append_question(frame, id).await;
+            }
+            // A client that cannot resume its stream is not disconnected.
+            OutboundItem::Release(retry) if has_priming_events(self.live.session.version()) => {
+                self.log.release(retry).await;
+            }
+            OutboundItem::Release(_) => {}
+        }
     }
-    Ok(())
+
+    /// Renews the session of a running request, and its claims.
+    async fn prolong(&self) {
+        if let Err(error) = self.live.prolong(&self.permitted.claims).await {
+            tracing::warn!(%error, "a session could not be prolonged");
+        }
+    }
 }
 
-/// Renews the session and the log of a running request.
-async fn prolong(live: &LiveSession, log: &StreamLog) -> Result<()> {
-    log.prolong().await?;
-    live.refresh().await.map(drop)
+/// The questions of a request whose answers may reach another server.
+struct OpenQuestions {
+    live: Arc<LiveSession>,
+    ids: Vec<String>,
 }
 
-async fn append_item(live: &LiveSession, log: &StreamLog, spoken: OutboundItem) -> Result<()> {
-    match spoken {
-        OutboundItem::Frame(frame) => log.append_message(&frame.bytes).await,
-        OutboundItem::Question(frame) => log.append_question(&frame.bytes).await,
-        // A client that cannot resume its stream is not disconnected.
-        OutboundItem::Release(retry) if has_priming_events(live.session.version()) => {
-            log.release(retry).await
-        }
-        OutboundItem::Release(_) => Ok(()),
-    }
-}
-
-fn begin_stream(decide: &mut Option<oneshot::Sender<ReplyForm>>) {
-    if let Some(decide) = decide.take() {
-        // If the receiver is gone, the client has disconnected and may reconnect.
-        let _ = decide.send(ReplyForm::Stream);
+impl Drop for OpenQuestions {
+    fn drop(&mut self) {
+        self.ids.iter().for_each(|id| self.live.forget_question(id));
     }
 }

@@ -12,15 +12,16 @@ use super::super::endpoint::reply::{error_reply, not_allowed, not_allowed_becaus
 use super::super::endpoint::request::{Endpoint, accepts_events, headers};
 use super::legacy_sse::{self, SsePipes};
 use super::limits::SessionLimits;
-use super::live_session::LiveSession;
-use super::sessions::Sessions;
+use super::live_session::{LiveSession, still_running};
+use super::sessions::{FoundSession, SessionError, Sessions};
+use super::shared::remote_log::lost_request;
 use crate::ground::budget::Account;
-use crate::ground::error::{Error, Result};
 use crate::server::Server;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
 use crate::server::failure::errors::busy;
 use crate::server::handshake::Session;
+use crate::store::StoreError;
 
 pub(super) static SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -135,6 +136,16 @@ impl AdmittedRequest<'_> {
         &self,
         request: Option<&Id>,
     ) -> Result<Arc<LiveSession>, Response<ResponseBody>> {
+        self.enter_session(request, None).await.map(|found| found.live)
+    }
+
+    /// Finds the session that the `Mcp-Session-Id` header names, and claims a request in it. `request` is the id for error
+    /// replies.
+    pub(super) async fn enter_session(
+        &self,
+        request: Option<&Id>,
+        claim: Option<&Id>,
+    ) -> Result<FoundSession, Response<ResponseBody>> {
         let mut lines = self.headers().get_all(&SESSION_ID).iter();
         let id = match (lines.next(), lines.next()) {
             (Some(id), None) => id.to_str().unwrap_or_default(),
@@ -149,14 +160,9 @@ impl AdmittedRequest<'_> {
                 return Err(error_reply(StatusCode::BAD_REQUEST, request, &error));
             }
         };
-        match self.handshake.sessions().find(id, self.owner(), self.arrival.account.as_ref()).await {
-            Ok(Some(live)) => Ok(live),
-            Ok(None) => {
-                let error = RpcError::invalid_request("there is no such session: send `initialize` again");
-                Err(error_reply(StatusCode::NOT_FOUND, request, &error))
-            }
-            Err(error) => Err(store_unavailable(error)),
-        }
+        let account = self.arrival.account.as_ref();
+        let found = self.handshake.sessions().find(id, self.owner(), account, claim).await;
+        found.map_err(|error| session_error(request, error))
     }
 
     /// Creates a session for a request without `initialize`; only the revision is known.
@@ -174,8 +180,21 @@ impl AdmittedRequest<'_> {
     }
 }
 
+/// Creates the reply to a request that cannot be served in its session.
+pub(super) fn session_error(request: Option<&Id>, error: SessionError) -> Response<ResponseBody> {
+    match error {
+        SessionError::Unknown => {
+            let error = RpcError::invalid_request("there is no such session: send `initialize` again");
+            error_reply(StatusCode::NOT_FOUND, request, &error)
+        }
+        SessionError::Claimed => error_reply(StatusCode::OK, request, &still_running()),
+        SessionError::Lost => error_reply(StatusCode::OK, request, &lost_request()),
+        SessionError::Store(error) => store_unavailable(error),
+    }
+}
+
 /// Creates the reply for a store that fails. The cause goes to the log; the client only learns that it can retry.
-pub(super) fn store_unavailable(error: Error) -> Response<ResponseBody> {
+pub(super) fn store_unavailable(error: StoreError) -> Response<ResponseBody> {
     tracing::error!(%error, "the store failed");
     unavailable(None, &busy("the state of this session cannot be read at the moment"))
 }

@@ -19,6 +19,9 @@ pub(super) trait ResumableStream: Clone {
 
     /// Returns how long the stream is kept after its last use.
     fn kept_for(&self) -> Duration;
+
+    /// Deletes the log of the stream.
+    fn forget(&self);
 }
 
 /// The streams of all sessions that clients may resume.
@@ -51,7 +54,7 @@ impl<S: ResumableStream> KeptStreams<S> {
         table.insert(KeptStream { stream: stream.clone(), until: Instant::now() + stream.kept_for() })
     }
 
-    /// Removes the streams whose logs have expired, except those in use.
+    /// Deletes the streams that have expired, except those in use.
     pub(super) fn remove_expired(&self) {
         self.0.lock().remove_expired();
     }
@@ -96,7 +99,7 @@ impl<S: ResumableStream> Table<S> {
         Some(kept)
     }
 
-    /// Removes the streams whose logs have expired. A stream that is in use is kept for longer.
+    /// Deletes the streams that have expired. A stream that is in use is kept for longer.
     fn remove_expired(&mut self) {
         let now = Instant::now();
         // A stream that is kept for longer gets a higher number, and is not looked at again.
@@ -104,7 +107,10 @@ impl<S: ResumableStream> Table<S> {
         let is_due = |number: u64, kept: &KeptStream<S>| number <= newest && kept.until <= now;
         while let Some(first) = self.by_age.first_entry().filter(|first| is_due(*first.key(), first.get())) {
             let number = *first.key();
-            if let Some(kept) = self.remove(number).filter(|kept| !kept.stream.is_finished()) {
+            let Some(kept) = self.remove(number) else { continue };
+            if kept.stream.is_finished() {
+                kept.stream.forget();
+            } else {
                 let until = now + kept.stream.kept_for();
                 self.insert(KeptStream { until, ..kept });
             }

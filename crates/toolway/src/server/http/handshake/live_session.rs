@@ -7,21 +7,21 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize, Serializer};
-use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use toolway_protocol::era::handshake::Initialize;
-use toolway_protocol::types::LogLevel;
-use toolway_protocol::{Id, ProtocolVersion, RpcError};
+use toolway_protocol::jsonrpc::{ParsedFrame, parse};
+use toolway_protocol::{Id, Message, ProtocolVersion, RpcError};
 
+use super::event_log::EventLog;
 use super::kept_streams::KeptStreams;
 use super::limits::SessionLimits;
-use super::reader_tracker::ReaderTracker;
-use super::stream::StreamLog;
+use super::record::Record;
+use super::shared::claim::{Claim, ClaimEntry};
+use super::shared::event_store::EventStore;
+use super::shared::remote_log::RemoteReaders;
+use super::shared::session::{Entered, MEMORY, SharedSession};
 use crate::ground::budget::{Account, Charge};
-use crate::ground::error::Result;
 use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
 use crate::server::Server;
@@ -31,60 +31,7 @@ use crate::server::catalog::visible::NotificationFilter;
 use crate::server::changes::listeners::{self, Listener};
 use crate::server::failure::errors::busy;
 use crate::server::handshake::Session;
-use crate::store::Store;
-
-/// The stored record of a session.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Record {
-    version: String,
-    /// The parameters of `initialize`, in which the client describes itself.
-    opening: Box<RawValue>,
-    /// `true` once the client has sent `notifications/initialized`.
-    ready: bool,
-    #[serde(serialize_with = "write_level")]
-    level: LogLevel,
-    /// The URIs that the client has subscribed to.
-    uris: Vec<String>,
-    /// How often the record was changed.
-    #[serde(default)]
-    changes: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-fn write_level<S: Serializer>(level: &LogLevel, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(level.as_str())
-}
-
-impl Record {
-    pub(super) fn new(version: ProtocolVersion, opening: Box<RawValue>) -> Self {
-        let level = Session::DEFAULT_LOG_LEVEL;
-        let version = version.as_str().to_owned();
-        Self { version, opening, ready: false, level, uris: Vec::new(), changes: 0 }
-    }
-
-    pub(super) fn read(text: &[u8]) -> Option<Self> {
-        serde_json::from_slice(text).ok()
-    }
-
-    pub(super) fn write(&self) -> Bytes {
-        serde_json::to_vec(self).unwrap_or_default().into()
-    }
-
-    fn session(&self, listener: Arc<Listener>) -> Session {
-        let version = self.version.parse().unwrap_or(ProtocolVersion::LATEST_HANDSHAKE);
-        match serde_json::from_str::<Initialize>(self.opening.get()) {
-            Ok(opening) => Session::open(version, opening, Some(listener)),
-            Err(_) => Session::without_handshake(version, Some(listener)),
-        }
-    }
-}
-
-/// A record as it was last read or written.
-#[derive(Clone)]
-struct RecordVersion {
-    text: Bytes,
-    changes: u64,
-}
+use crate::store::{self, Operation, Step};
 
 /// The account of a session's peer, and what is counted there.
 pub(super) struct SessionAccount {
@@ -92,14 +39,14 @@ pub(super) struct SessionAccount {
     /// The charge for the session, if this server counts it.
     pub(super) charge: Option<Charge>,
     /// The streams of all sessions that can be resumed.
-    pub(super) kept_streams: Arc<KeptStreams<StreamLog>>,
+    pub(super) kept_streams: Arc<KeptStreams<Arc<EventLog>>>,
 }
 
 /// One session, as this server keeps it in memory.
 pub(super) struct LiveSession {
     pub(super) id: String,
-    /// The store key of the session's record.
-    pub(super) key: String,
+    /// The principal that opened the session.
+    pub(super) owner: Option<String>,
     /// The account of the peer that the session belongs to.
     pub(super) account: Arc<Account>,
     /// Counts the session as one of its peer, until it is removed.
@@ -108,20 +55,24 @@ pub(super) struct LiveSession {
     listener: Arc<Listener>,
     is_ready: AtomicBool,
     /// The record as it was last seen.
-    record: Mutex<RecordVersion>,
+    record: Mutex<Record>,
     /// How often a record from the store was applied to this state.
     apply_count: AtomicU64,
     /// The running requests by id.
     running: Mutex<HashMap<Id, CancellationToken>>,
+    /// The questions whose answers may reach another server, by id.
+    questions: Mutex<HashSet<String>>,
     /// The notification streams that are being read, the newest last.
     streams: Mutex<Vec<u64>>,
     newest: watch::Sender<u64>,
-    /// The progress of the writer and the readers of each stream in this process, by the id of the stream.
-    trackers: Mutex<HashMap<String, Weak<ReaderTracker>>>,
+    /// The logs of the streams that this server writes or has written, by the id of the stream.
+    logs: Mutex<HashMap<String, Arc<EventLog>>>,
     /// Streams that can be resumed, the oldest first, with their numbers in `all_kept_streams`.
-    kept_streams: Mutex<VecDeque<(String, u64)>>,
+    kept_streams: Mutex<VecDeque<(Arc<EventLog>, u64)>>,
     /// The streams of all sessions that can be resumed.
-    all_kept_streams: Arc<KeptStreams<StreamLog>>,
+    all_kept_streams: Arc<KeptStreams<Arc<EventLog>>>,
+    /// The streams of other servers that are read here.
+    pub(super) remote_readers: RemoteReaders,
     last_used: Mutex<Instant>,
     /// The values that handlers remember for the client.
     memory: Arc<MemoryRecord>,
@@ -130,46 +81,62 @@ pub(super) struct LiveSession {
     /// Cancelled when the session is over.
     pub(super) ended: CancellationToken,
     server: Server,
-    store: Arc<dyn Store>,
+    /// The session in the store, if servers share one.
+    pub(super) shared: Option<Arc<SharedSession>>,
     limits: Arc<SessionLimits>,
+}
+
+/// The identity of a session.
+pub(super) struct SessionIdentity {
+    pub(super) id: String,
+    pub(super) owner: Option<String>,
+    /// The session in the store, if servers share one.
+    pub(super) shared: Option<Arc<SharedSession>>,
 }
 
 impl LiveSession {
     pub(super) fn new(
         server: &Server,
         limits: &Arc<SessionLimits>,
-        id: String,
-        key: String,
+        identity: SessionIdentity,
         counted: SessionAccount,
         record: Record,
-        text: Bytes,
     ) -> Arc<Self> {
         let listener = server.inner.changes.listen();
         listener.limit_to_capabilities(&server.capabilities());
         let ttl = limits.session_idle.saturating_add(memory_renewal_interval(limits));
-        let memory = Arc::new(MemoryRecord::new(server.inner.store.clone(), format!("memory/{key}"), ttl));
+        let SessionIdentity { id, owner, shared } = identity;
+        let group = server.inner.groups.session(&id, owner.as_deref());
+        let memory =
+            Arc::new(MemoryRecord::new(server.inner.store.clone(), group, MEMORY.to_owned(), ttl));
+        let session = record.session(listener.clone());
+        if let Some(shared) = &shared {
+            session.set_question_prefix(&shared.node.id);
+        }
         let live = Self {
             id,
-            key,
+            owner,
             account: counted.account,
             charge: Mutex::new(counted.charge),
-            session: record.session(listener.clone()),
+            session,
             listener,
             is_ready: AtomicBool::new(false),
-            record: Mutex::new(RecordVersion { text, changes: record.changes }),
+            record: Mutex::new(record.clone()),
             apply_count: AtomicU64::new(0),
             running: Mutex::default(),
+            questions: Mutex::default(),
             streams: Mutex::default(),
             newest: watch::Sender::new(0),
-            trackers: Mutex::default(),
+            logs: Mutex::default(),
             kept_streams: Mutex::default(),
             all_kept_streams: counted.kept_streams,
+            remote_readers: RemoteReaders::default(),
             last_used: Mutex::new(Instant::now()),
             memory,
-            memory_due: Mutex::new(Instant::now()),
+            memory_due: Mutex::new(Instant::now() + memory_renewal_interval(limits)),
             ended: CancellationToken::new(),
             server: server.clone(),
-            store: server.inner.store.clone(),
+            shared,
             limits: limits.clone(),
         };
         live.apply(record);
@@ -178,20 +145,6 @@ impl LiveSession {
 
     pub(super) fn limits(&self) -> &SessionLimits {
         &self.limits
-    }
-
-    pub(super) fn store(&self) -> &Arc<dyn Store> {
-        &self.store
-    }
-
-    /// Returns the streams of all sessions that can be resumed.
-    pub(super) fn all_kept_streams(&self) -> &Arc<KeptStreams<StreamLog>> {
-        &self.all_kept_streams
-    }
-
-    /// Returns whether other servers may serve this session too.
-    pub(super) fn is_shared(&self) -> bool {
-        self.server.inner.changes.bridge.is_some()
     }
 
     /// Returns how long a question may stay unanswered.
@@ -235,31 +188,29 @@ impl LiveSession {
     }
 
     /// Marks the session as used, and applies the record in `text` if it is newer than the last one.
-    pub(super) fn mark_used(&self, text: Bytes) {
+    pub(super) fn mark_used(&self, text: Option<&Bytes>) {
         self.touch();
-        let is_other = self.record.lock().text != text;
-        if is_other && let Some(record) = Record::read(&text) {
+        if let Some(record) = text.and_then(|text| Record::read(text)) {
             let mut seen = self.record.lock();
             // A caller that read an older record must not undo later changes.
             if record.changes > seen.changes {
-                *seen = RecordVersion { text, changes: record.changes };
+                seen.clone_from(&record);
                 self.apply(record);
             }
         }
     }
 
-    /// Renews and reads the record. Returns whether it still exists.
-    pub(super) async fn refresh(&self) -> Result<bool> {
-        let text = self.store.renew(&self.key, self.limits.session_idle).await?;
-        let is_there = text.is_some();
-        match text {
-            Some(text) => {
-                self.mark_used(text);
-                self.renew_memory().await?;
+    /// Reads and renews the record in the store. Returns whether the session still exists.
+    pub(super) async fn refresh(&self) -> store::Result<bool> {
+        if let Some(shared) = &self.shared {
+            match shared.enter(None).await? {
+                Entered::In(text) => self.mark_used(text.as_ref()),
+                Entered::Gone | Entered::Claimed(_) => self.ended.cancel(),
             }
-            None => self.ended.cancel(),
         }
-        Ok(is_there)
+        self.touch();
+        self.renew_memory().await?;
+        Ok(!self.ended.is_cancelled())
     }
 
     /// Returns the values remembered for the client.
@@ -268,10 +219,12 @@ impl LiveSession {
     }
 
     /// Renews the remembered values, so that they live at least as long as the session, even if they are rarely used.
-    /// Another server may have written values, so this server cannot know whether there are any. It always renews them,
-    /// but rarely.
-    pub(super) async fn renew_memory(&self) -> Result<()> {
+    pub(super) async fn renew_memory(&self) -> store::Result<()> {
         let now = Instant::now();
+        // In a shared store they are renewed with the record.
+        if self.shared.is_some() {
+            return Ok(());
+        }
         {
             let mut due = self.memory_due.lock();
             if now < *due {
@@ -283,42 +236,24 @@ impl LiveSession {
     }
 
     /// Writes the changes of this session to its record. Returns `false` if another server changed the record first.
-    pub(super) async fn save(&self) -> Result<bool> {
-        let old = self.record.lock().clone();
-        // The parameters of `initialize` are kept only in the record, and never change.
-        let Some(mut record) = Record::read(&old.text) else { return Ok(false) };
-        record.ready = self.is_ready();
-        record.level = self.session.log_level.get();
-        record.uris = self.listener.subscribed();
-        if old.text == record.write() {
+    pub(super) async fn save(&self) -> store::Result<bool> {
+        let mut record = self.record.lock().clone();
+        let (level, uris) = (self.session.log_level.get(), self.listener.subscribed());
+        if (record.ready, record.level, &record.uris) == (self.is_ready(), level, &uris) {
             return Ok(true);
         }
+        (record.ready, record.level, record.uris) = (self.is_ready(), level, uris);
         record.changes += 1;
-        let new = RecordVersion { text: record.write(), changes: record.changes };
-        let text = new.text.clone();
-        let is_done =
-            self.store.compare_and_swap(&self.key, Some(old.text), text, self.limits.session_idle).await?;
-        if is_done {
-            self.set_record_if_newer(new);
-            self.publish(CHANGED).await?;
+        if let Some(shared) = &self.shared
+            && !shared.save(record.write()).await?
+        {
+            return Ok(false);
         }
-        Ok(is_done)
-    }
-
-    fn set_record_if_newer(&self, record: RecordVersion) {
         let mut seen = self.record.lock();
         if record.changes > seen.changes {
             *seen = record;
         }
-    }
-
-    /// Notifies the servers that have a stream of this session.
-    async fn publish(&self, what: &'static [u8]) -> Result<()> {
-        self.store.publish(&self.channel(), Bytes::from_static(what)).await
-    }
-
-    pub(super) fn channel(&self) -> String {
-        format!("session/{}", self.id)
+        Ok(true)
     }
 
     pub(super) fn is_ready(&self) -> bool {
@@ -343,34 +278,48 @@ impl LiveSession {
             && self.last_used.lock().checked_add(limit).is_some_and(|end| end < now)
     }
 
-    /// Creates a log for a new stream.
-    pub(super) fn new_log(&self) -> StreamLog {
-        self.log(&random_hex::<8>())
+    /// Creates the log of a stream. It can be resumed once it is registered.
+    pub(super) fn new_log(&self, is_for_notifications: bool) -> Arc<EventLog> {
+        EventLog::new(
+            random_hex::<8>(),
+            is_for_notifications,
+            self.shared.is_some(),
+            &self.limits,
+            self.account.clone(),
+            &self.all_kept_streams,
+        )
     }
 
-    pub(super) fn log(&self, stream: &str) -> StreamLog {
-        let mut paces = self.trackers.lock();
-        let pace = paces.get(stream).and_then(Weak::upgrade).unwrap_or_else(|| {
-            // Entries of dropped streams are removed before the map would have to grow.
-            if paces.len() == paces.capacity() {
-                paces.retain(|_, pace| pace.strong_count() > 0);
-            }
-            let pace = Arc::default();
-            paces.insert(stream.to_owned(), Arc::downgrade(&pace));
-            pace
-        });
-        StreamLog::new(self, stream, pace)
+    /// Makes a log known to clients that resume its stream, and copies it to the store, if there is one.
+    pub(super) fn register(&self, log: &Arc<EventLog>, claims: Vec<ClaimEntry>) {
+        let mut logs = self.logs.lock();
+        // Logs that were forgotten are removed before the map would have to grow.
+        if logs.len() == logs.capacity() {
+            logs.retain(|_, log| !log.is_forgotten());
+        }
+        logs.insert(log.stream.clone(), log.clone());
+        drop(logs);
+        if let Some(shared) = &self.shared {
+            let (ended, timeout) = (self.ended.clone(), self.question_timeout());
+            tokio::spawn(EventStore::new(shared.clone(), log.clone(), ended, timeout, claims).run());
+        }
     }
 
-    fn has_reader(&self, stream: &str) -> bool {
-        self.trackers.lock().get(stream).and_then(Weak::upgrade).is_some_and(|pace| pace.has_reader())
+    /// Returns the log of a stream, if this server has it.
+    pub(super) fn log(&self, stream: &str) -> Option<Arc<EventLog>> {
+        let now = Instant::now();
+        let log = self.logs.lock().get(stream).cloned()?;
+        if log.has_expired(now) {
+            log.forget();
+        }
+        (!log.is_forgotten()).then_some(log)
     }
 
     /// Begins a request, unless a request with this id is running.
     pub(super) fn begin_request(self: &Arc<Self>, id: &Id) -> Result<RunningRequest, RpcError> {
         let mut running = self.running.lock();
         if running.contains_key(id) {
-            return Err(RpcError::invalid_request("a request with this id is still running"));
+            return Err(still_running());
         }
         let cancel = self.ended.child_token();
         running.insert(id.clone(), cancel.clone());
@@ -384,48 +333,143 @@ impl LiveSession {
         }
     }
 
-    /// Keeps a stream so that it can be resumed. Removes the oldest streams above the limit, except those that are
-    /// being read.
-    pub(super) async fn keep_stream(&self, log: &StreamLog) -> Result<()> {
-        let mut oldest = Vec::new();
-        {
-            let mut kept = self.kept_streams.lock();
-            kept.retain(|(stream, number)| {
-                let is_other = *stream != log.stream;
-                if !is_other {
-                    self.all_kept_streams.remove(*number);
-                }
-                is_other
-            });
-            kept.push_back((log.stream.clone(), self.all_kept_streams.insert(log)));
-            let mut excess = kept.len().saturating_sub(self.limits.kept_streams);
-            kept.retain(|(stream, number)| {
-                let goes = excess > 0 && *stream != log.stream && !self.has_reader(stream);
-                if goes {
-                    excess -= 1;
-                    oldest.push((stream.clone(), *number));
-                }
-                !goes
-            });
+    /// Cancels the request whose id is written in this way.
+    pub(super) fn cancel_by_text(&self, id: &str) {
+        let running = self.running.lock();
+        if let Some((_, cancel)) = running.iter().find(|(known, _)| known.to_string() == id) {
+            cancel.cancel();
         }
-        self.forget_streams(oldest).await
     }
 
-    async fn forget_streams(&self, streams: impl IntoIterator<Item = (String, u64)>) -> Result<()> {
-        for (stream, number) in streams {
-            self.all_kept_streams.remove(number);
-            self.log(&stream).forget().await?;
+    /// Returns whether a request runs here.
+    pub(super) fn is_running(&self, id: &Id) -> bool {
+        self.running.lock().contains_key(id)
+    }
+
+    /// Keeps a stream so that it can be resumed. Removes the oldest streams above the limit, except those that are
+    /// being read.
+    pub(super) fn keep_stream(&self, log: &Arc<EventLog>) {
+        let mut kept = self.kept_streams.lock();
+        kept.retain(|(known, number)| {
+            let stays = !Arc::ptr_eq(known, log) && !known.is_forgotten();
+            if !stays {
+                self.all_kept_streams.remove(*number);
+            }
+            stays
+        });
+        kept.push_back((log.clone(), self.all_kept_streams.insert(log)));
+        let mut excess = kept.len().saturating_sub(self.limits.kept_streams);
+        kept.retain(|(known, number)| {
+            let goes = excess > 0 && !Arc::ptr_eq(known, log) && !known.has_reader();
+            if goes {
+                excess -= 1;
+                self.forget_stream(known, *number);
+            }
+            !goes
+        });
+    }
+
+    fn forget_stream(&self, log: &EventLog, number: u64) {
+        self.all_kept_streams.remove(number);
+        self.logs.lock().remove(&log.stream);
+        log.forget();
+    }
+
+    /// Removes the stored values and every kept stream, and ends the session for all servers.
+    pub(super) async fn forget(&self) -> store::Result<()> {
+        self.memory.forget().await?;
+        if let Some(shared) = &self.shared {
+            shared.end().await?;
+        }
+        self.ended.cancel();
+        let kept = std::mem::take(&mut *self.kept_streams.lock());
+        for (log, number) in kept {
+            self.forget_stream(&log, number);
         }
         Ok(())
     }
 
-    /// Removes the stored values and every kept stream, and notifies other servers that the session is over.
-    pub(super) async fn forget(&self) -> Result<()> {
-        self.ended.cancel();
-        self.memory.forget().await?;
-        let kept = std::mem::take(&mut *self.kept_streams.lock());
-        self.forget_streams(kept).await?;
-        self.publish(ENDED).await
+    /// Remembers a question whose answer may reach another server. Returns its id.
+    pub(super) fn register_question(&self, frame: &Bytes) -> Option<String> {
+        self.shared.as_ref()?;
+        let Ok(ParsedFrame::One(Message::Request { id: Id::String(id), .. })) =
+            parse(frame, self.json_limits())
+        else {
+            return None;
+        };
+        self.questions.lock().insert(id.to_string());
+        Some(id.to_string())
+    }
+
+    /// Forgets a question that is no longer open.
+    pub(super) fn forget_question(&self, id: &str) {
+        self.questions.lock().remove(id);
+    }
+
+    /// Hands an answer that another server received to the call that waits for it.
+    pub(super) fn deliver_frame(&self, frame: &Bytes) {
+        if let Ok(ParsedFrame::One(Message::Response { id, outcome })) = parse(frame, self.json_limits()) {
+            let _ = self.session.deliver_answer(id.as_ref(), outcome);
+        }
+    }
+
+    /// Looks up everything that is waited for here, because messages of other servers may be lost.
+    pub(super) async fn look(&self) -> store::Result<()> {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        if !self.refresh().await? {
+            return Ok(());
+        }
+        self.remote_readers.wake_all();
+        if !self.running.lock().is_empty() {
+            for id in shared.cancelled().await? {
+                self.cancel_by_text(&id);
+            }
+        }
+        let questions: Vec<_> = self.questions.lock().iter().cloned().collect();
+        for question in questions {
+            if let Some(frame) = shared.stored_answer(&question).await? {
+                self.deliver_frame(&frame);
+            }
+        }
+        Ok(())
+    }
+
+    /// Claims a request of a batch in the store, if there is one.
+    pub(super) async fn claim(
+        &self,
+        request: Option<&Id>,
+    ) -> store::Result<Result<Option<Claim>, RpcError>> {
+        let (Some(shared), Some(request)) = (&self.shared, request) else { return Ok(Ok(None)) };
+        let entry = ClaimEntry::new(&shared.node, request);
+        Ok(match shared.enter(Some(&entry)).await? {
+            Entered::In(_) => Ok(Some(Claim::new(entry, shared.clone()))),
+            Entered::Claimed(_) | Entered::Gone => Err(still_running()),
+        })
+    }
+
+    /// Renews the session, and the claims of requests that run.
+    pub(super) async fn prolong(&self, claims: &[ClaimEntry]) -> store::Result<()> {
+        if let Some(shared) = self.shared.as_ref().filter(|_| !claims.is_empty()) {
+            shared.renew_claims(claims).await?;
+        }
+        self.refresh().await.map(drop)
+    }
+
+    /// Returns whether something of the session goes on here.
+    pub(super) fn is_active(&self) -> bool {
+        !self.running.lock().is_empty() || !self.streams.lock().is_empty()
+    }
+
+    /// Sends everything that may have changed to the notification stream here, if the one elsewhere is dead.
+    pub(super) async fn replace_dead_teller(&self) -> store::Result<()> {
+        self.remote_readers.wake_all();
+        if let Some(shared) = &self.shared
+            && !self.streams.lock().is_empty()
+            && shared.is_teller_dead().await?
+        {
+            self.listener.add_everything();
+        }
+        Ok(())
     }
 
     /// Registers a stream for notifications. A stream gets notifications only while it is the newest stream of its
@@ -457,16 +501,16 @@ impl LiveSession {
     }
 }
 
+/// Creates the error for a request whose id is in use.
+pub(super) fn still_running() -> RpcError {
+    RpcError::invalid_request("a request with this id is still running")
+}
+
 /// Returns the interval between two renewals of the remembered values. The values outlive an idle session by this
 /// interval.
 fn memory_renewal_interval(limits: &SessionLimits) -> Duration {
     limits.session_idle / 3
 }
-
-/// The message on the channel of a session when the record of the session has changed.
-pub(super) const CHANGED: &[u8] = b"changed";
-/// The message on the channel of a session when the session is over.
-pub(super) const ENDED: &[u8] = b"ended";
 
 /// A running request. Dropping the value frees the id of the request.
 pub(super) struct RunningRequest {
@@ -557,13 +601,14 @@ impl Listener {
 
 impl MemoryRecord {
     /// Extends the lifetime of the values, even if they were not used.
-    pub(super) async fn renew(&self) -> Result<()> {
-        self.store.renew(&self.key, self.ttl).await.map(drop)
+    pub(super) async fn renew(&self) -> store::Result<()> {
+        let renew = Operation::Renew { key: self.key.clone().into(), ttl: self.ttl };
+        self.store.run(&self.group, &Step::new().then(renew)).await.map(drop)
     }
 
     /// Deletes the values, and prevents pending writes.
-    pub(super) async fn forget(&self) -> Result<()> {
+    pub(super) async fn forget(&self) -> store::Result<()> {
         self.is_over.store(true, Ordering::SeqCst);
-        self.store.delete(&self.key).await.map(drop)
+        self.delete().await
     }
 }

@@ -5,24 +5,26 @@
 //! | `requests.rs` | What do POST, GET and DELETE mean? |
 //! | `context.rs` | Which state does the handshake era keep at the endpoint, and what is known about one request? |
 //! | `call.rs`, `batch.rs` | How is a request of a session answered, and how is a batch? |
-//! | `remote_answers.rs` | What if an answer reaches another server than the one that asked? |
 //! | `limits.rs` | How many resources may sessions use? |
 //! | `sessions.rs` | Which sessions are open? |
-//! | `live_session.rs` | Which state is needed to serve one session? |
+//! | `live_session.rs`, `record.rs` | Which state is needed to serve one session, and what is known about it? |
+//! | `event_log.rs`, `event.rs` | Which events has a stream? |
 //! | `kept_streams.rs` | Which streams can be resumed, and which is forgotten first? |
+//! | `stream_reader.rs` | How does a reply read a stream, and how does a client resume it? |
+//! | `shared/` | How do servers that share a store serve the same sessions? |
 //! | `legacy_sse.rs` | How does the transport of 2024-11-05 work? |
-//! | `reader_tracker.rs` | How far is the reader of a stream behind its writer? |
-//! | `stream.rs` | How does a client resume a stream? |
 
 pub(super) mod batch;
 mod call;
 pub(super) mod context;
+mod event;
+mod event_log;
 mod kept_streams;
 mod legacy_sse;
 mod limits;
 mod live_session;
-mod reader_tracker;
-mod remote_answers;
+mod record;
 pub(super) mod requests;
 mod sessions;
-mod stream;
+mod shared;
+mod stream_reader;

@@ -7,7 +7,7 @@ use ::http::{Method as HttpMethod, Response, StatusCode};
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use toolway_protocol::era::lifecycle::Lifecycle;
-use toolway_protocol::jsonrpc::Params;
+use toolway_protocol::jsonrpc::{Params, write_error, write_raw_result};
 use toolway_protocol::types::Cancelled;
 use toolway_protocol::{Era, Id, Message, Method, ProtocolVersion, RawJson, RpcError};
 
@@ -16,16 +16,22 @@ use super::super::endpoint::reply::{
     accepted, error_reply, error_reply_without_id, not_allowed, reply, request_id, unavailable,
 };
 use super::super::endpoint::request::PROTOCOL_VERSION;
-use super::call::{MAX_SAVE_ATTEMPTS, call, serve_without_session, update_record};
+use super::call::{MAX_SAVE_ATTEMPTS, call, needs_claim, serve_without_session, update_record};
 use super::context::{AdmittedRequest, SESSION_ID, store_unavailable};
-use super::live_session::{LiveSession, NotificationFeed, Record};
-use super::stream::StreamReader;
-use super::{legacy_sse, remote_answers};
+use super::event_log::ResumePoint;
+use super::legacy_sse;
+use super::live_session::{LiveSession, NotificationFeed};
+use super::record::Record;
+use super::shared::remote_log::{self, StoredStream, take_over_own_log};
+use super::stream_reader::StreamReader;
 use crate::ground::error::Result;
 use crate::server::call::scope::Arrival;
 use crate::server::call::stream_rights::StreamRights;
 use crate::server::catalog::visible::NotificationFilter;
+use crate::server::failure::errors::busy;
 use crate::server::handshake;
+use crate::server::handshake::questions::node_of_question;
+use crate::store;
 
 static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -85,18 +91,23 @@ async fn try_post(
     if visit.handshake.is_sessionless {
         return Ok(serve_without_session(visit, message, version).await);
     }
-    let live = visit.find_session(request_id(&message)).await?;
+    let claim = match &message {
+        Message::Request { id, method, params } if needs_claim(&visit, method, params) => Some(id),
+        _ => None,
+    };
+    let found = visit.enter_session(request_id(&message), claim).await?;
+    let live = &found.live;
     match message {
         Message::Request { id, method, params } if changes_record(&method) => {
-            Ok(reply(StatusCode::OK, update_record(&visit, &live, &id, &method, &params).await?))
+            Ok(reply(StatusCode::OK, update_record(&visit, live, &id, &method, &params).await?))
         }
-        Message::Request { id, method, params } => Ok(call(visit, live, id, method, params).await),
+        Message::Request { id, method, params } => Ok(call(visit, found, id, method, params).await),
         Message::Notification { method, params } => {
-            handle_notification(&visit, &live, method, params).await.map_err(store_unavailable)?;
+            handle_notification(&visit, live, method, params).await.map_err(store_unavailable)?;
             Ok(accepted())
         }
         Message::Response { id, outcome } => {
-            deliver_answer(&live, id.as_ref(), outcome).await.map_err(store_unavailable)?;
+            deliver_answer(live, id.as_ref(), outcome).await.map_err(store_unavailable)?;
             Ok(accepted())
         }
     }
@@ -108,11 +119,18 @@ pub(super) async fn deliver_answer(
     live: &LiveSession,
     id: Option<&Id>,
     outcome: Result<RawJson, RpcError>,
-) -> Result<()> {
-    match live.session.deliver_answer(id, outcome) {
-        Ok(()) => Ok(()),
-        Err(outcome) => remote_answers::forward_answer(live, id, &outcome).await,
+) -> store::Result<()> {
+    let Err(outcome) = live.session.deliver_answer(id, outcome) else { return Ok(()) };
+    let (Some(shared), Some(id)) = (&live.shared, id) else { return Ok(()) };
+    let Some((question, node)) = node_of_question(id).filter(|(_, node)| *node != shared.node.id) else {
+        return Ok(());
+    };
+    let mut frame = Vec::new();
+    match &outcome {
+        Ok(result) => write_raw_result(&mut frame, id, result),
+        Err(error) => write_error(&mut frame, Some(id), error),
     }
+    shared.answer(question, node, frame.into(), live.question_timeout()).await
 }
 
 /// Returns whether a request changes the stored record of its session.
@@ -125,7 +143,7 @@ pub(super) async fn handle_notification(
     live: &Arc<LiveSession>,
     method: Method,
     params: Params,
-) -> Result<()> {
+) -> store::Result<()> {
     if method == Method::Initialized {
         // Another server may save the record at the same time. Then the session is refreshed, and the change is applied
         // again.
@@ -140,7 +158,10 @@ pub(super) async fn handle_notification(
     } else if method == Method::Cancelled {
         // A cancellation that is malformed, or whose request is not running, is ignored.
         if let Some(id) = params.decode::<Cancelled>().ok().and_then(|cancelled| cancelled.request_id) {
-            live.cancel(&id);
+            match &live.shared {
+                Some(shared) if !live.is_running(&id) => shared.cancel(&id).await?,
+                _ => live.cancel(&id),
+            }
         }
     } else {
         let arrival = Arrival { memory_record: Some(live.memory()), ..(*visit.arrival).clone() };
@@ -217,7 +238,7 @@ async fn get(visit: AdmittedRequest<'_>) -> ReplyResult {
     }
     let live = visit.find_session(None).await?;
     let reader = match last_event_id(headers) {
-        None => listen(&visit, &live).await?,
+        None => listen(&visit, &live)?,
         Some(last) => resume(&visit, &live, last).await?,
     };
     Ok(event_stream(visit.account(Some(&live)), |pen| reader.write_to(pen)))
@@ -228,17 +249,17 @@ fn last_event_id(headers: &HeaderMap) -> Option<&[u8]> {
     headers.get(&LAST_EVENT_ID).map(HeaderValue::as_bytes).filter(|value| !value.is_empty())
 }
 
-async fn listen(
+fn listen(
     visit: &AdmittedRequest<'_>,
     live: &Arc<LiveSession>,
 ) -> Result<StreamReader, Response<ResponseBody>> {
-    let log = live.new_log();
     let feed = open_feed(visit, live).map_err(|full| unavailable(None, &full))?;
-    log.open_for_notifications().await.map_err(store_unavailable)?;
+    let log = live.new_log(true);
+    log.open(Bytes::new());
     let closing = visit.endpoint.shutdown_token().clone();
-    let reader =
-        StreamReader::new(live, log.clone(), Some(feed), closing).await.map_err(store_unavailable)?;
-    live.keep_stream(&log).await.map_err(store_unavailable)?;
+    let reader = StreamReader::new(live, &log, Some(feed), closing);
+    live.register(&log, Vec::new());
+    live.keep_stream(&log);
     Ok(reader)
 }
 
@@ -261,16 +282,31 @@ async fn resume(
         error_reply_without_id(StatusCode::BAD_REQUEST, &error)
     };
     let (stream, number) = event_id(last).ok_or_else(unknown)?;
-    let log = live.log(stream);
-    let found = log.resume_point(number).await.map_err(store_unavailable)?.ok_or_else(unknown)?;
-    let feed = found.is_notification_stream.then(|| open_feed(visit, live)).transpose();
-    let feed = feed.map_err(|full| unavailable(None, &full))?;
     let closing = visit.endpoint.shutdown_token().clone();
-    let reader = StreamReader::new(live, log, feed, closing).await.map_err(store_unavailable)?;
-    if found.is_over {
-        return Ok(reader.at_end());
+    // A notification stream in a store may have been continued elsewhere.
+    let local = live.log(stream).filter(|log| live.shared.is_none() || !log.is_for_notifications);
+    if let Some(log) = local {
+        return match log.resume_point(number) {
+            ResumePoint::Unknown => Err(unknown()),
+            ResumePoint::AtEnd => Ok(StreamReader::new(live, &log, None, closing).at_end()),
+            ResumePoint::GoesOn => {
+                let feed = log.is_for_notifications.then(|| open_feed(visit, live)).transpose();
+                let feed = feed.map_err(|full| unavailable(None, &full))?;
+                if let Some(shared) = &live.shared {
+                    take_over_own_log(shared, stream).await.map_err(store_unavailable)?;
+                }
+                Ok(StreamReader::resume(live, &log, number, feed, closing))
+            }
+        };
     }
-    reader.resume_after(number).await.map_err(store_unavailable)
+    let shared = live.shared.as_ref().ok_or_else(unknown)?;
+    match remote_log::find(shared, stream, number).await.map_err(store_unavailable)? {
+        StoredStream::Unknown => Err(unknown()),
+        StoredStream::Behind => Err(unavailable(None, &busy("the store does not have this event at the moment"))),
+        StoredStream::AtEnd => Ok(StreamReader::new(live, &live.new_log(false), None, closing).at_end()),
+        StoredStream::Request(log) => Ok(StreamReader::remote(live, log, number, closing)),
+        StoredStream::Notifications(events) => Ok(listen(visit, live)?.after_events_of(stream, events)),
+    }
 }
 
 /// Splits an event id into the id of the stream and the number of the event in the stream.

@@ -1,8 +1,8 @@
 //! Which sessions are open? Each has an id that cannot be guessed, and belongs to the principal that opened it.
 //!
-//! The store is authoritative: a session is open as long as its record is in the store, regardless of the server that
-//! opened it. In addition, each server keeps the state that it needs to serve the session. A server that did not open
-//! the session creates this state from the record, on the first request.
+//! One server alone keeps its sessions in its memory. If servers share a store, the store is authoritative: a session is
+//! open as long as its record is there, regardless of the server that opened it. A server that did not open the session
+//! creates the state to serve it from the record, on the first request.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,14 +13,18 @@ use bytes::Bytes;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
-use toolway_protocol::RpcError;
+use toolway_protocol::{Id, RpcError};
 
+use super::event_log::EventLog;
 use super::kept_streams::KeptStreams;
 use super::limits::SessionLimits;
-use super::live_session::{LiveSession, Record, SessionAccount};
-use super::stream::StreamLog;
+use super::live_session::{LiveSession, SessionAccount, SessionIdentity};
+use super::record::Record;
+use super::shared::claim::{Claim, ClaimEntry};
+use super::shared::message::{News, NodeMessage};
+use super::shared::node::{Node, NodeEvents};
+use super::shared::session::{Entered, SharedSession};
 use crate::ground::budget::{Account, Charge, Resource};
-use crate::ground::error::Result;
 use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
 use crate::server::Server;
@@ -28,54 +32,85 @@ use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
 use crate::server::failure::errors::busy;
 use crate::server::observe::hooks::{TerminationEvent, TerminationReason};
-use crate::store::Store;
+use crate::store::{self, StoreError};
 
 /// The longest interval between two searches for expired sessions.
 const MAX_SWEEP_INTERVAL: Duration = Duration::from_secs(30);
 /// The shortest interval between two searches by the sweeper task.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(10);
 
+/// How often and after which pauses a request is tried again whose id has a claim: the claim of an earlier request with
+/// the same id may be about to be released.
+const CLAIM_PAUSES: [Duration; 3] =
+    [Duration::from_millis(20), Duration::from_millis(50), Duration::from_millis(100)];
+
 /// The open sessions.
 pub(crate) struct Sessions {
+    table: Arc<SessionTable>,
     server: Server,
     limits: Arc<SessionLimits>,
-    table: Arc<Mutex<Table>>,
     /// The streams of all sessions that can be resumed.
-    kept_streams: Arc<KeptStreams<StreamLog>>,
+    kept_streams: Arc<KeptStreams<Arc<EventLog>>>,
+    /// This server among those that share a store; `None` if there is no store to share.
+    node: Option<Arc<Node>>,
     /// A task that looks for expired sessions even if no request arrives. Runs only if there is an `on_terminate` hook.
     sweeper: OnceLock<AbortHandle>,
 }
 
+/// The sessions that this server serves, by id.
+#[derive(Default)]
+pub(super) struct SessionTable(Mutex<Table>);
+
 #[derive(Default)]
 struct Table {
-    /// The sessions by the keys of their records. A key contains the owner, so a caller cannot find the session of
-    /// another owner.
     live: HashMap<String, Arc<LiveSession>>,
     last_sweep: Option<Instant>,
 }
 
+/// A session that was found, with the claim of the request.
+pub(super) struct FoundSession {
+    pub(super) live: Arc<LiveSession>,
+    pub(super) claim: Option<Claim>,
+}
+
+/// The reason why a request cannot be served in its session.
+pub(super) enum SessionError {
+    /// There is no such session.
+    Unknown,
+    /// A request with the same id is still running.
+    Claimed,
+    /// The server that ran a request with the same id has died.
+    Lost,
+    Store(StoreError),
+}
+
+impl From<StoreError> for SessionError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
 impl Sessions {
     pub(crate) fn new(server: &Server, limits: &SessionLimits) -> Self {
+        let inner = &server.inner;
+        let is_shared = inner.changes.bridge.is_some();
         Self {
             server: server.clone(),
             limits: Arc::new(limits.clone()),
             table: Arc::default(),
             kept_streams: Arc::default(),
+            node: is_shared.then(|| Node::new(inner.store.clone(), &inner.info.name)),
             sweeper: OnceLock::new(),
         }
     }
 
-    fn store(&self) -> &Arc<dyn Store> {
-        &self.server.inner.store
-    }
-
-    /// Stores a new session, and keeps its state. The inner `Err` means that too many sessions are open.
+    /// Opens a new session. The inner `Err` means that too many sessions are open.
     pub(super) async fn open(
         &self,
         record: Record,
         owner: Option<&str>,
         account: Option<&Arc<Account>>,
-    ) -> Result<Result<Arc<LiveSession>, RpcError>> {
+    ) -> store::Result<Result<Arc<LiveSession>, RpcError>> {
         self.sweep_if_due();
         let account = self.session_account(account);
         let budget = self.limits.session_budget();
@@ -84,13 +119,27 @@ impl Sessions {
         };
         self.start_sweeper();
         let id = random_id();
-        let text = record.write();
-        let key = key(&id, owner);
-        self.store().put(&key, text.clone(), self.limits.session_idle).await?;
+        let shared = self.shared_session(&id, owner).await?;
+        if let Some(shared) = &shared {
+            shared.create(record.write()).await?;
+        }
         let counted = self.counted(account, Some(charge));
-        let live = LiveSession::new(&self.server, &self.limits, id, key, counted, record, text);
-        self.table.lock().insert(live.clone());
+        let identity = SessionIdentity { id, owner: owner.map(str::to_owned), shared };
+        let live = LiveSession::new(&self.server, &self.limits, identity, counted, record);
+        self.table.0.lock().insert(live.clone());
         Ok(Ok(live))
+    }
+
+    /// Returns the session in the store, if servers share one. This server is then able to serve it.
+    async fn shared_session(
+        &self,
+        id: &str,
+        owner: Option<&str>,
+    ) -> store::Result<Option<Arc<SharedSession>>> {
+        let Some(node) = &self.node else { return Ok(None) };
+        node.ensure_marked(&self.table).await?;
+        let group = self.server.inner.groups.session(id, owner);
+        Ok(Some(Arc::new(SharedSession::new(node.clone(), id.to_owned(), group, self.limits.clone()))))
     }
 
     fn counted(&self, account: Arc<Account>, charge: Option<Charge>) -> SessionAccount {
@@ -103,71 +152,139 @@ impl Sessions {
         named.unwrap_or_else(|| self.server.inner.ledger.unnamed_account())
     }
 
-    /// Finds the session with this id, if it belongs to this owner. A session that has expired, or that belongs to
-    /// another owner, is treated like an unknown session.
+    /// Finds the session with this id, if it belongs to this owner, and claims a request in it, if its id is given. A
+    /// session that has expired, or that belongs to another owner, is treated like an unknown session.
     pub(super) async fn find(
         &self,
         id: &str,
         owner: Option<&str>,
         account: Option<&Arc<Account>>,
-    ) -> Result<Option<Arc<LiveSession>>> {
+        request: Option<&Id>,
+    ) -> Result<FoundSession, SessionError> {
         if !is_session_id(id) {
-            return Ok(None);
+            return Err(SessionError::Unknown);
         }
-        let key = key(id, owner);
-        let Some(text) = self.store().renew(&key, self.limits.session_idle).await? else {
-            let gone = self.table.lock().remove(&key);
-            if let Some(live) = gone {
-                run_terminate_hooks(&self.server, &live, TerminationReason::Expired, Box::default());
-            }
-            return Ok(None);
+        let found = if self.node.is_some() {
+            self.find_shared(id, owner, account, request).await?
+        } else {
+            FoundSession { live: self.find_local(id, owner).ok_or(SessionError::Unknown)?, claim: None }
         };
-        // Bound to a name, so that the lock is released before the next step.
-        let known = self.table.lock().touch(&key);
-        let known = known.or_else(|| self.restore(id, key, text.clone(), account));
-        let Some(live) = known else { return Ok(None) };
-        live.mark_used(text);
-        live.renew_memory().await?;
+        found.live.renew_memory().await?;
         self.sweep_if_due();
-        Ok(Some(live))
+        Ok(found)
+    }
+
+    fn find_local(&self, id: &str, owner: Option<&str>) -> Option<Arc<LiveSession>> {
+        let mut table = self.table.0.lock();
+        let live = table.get(id, owner)?;
+        if !live.is_idle(Instant::now(), self.limits.session_idle) {
+            live.touch();
+            return Some(live);
+        }
+        table.remove(id);
+        drop(table);
+        expire(&self.server, vec![live]);
+        None
+    }
+
+    async fn find_shared(
+        &self,
+        id: &str,
+        owner: Option<&str>,
+        account: Option<&Arc<Account>>,
+        request: Option<&Id>,
+    ) -> Result<FoundSession, SessionError> {
+        // Bound to a name, so that the lock is released before the next step.
+        let known = self.table.0.lock().touch(id, owner);
+        let new = self.shared_session(id, owner).await?;
+        let shared = known.as_ref().and_then(|live| live.shared.clone()).or(new);
+        let shared = shared.ok_or(SessionError::Unknown)?;
+        let entry = request.map(|request| ClaimEntry::new(&shared.node, request));
+        let mut pauses = CLAIM_PAUSES.into_iter();
+        let text = loop {
+            match shared.enter(entry.as_ref()).await? {
+                Entered::In(text) => break text,
+                Entered::Gone => {
+                    self.remove_expired(id, owner);
+                    return Err(SessionError::Unknown);
+                }
+                Entered::Claimed(holder) => match pauses.next() {
+                    Some(pause) => tokio::time::sleep(pause).await,
+                    None if shared.node.is_alive(ClaimEntry::node(&holder)).await? => {
+                        return Err(SessionError::Claimed);
+                    }
+                    None => return Err(SessionError::Lost),
+                },
+            }
+        };
+        let claim = entry.map(|entry| Claim::new(entry, shared.clone()));
+        let known = self.table.0.lock().touch(id, owner);
+        let live = match known {
+            Some(live) => live,
+            None => self.restore(id, owner, shared, text.as_ref(), account).await?,
+        };
+        live.mark_used(text.as_ref());
+        Ok(FoundSession { live, claim })
+    }
+
+    /// Removes a session whose record is gone.
+    fn remove_expired(&self, id: &str, owner: Option<&str>) {
+        let mut table = self.table.0.lock();
+        let gone = table.get(id, owner).and_then(|_| table.remove(id));
+        drop(table);
+        if let Some(live) = gone {
+            run_terminate_hooks(&self.server, &live, TerminationReason::Expired, Box::default());
+        }
     }
 
     /// Creates the state to serve a session that another server opened.
-    fn restore(
+    async fn restore(
         &self,
         id: &str,
-        key: String,
-        text: Bytes,
+        owner: Option<&str>,
+        shared: Arc<SharedSession>,
+        text: Option<&Bytes>,
         account: Option<&Arc<Account>>,
-    ) -> Option<Arc<LiveSession>> {
-        let record = Record::read(&text)?;
-        let mut table = self.table.lock();
+    ) -> Result<Arc<LiveSession>, SessionError> {
+        let mut record = text.and_then(|text| Record::read(text));
+        if text.is_none() {
+            // The session was removed from this server while the request entered it.
+            shared.forget_version();
+            if let Entered::In(Some(text)) = shared.enter(None).await? {
+                record = Record::read(&text);
+            }
+        }
+        let record = record.ok_or(SessionError::Unknown)?;
+        let mut table = self.table.0.lock();
         // A concurrent request may have restored the session already.
-        if let Some(live) = table.touch(&key) {
-            return Some(live);
+        if let Some(live) = table.touch(id, owner) {
+            return Ok(live);
         }
         // The server that opened the session counts it.
         let counted = self.counted(self.session_account(account), None);
-        let live = LiveSession::new(&self.server, &self.limits, id.to_owned(), key, counted, record, text);
+        let owner = owner.map(str::to_owned);
+        let identity = SessionIdentity { id: id.to_owned(), owner, shared: Some(shared) };
+        let live = LiveSession::new(&self.server, &self.limits, identity, counted, record);
         live.note_missed_changes();
         table.insert(live.clone());
         self.start_sweeper();
-        Some(live)
+        Ok(live)
     }
 
     /// Ends a session and everything in it.
-    pub(super) async fn end(&self, live: &LiveSession, arrival: Box<Arrival>) -> Result<()> {
-        let gone = self.table.lock().remove(&live.key);
-        self.store().delete(&live.key).await?;
+    pub(super) async fn end(&self, live: &LiveSession, arrival: Box<Arrival>) -> store::Result<()> {
+        // The record goes first: what runs elsewhere cannot store anything after this was answered.
+        live.forget().await?;
+        let gone = self.table.0.lock().remove(&live.id);
         if let Some(live) = gone {
             run_terminate_hooks(&self.server, &live, TerminationReason::Deleted, arrival);
         }
-        live.forget().await
+        Ok(())
     }
 
     /// Removes expired sessions and streams, if the last search is long enough ago.
     fn sweep_if_due(&self) {
-        sweep_if_due(&self.server, &self.table, &self.kept_streams, &self.limits);
+        sweep_if_due(&self.server, &self.table.0, &self.kept_streams, &self.limits);
     }
 
     /// Starts the sweeper task, if there is an `on_terminate` hook.
@@ -182,7 +299,7 @@ impl Sessions {
             let task = runtime.spawn(async move {
                 loop {
                     tokio::time::sleep(sweep_interval(&limits).max(MIN_SWEEP_INTERVAL)).await;
-                    sweep_if_due(&server, &table, &kept_streams, &limits);
+                    sweep_if_due(&server, &table.0, &kept_streams, &limits);
                 }
             });
             task.abort_handle()
@@ -192,9 +309,9 @@ impl Sessions {
     /// Cancels the running requests and ends the streams of all sessions. The sessions stay in the store, so that
     /// another server can continue to serve them.
     pub(crate) fn stop(&self) {
-        let keys: Vec<_> = self.table.lock().live.keys().cloned().collect();
-        for key in keys {
-            let gone = self.table.lock().remove(&key);
+        let ids: Vec<_> = self.table.0.lock().live.keys().cloned().collect();
+        for id in ids {
+            let gone = self.table.0.lock().remove(&id);
             if let Some(live) = gone {
                 run_terminate_hooks(&self.server, &live, TerminationReason::Stopped, Box::default());
             }
@@ -203,20 +320,24 @@ impl Sessions {
 }
 
 impl Table {
+    /// Returns an open session, if it belongs to this owner.
+    fn get(&self, id: &str, owner: Option<&str>) -> Option<Arc<LiveSession>> {
+        let live = self.live.get(id)?;
+        (live.owner.as_deref() == owner && !live.ended.is_cancelled()).then(|| live.clone())
+    }
+
     /// Returns an open session and marks it as used, so that it is not removed before its request has begun.
-    fn touch(&mut self, key: &str) -> Option<Arc<LiveSession>> {
-        let live = self.live.get(key).filter(|live| !live.ended.is_cancelled())?;
-        live.touch();
-        Some(live.clone())
+    fn touch(&mut self, id: &str, owner: Option<&str>) -> Option<Arc<LiveSession>> {
+        self.get(id, owner).inspect(|live| live.touch())
     }
 
     fn insert(&mut self, live: Arc<LiveSession>) {
-        self.remove(&live.key);
-        self.live.insert(live.key.clone(), live);
+        self.remove(&live.id);
+        self.live.insert(live.id.clone(), live);
     }
 
-    fn remove(&mut self, key: &str) -> Option<Arc<LiveSession>> {
-        let live = self.live.remove(key)?;
+    fn remove(&mut self, id: &str) -> Option<Arc<LiveSession>> {
+        let live = self.live.remove(id)?;
         live.end();
         Some(live)
     }
@@ -232,16 +353,16 @@ impl Table {
             .live
             .values()
             .filter(|live| live.is_idle(now, limits.session_idle))
-            .map(|live| live.key.clone())
+            .map(|live| live.id.clone())
             .collect();
-        Some(idle.iter().filter_map(|key| self.remove(key)).collect())
+        Some(idle.iter().filter_map(|id| self.remove(id)).collect())
     }
 }
 
 fn sweep_if_due(
     server: &Server,
     table: &Mutex<Table>,
-    kept_streams: &KeptStreams<StreamLog>,
+    kept_streams: &KeptStreams<Arc<EventLog>>,
     limits: &SessionLimits,
 ) {
     let swept = table.lock().sweep_if_due(limits);
@@ -265,10 +386,14 @@ fn expire(server: &Server, swept: Vec<Arc<LiveSession>>) {
     let here = server.clone();
     server.spawn_background(async move {
         for live in swept {
-            match here.inner.store.get(&live.key).await {
-                Ok(Some(_)) => continue,
+            let is_used_elsewhere = match &live.shared {
+                Some(shared) => shared.exists().await,
+                None => Ok(false),
+            };
+            match is_used_elsewhere {
+                Ok(true) => continue,
                 // The other data of the session expires by itself, as do values that could not be deleted.
-                Ok(None) => drop(live.memory().forget().await),
+                Ok(false) => drop(live.memory().forget().await),
                 // Another server may still use the session, so nothing is deleted.
                 Err(_) => {}
             }
@@ -287,7 +412,7 @@ fn run_terminate_hooks(
     if !server.has_terminate_hooks() {
         return;
     }
-    let principal = owner(&live.key).map(Principal::new);
+    let principal = live.owner.as_deref().map(Principal::new);
     arrival.principal.clone_from(&principal);
     let terminated = TerminationEvent::new(live.id.clone(), principal, reason);
     let here = server.clone();
@@ -306,22 +431,55 @@ impl Drop for Sessions {
 
 impl fmt::Debug for Sessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Sessions({})", self.table.lock().live.len())
+        write!(f, "Sessions({})", self.table.0.lock().live.len())
     }
 }
 
-/// Returns the store key of a session's record. An id contains no slash, so different pairs of id and owner never share
-/// a key. The key of a session without an owner differs from the key of a session whose owner has an empty name.
-fn key(id: &str, owner: Option<&str>) -> String {
-    match owner {
-        Some(owner) => format!("session/{id}/{owner}"),
-        None => format!("session/{id}"),
+/// Messages of other servers that share the store.
+impl NodeEvents for SessionTable {
+    fn receive(&self, message: NodeMessage) {
+        let Some(live) = self.0.lock().live.get(&message.session).cloned() else { return };
+        match message.news {
+            News::Events { stream } => live.remote_readers.wake(&stream),
+            News::Cancel { request } => live.cancel_by_text(&request),
+            News::Answer { frame: Some(frame), .. } => {
+                live.deliver_frame(&Bytes::from(String::from(Box::<str>::from(frame))));
+            }
+            News::Answer { frame: None, .. } | News::Record => look(live),
+            News::Ended => live.ended.cancel(),
+        }
+    }
+
+    fn look(&self) {
+        for live in self.active() {
+            look(live);
+        }
+    }
+
+    fn nodes_died(&self) {
+        for live in self.active() {
+            tokio::spawn(async move {
+                if let Err(error) = live.replace_dead_teller().await {
+                    tracing::warn!(%error, "a session could not be looked up");
+                }
+            });
+        }
     }
 }
 
-/// Returns the owner that the key of a record contains.
-fn owner(key: &str) -> Option<&str> {
-    key.splitn(3, '/').nth(2)
+impl SessionTable {
+    fn active(&self) -> Vec<Arc<LiveSession>> {
+        self.0.lock().live.values().filter(|live| live.is_active()).cloned().collect()
+    }
+}
+
+fn look(live: Arc<LiveSession>) {
+    tokio::spawn(async move {
+        // The next look finds what this one did not.
+        if let Err(error) = live.look().await {
+            tracing::warn!(%error, "a session could not be looked up");
+        }
+    });
 }
 
 fn is_session_id(text: &str) -> bool {

@@ -1,0 +1,58 @@
+//! What is known about a session, besides its events?
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use toolway_protocol::ProtocolVersion;
+use toolway_protocol::era::handshake::Initialize;
+use toolway_protocol::types::LogLevel;
+
+use crate::server::changes::listeners::Listener;
+use crate::server::handshake::Session;
+
+/// The record of a session, as servers that share a store keep it there.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Record {
+    version: String,
+    /// The parameters of `initialize`, in which the client describes itself.
+    opening: Box<RawValue>,
+    /// `true` once the client has sent `notifications/initialized`.
+    pub(super) ready: bool,
+    #[serde(serialize_with = "write_level")]
+    pub(super) level: LogLevel,
+    /// The URIs that the client has subscribed to.
+    pub(super) uris: Vec<String>,
+    /// How often the record was changed.
+    #[serde(default)]
+    pub(super) changes: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn write_level<S: Serializer>(level: &LogLevel, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(level.as_str())
+}
+
+impl Record {
+    pub(super) fn new(version: ProtocolVersion, opening: Box<RawValue>) -> Self {
+        let level = Session::DEFAULT_LOG_LEVEL;
+        let version = version.as_str().to_owned();
+        Self { version, opening, ready: false, level, uris: Vec::new(), changes: 0 }
+    }
+
+    pub(super) fn read(text: &[u8]) -> Option<Self> {
+        serde_json::from_slice(text).ok()
+    }
+
+    pub(super) fn write(&self) -> Bytes {
+        serde_json::to_vec(self).unwrap_or_default().into()
+    }
+
+    pub(super) fn session(&self, listener: Arc<Listener>) -> Session {
+        let version = self.version.parse().unwrap_or(ProtocolVersion::LATEST_HANDSHAKE);
+        match serde_json::from_str::<Initialize>(self.opening.get()) {
+            Ok(opening) => Session::open(version, opening, Some(listener)),
+            Err(_) => Session::without_handshake(version, Some(listener)),
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! How do the events of a stream get into the store?
+//!
+//! A task copies the log of a stream. This server numbers the events, so a step can be repeated, and the store tells if
+//! it has lost some: then they are written again. Readers get an event only after the store has confirmed it. While the
+//! store is away, events wait in the log. An answer is given even if it cannot be stored: after a while the rest of the
+//! stream goes to the reader of this server without event ids, and is stored later.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::super::event::Event;
+use super::super::event_log::EventLog;
+use super::claim::ClaimEntry;
+use super::message::{News, NodeMessage};
+use super::remote_log::reader_node;
+use super::session::{SharedSession, TELLER};
+use crate::ground::random::random_version;
+use crate::store::{
+    Answer, Append, Condition, Keep, LogEntry, Operation, Outcome, Result, Step, StoreFailure, Version,
+};
+
+/// The copy of a log in the store.
+pub(in super::super) struct EventStore {
+    session: Arc<SharedSession>,
+    log: Arc<EventLog>,
+    /// Cancelled when the session has ended.
+    ended: CancellationToken,
+    /// How long a question stays open.
+    question_ttl: Duration,
+    /// The claims of the requests that write the log.
+    claims: Vec<ClaimEntry>,
+    /// The number of the last event that the store has, as far as it is known.
+    stored: u64,
+    /// When the log and its session have to be renewed.
+    due: Instant,
+    /// The version of the entry that lets this stream have the notifications; `None` for the stream of a request.
+    teller: Option<Version>,
+    /// `true` if the store may have events that it did not confirm.
+    is_uncertain: bool,
+}
+
+/// How the copying goes on after a step.
+enum Progress {
+    Continue,
+    /// The session has ended, or another server has ended the stream.
+    Over,
+}
+
+impl EventStore {
+    pub(in super::super) fn new(
+        session: Arc<SharedSession>,
+        log: Arc<EventLog>,
+        ended: CancellationToken,
+        question_ttl: Duration,
+        claims: Vec<ClaimEntry>,
+    ) -> Self {
+        let teller = log.is_for_notifications.then(random_version);
+        let due = Instant::now() + session.limits.kept_for / 3;
+        Self { session, log, ended, question_ttl, claims, stored: 0, due, teller, is_uncertain: false }
+    }
+
+    /// Copies the log until its end, and looks after it for a while.
+    pub(in super::super) async fn run(mut self) {
+        let ended = self.ended.clone();
+        tokio::select! {
+            () = ended.cancelled() => {}
+            () = self.copy() => {}
+        }
+        self.stop_telling().await;
+    }
+
+    async fn copy(&mut self) {
+        let mut changed = self.log.changes();
+        let mut failing_since = None;
+        let mut pause = MIN_PAUSE;
+        let mut has_looked_again = false;
+        loop {
+            changed.borrow_and_update();
+            let (_, last) = self.log.confirmed_and_last();
+            let is_written = self.log.is_written();
+            let is_complete = self.stored >= last && failing_since.is_none();
+            if is_complete && is_written {
+                if has_looked_again || self.log.is_for_notifications {
+                    return;
+                }
+                // A fail-over may lose what the store has confirmed, so the end is looked at once more.
+                tokio::time::sleep(LINGER).await;
+                has_looked_again = true;
+            } else if is_complete && Instant::now() < self.due {
+                tokio::select! {
+                    changed = changed.changed() => if changed.is_err() { return },
+                    () = tokio::time::sleep_until(self.due) => {}
+                }
+                continue;
+            }
+            if self.log.is_forgotten() {
+                return;
+            }
+            match self.append().await {
+                Ok(Progress::Continue) => (failing_since, pause) = (None, MIN_PAUSE),
+                Ok(Progress::Over) => return self.log.forget(),
+                Err(error) => {
+                    tracing::warn!(%error, "the events of a stream could not be stored");
+                    let since = *failing_since.get_or_insert_with(Instant::now);
+                    let is_late = is_written && since.elapsed() >= MAX_ANSWER_DELAY;
+                    if is_late || error.failure() == StoreFailure::Broken {
+                        self.log.give_up_confirmation();
+                    }
+                    if since.elapsed() >= MAX_FAILURE_TIME && is_written {
+                        return;
+                    }
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(MAX_PAUSE);
+                }
+            }
+        }
+    }
+
+    /// Writes what the store does not have, or renews the log.
+    async fn append(&mut self) -> Result<Progress> {
+        let now = Instant::now();
+        let batch = self.log.events_after(self.stored, MAX_STEP_BYTES);
+        let (confirmed, _) = self.log.confirmed_and_last();
+        let mut step = Step::new().when(self.session.is_open());
+        if let Some(version) = self.teller.filter(|_| self.stored > 0 && !batch.events.is_empty()) {
+            step = step.when(Condition::HasVersion(TELLER, version));
+        }
+        let lost = || LogEntry { bytes: Bytes::new(), keep: Keep::WhileThereIsRoom };
+        let entries: Vec<_> =
+            batch.events.iter().map(|event| event.as_ref().map_or_else(lost, Event::entry)).collect();
+        let last = self.stored + entries.len() as u64;
+        step = step.then(Append {
+            log: self.log.stream.clone().into(),
+            writer: self.session.node.id.clone().into(),
+            first: Some(batch.first),
+            entries,
+            ends: batch.ends,
+            room: self.log.room,
+            ttl: self.ttl(),
+        });
+        for event in batch.events.iter().flatten().filter(|event| event.number > confirmed) {
+            if let Some(question) = &event.question {
+                step = step.then(SharedSession::open_question(question, self.question_ttl));
+            }
+        }
+        if let Some(version) = self.teller {
+            step = step.then(match self.stored {
+                0 => self.session.become_teller(version),
+                _ => Operation::Renew { key: TELLER, ttl: self.session.limits.session_idle },
+            });
+        }
+        if batch.first == 1 || now >= self.due {
+            for claim in &self.claims {
+                step = step.then(claim.enter(self.session.limits.kept_for));
+            }
+        }
+        let renews = self.session.renew_if_due(now, &mut step);
+        let outcome = self.session.run(&step).await;
+        self.is_uncertain |= matches!(&outcome, Err(error) if error.failure() == StoreFailure::Unknown);
+        match outcome? {
+            Outcome::Done(answers) => {
+                self.stored = last;
+                self.is_uncertain = false;
+                self.due = now + self.ttl() / 3;
+                if renews {
+                    self.session.mark_renewed(now);
+                }
+                if let Some(Answer::Appended { reader: Some(reader), .. }) = answers.into_iter().next() {
+                    self.tell_reader(&reader).await;
+                }
+                self.log.confirm(last);
+                Ok(Progress::Continue)
+            }
+            Outcome::Behind { last, .. } => {
+                tracing::warn!(last, "the store has lost events of a stream: they are written again");
+                self.stored = last;
+                Ok(Progress::Continue)
+            }
+            Outcome::Refused { condition: 1, .. } => self.take_over_telling().await,
+            Outcome::Refused { .. } => Ok(Progress::Over),
+            Outcome::Ended { .. } => {
+                tracing::warn!("another server has ended a stream of this server");
+                Ok(Progress::Over)
+            }
+        }
+    }
+
+    /// Returns how long the store keeps the log from now on.
+    fn ttl(&self) -> Duration {
+        let limits = &self.session.limits;
+        if self.log.is_for_notifications && !self.log.is_written() {
+            limits.session_idle.max(limits.kept_for)
+        } else {
+            limits.kept_for
+        }
+    }
+
+    /// If the client reads the stream at another server, ends the reader here, and tells that server to read on.
+    async fn tell_reader(&self, reader: &[u8]) {
+        let node = reader_node(reader);
+        if node != self.session.node.id {
+            self.log.replace_reader();
+            let news = News::Events { stream: self.log.stream.clone() };
+            self.session.node.tell(node, NodeMessage::write(&self.session.id, news)).await;
+        }
+    }
+
+    /// Another stream of the session gets the notifications, or did so before it ended. In the second case, this stream
+    /// gets them.
+    async fn take_over_telling(&mut self) -> Result<Progress> {
+        let version = random_version();
+        let condition = match self.session.teller().await? {
+            Some((_, node)) if self.session.node.is_alive(&node).await? => {
+                // The other stream sends what this one would have sent.
+                if self.is_uncertain {
+                    return Ok(Progress::Over);
+                }
+                self.log.retract_unconfirmed();
+                self.stored = self.stored.min(self.log.confirmed_and_last().1);
+                self.due = Instant::now() + self.ttl() / 3;
+                return Ok(Progress::Continue);
+            }
+            Some((seen, _)) => Condition::HasVersion(TELLER, seen),
+            None => Condition::Absent(TELLER),
+        };
+        let step = Step::new().when(condition).then(self.session.become_teller(version));
+        if let Outcome::Done(_) = self.session.run(&step).await? {
+            self.teller = Some(version);
+        }
+        Ok(Progress::Continue)
+    }
+
+    /// Lets another stream have the notifications.
+    async fn stop_telling(&self) {
+        let Some(version) = self.teller else { return };
+        let step = Step::new().when(Condition::HasVersion(TELLER, version)).then(Operation::Delete(TELLER));
+        // Without it, the next stream takes over when this node is dead.
+        if let Err(error) = self.session.run(&step).await {
+            tracing::debug!(%error, "a stream could not be closed in the store");
+        }
+    }
+}
+
+/// How many bytes of events are stored in one step.
+const MAX_STEP_BYTES: usize = 1 << 20;
+/// How long to wait before a failed step is repeated.
+const MIN_PAUSE: Duration = Duration::from_millis(50);
+const MAX_PAUSE: Duration = Duration::from_secs(1);
+/// How long an answer waits for the store.
+const MAX_ANSWER_DELAY: Duration = Duration::from_secs(2);
+/// How long a finished log is looked after.
+const LINGER: Duration = Duration::from_secs(30);
+/// How long a finished log is offered to a store that fails.
+const MAX_FAILURE_TIME: Duration = Duration::from_secs(5 * 60);

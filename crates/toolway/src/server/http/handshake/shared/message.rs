@@ -1,0 +1,38 @@
+//! What do servers that share sessions tell each other? A message is a hint: everything that matters is in the store.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// A message about one session.
+#[derive(Debug, Serialize, Deserialize)]
+pub(in super::super) struct NodeMessage {
+    pub(in super::super) session: String,
+    pub(in super::super) news: News,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(in super::super) enum News {
+    /// There are more events of a stream that is read here.
+    Events { stream: String },
+    /// The client has answered a question of this server. A long answer has to be read from the store.
+    Answer { question: String, frame: Option<Box<RawValue>> },
+    /// The client has cancelled the request with this id.
+    Cancel { request: String },
+    /// The record of the session has changed.
+    Record,
+    /// The session has ended.
+    Ended,
+}
+
+impl NodeMessage {
+    pub(in super::super) fn write(session: &str, news: News) -> Bytes {
+        serde_json::to_vec(&Self { session: session.to_owned(), news }).unwrap_or_default().into()
+    }
+
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        serde_json::from_slice(bytes)
+            .inspect_err(|error| tracing::warn!(%error, "a message of another server cannot be read"))
+            .ok()
+    }
+}

@@ -1,0 +1,219 @@
+//! Which servers that share a store are alive, and how do messages reach them?
+//!
+//! Each server has a random id and marks itself in a map of the store. It listens to two channels: its own, and one for
+//! all servers. A server that could not mark itself for as long as a mark lasts takes itself for dead, because the others
+//! do: it begins no calls until it could.
+
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::message::NodeMessage;
+use crate::ground::mutex::Mutex;
+use crate::ground::random::random_hex;
+use crate::store::{Answer, Operation, Outcome, Result, Step, Store, Subscription};
+
+/// One of the servers that share a store.
+pub(in super::super) struct Node {
+    pub(in super::super) id: String,
+    pub(in super::super) store: Arc<dyn Store>,
+    /// The group of the map of nodes, which is the channel for all of them, too.
+    group: String,
+    state: Mutex<NodeState>,
+    task: OnceLock<AbortHandle>,
+}
+
+#[derive(Default)]
+struct NodeState {
+    /// When this node was last marked.
+    marked_at: Option<Instant>,
+    /// The nodes that were alive then.
+    alive: HashSet<String>,
+}
+
+/// The part of the server that messages are for.
+pub(in super::super) trait NodeEvents: Send + Sync + 'static {
+    /// Takes a message of another node.
+    fn receive(&self, message: NodeMessage);
+
+    /// Looks up everything that is waited for, because messages may be lost.
+    fn look(&self);
+
+    /// Some nodes have died.
+    fn nodes_died(&self);
+}
+
+impl Node {
+    pub(in super::super) fn new(store: Arc<dyn Store>, server: &str) -> Arc<Self> {
+        let (id, group) = (random_hex::<8>(), format!("n/{server}"));
+        Arc::new(Self { id, store, group, state: Mutex::default(), task: OnceLock::new() })
+    }
+
+    /// Prepares the node for calls: starts to listen to messages, and marks the node, unless its mark is fresh.
+    pub(in super::super) async fn ensure_marked<E: NodeEvents>(
+        self: &Arc<Self>,
+        events: &Arc<E>,
+    ) -> Result<()> {
+        self.task.get_or_init(|| {
+            let task = NodeTask { node: Arc::downgrade(self), events: Arc::downgrade(events) };
+            tokio::spawn(task.run(self.store.clone(), self.channel(&self.id), self.group.clone()))
+                .abort_handle()
+        });
+        let is_fresh = self.state.lock().marked_at.is_some_and(|marked| marked.elapsed() < MARK_TTL);
+        if is_fresh { Ok(()) } else { self.mark().await.map(drop) }
+    }
+
+    /// Marks this node, and finds out which nodes are alive. Returns whether some have died.
+    async fn mark(&self) -> Result<bool> {
+        // The mark lasts from the visit, which is not before this moment.
+        let now = Instant::now();
+        let (map, key) = ("nodes".into(), self.id.clone().into());
+        let step = Step::new()
+            .then(Operation::Enter { map, key, value: Bytes::new(), ttl: MARK_TTL })
+            .then(Operation::Entries("nodes".into()));
+        let Outcome::Done(answers) = self.store.run(&self.group, &step).await? else { return Ok(false) };
+        let Some(Answer::Entries(entries)) = answers.into_iter().next_back() else { return Ok(false) };
+        let alive: HashSet<_> = entries.into_iter().map(|(id, _)| id).collect();
+        let mut state = self.state.lock();
+        state.marked_at = state.marked_at.max(Some(now));
+        let has_lost = state.alive.difference(&alive).next().is_some();
+        state.alive = alive;
+        Ok(has_lost)
+    }
+
+    /// Returns whether a node is alive. An unknown node may be new, so the store is asked.
+    pub(in super::super) async fn is_alive(&self, node: &str) -> Result<bool> {
+        if node == self.id || self.state.lock().alive.contains(node) {
+            return Ok(true);
+        }
+        self.mark().await?;
+        Ok(self.state.lock().alive.contains(node))
+    }
+
+    /// Sends a message to one node.
+    pub(in super::super) async fn tell(&self, node: &str, message: Bytes) {
+        self.publish(&self.channel(node), message).await;
+    }
+
+    /// Sends a message to all nodes.
+    pub(in super::super) async fn tell_all(&self, message: Bytes) {
+        self.publish(&self.group, message).await;
+    }
+
+    async fn publish(&self, channel: &str, message: Bytes) {
+        // What the message is about is in the store, and is looked up at intervals.
+        if let Err(error) = self.store.publish(channel, message).await {
+            tracing::warn!(%error, "another server could not be told");
+        }
+    }
+
+    /// Returns the operation that sends a message to all nodes.
+    pub(super) fn telling_all(&self, message: Bytes) -> Operation {
+        Operation::Publish { channel: self.group.clone().into(), message }
+    }
+
+    /// Returns the operation that sends a message to one node.
+    pub(super) fn telling(&self, node: &str, message: Bytes) -> Operation {
+        Operation::Publish { channel: self.channel(node).into(), message }
+    }
+
+    fn channel(&self, node: &str) -> String {
+        format!("{}/{node}", self.group)
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.get() {
+            task.abort();
+        }
+    }
+}
+
+/// The task of a node.
+struct NodeTask<E> {
+    node: Weak<Node>,
+    events: Weak<E>,
+}
+
+impl<E: NodeEvents> NodeTask<E> {
+    async fn run(self, store: Arc<dyn Store>, inbox: String, all: String) {
+        let mut mark = Instant::now() + MARK_INTERVAL;
+        let mut look = Instant::now() + LOOK_INTERVAL;
+        let (mut inbox_channel, mut all_channel) = (None, None);
+        loop {
+            tokio::select! {
+                message = next_message(&*store, &inbox, &mut inbox_channel) => self.receive(message, &mut look),
+                message = next_message(&*store, &all, &mut all_channel) => self.receive(message, &mut look),
+                () = tokio::time::sleep_until(mark) => {
+                    mark = Instant::now() + MARK_INTERVAL;
+                    let Some(node) = self.node.upgrade() else { return };
+                    match node.mark().await {
+                        Ok(true) => self.with(E::nodes_died),
+                        Ok(false) => {}
+                        Err(error) => tracing::warn!(%error, "this server could not be marked as alive"),
+                    }
+                }
+                () = tokio::time::sleep_until(look) => {
+                    look = Instant::now() + LOOK_INTERVAL;
+                    self.with(E::look);
+                }
+            }
+        }
+    }
+
+    fn receive(&self, message: Option<Bytes>, look: &mut Instant) {
+        match message {
+            Some(message) => {
+                if let Some(message) = NodeMessage::read(&message) {
+                    self.with(|events| events.receive(message));
+                }
+            }
+            // Messages may be lost.
+            None => *look = Instant::now(),
+        }
+    }
+
+    fn with(&self, work: impl FnOnce(&E)) {
+        if let Some(events) = self.events.upgrade() {
+            work(&events);
+        }
+    }
+}
+
+/// Waits for the next message of a channel, and subscribes to it first if necessary. `None` means that messages may be
+/// lost.
+async fn next_message(
+    store: &dyn Store,
+    channel: &str,
+    subscription: &mut Option<Box<dyn Subscription>>,
+) -> Option<Bytes> {
+    loop {
+        if let Some(subscription) = subscription {
+            return subscription.next().await;
+        }
+        match store.subscribe(channel).await {
+            Ok(opened) => {
+                *subscription = Some(opened);
+                return None;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "messages of other servers cannot be received");
+                tokio::time::sleep(RETRY_DELAY).await;
+            }
+        }
+    }
+}
+
+/// How often a node marks itself.
+const MARK_INTERVAL: Duration = Duration::from_secs(3);
+/// How long a mark lasts.
+const MARK_TTL: Duration = Duration::from_secs(10);
+/// How often everything that is waited for is looked up.
+const LOOK_INTERVAL: Duration = Duration::from_secs(15);
+/// How long to wait before subscribing again.
+const RETRY_DELAY: Duration = Duration::from_secs(1);

@@ -1,0 +1,262 @@
+//! How is a stream read that another server writes, or wrote?
+//!
+//! The reader enters itself in the stored log. The writer tells its server when there is more to read; without a message,
+//! the log is looked at after a while. If the server that wrote the log has died, the reader ends the log: the request is
+//! lost.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use toolway_protocol::jsonrpc::write_error;
+use toolway_protocol::{Id, RpcError};
+
+use super::super::event::EventKind;
+use super::super::event_log::{ReadOutcome, ReadableEvent};
+use super::session::SharedSession;
+use crate::ground::mutex::Mutex;
+use crate::ground::random::random_hex;
+use crate::store::{Answer, Append, Condition, Keep, LogEntry, LogPage, Operation, Outcome, Result, Room, Step};
+
+/// The first event of the stream of a request.
+#[derive(Serialize, Deserialize)]
+pub(in super::super) struct StreamStart {
+    /// The server that writes the stream.
+    node: String,
+    /// The answer if that server dies.
+    lost: Box<RawValue>,
+}
+
+impl StreamStart {
+    /// Writes the start of a stream that ends with the answers to these requests.
+    pub(in super::super) fn write(node: &str, requests: &[Id], is_batch: bool) -> Bytes {
+        let error = lost_request();
+        let mut frame = Vec::new();
+        for id in requests {
+            match frame.is_empty() {
+                true if is_batch => frame.push(b'['),
+                true => {}
+                false => frame.push(b','),
+            }
+            write_error(&mut frame, Some(id), &error);
+        }
+        if is_batch {
+            frame.push(b']');
+        }
+        let lost = String::from_utf8(frame).ok().and_then(|frame| RawValue::from_string(frame).ok());
+        let start = lost.map(|lost| Self { node: node.to_owned(), lost });
+        serde_json::to_vec(&start).unwrap_or_default().into()
+    }
+}
+
+/// Creates the error for a request whose server has died. Its effect is unknown.
+pub(in super::super) fn lost_request() -> RpcError {
+    RpcError::internal("the server that ran this request stopped before it had a result")
+        .with_data(json!({"reason": "lost"}))
+}
+
+/// A stream in the store that a client wants to resume after an event.
+pub(in super::super) enum StoredStream {
+    /// The store does not have the stream, or the stream never had this event.
+    Unknown,
+    /// The store has lost the event. The server that writes the stream will write it again.
+    Behind,
+    /// The client has everything.
+    AtEnd,
+    /// The stream of a request, which goes on.
+    Request(RemoteLog),
+    /// A notification stream: the rest of its events. The stream has ended, and another one takes its place.
+    Notifications(Vec<ReadableEvent>),
+}
+
+/// A stored log that is read.
+pub(in super::super) struct RemoteLog {
+    session: Arc<SharedSession>,
+    stream: String,
+    /// The name of this reader.
+    reader: Bytes,
+    /// The server that writes the log, and the answer if that server dies.
+    start: StreamStart,
+    /// The number of the last event when this reader took over.
+    pub(in super::super) last_at_takeover: u64,
+}
+
+/// Returns the node that a reader belongs to.
+pub(super) fn reader_node(reader: &[u8]) -> &str {
+    let node = reader.split(|byte| *byte == b':').next().unwrap_or_default();
+    std::str::from_utf8(node).unwrap_or_default()
+}
+
+/// Makes this server the reader of a log that it writes itself, so that a reader elsewhere stops.
+pub(in super::super) async fn take_over_own_log(session: &SharedSession, stream: &str) -> Result<()> {
+    let set = Operation::SetReader { log: stream.to_owned().into(), reader: reader_name(session) };
+    session.run(&Step::new().then(set)).await.map(drop)
+}
+
+fn reader_name(session: &SharedSession) -> Bytes {
+    format!("{}:{}", session.node.id, random_hex::<4>()).into()
+}
+
+/// Looks for a stream in the store, and becomes its reader.
+pub(in super::super) async fn find(
+    session: &Arc<SharedSession>,
+    stream: &str,
+    after: u64,
+) -> Result<StoredStream> {
+    let log = || stream.to_owned().into();
+    let reader = reader_name(session);
+    let first = Room { entries: 1, bytes: 0 };
+    let step = Step::new()
+        .when(session.is_open())
+        .then(Operation::SetReader { log: log(), reader: reader.clone() })
+        .then(Operation::Read { log: log(), after: 0, limit: first })
+        .then(Operation::Read { log: log(), after: after.saturating_sub(1), limit: first });
+    let Outcome::Done(answers) = session.run(&step).await? else { return Ok(StoredStream::Unknown) };
+    let mut pages = answers.into_iter().filter_map(into_page);
+    let (Some(start), Some(seen)) = (pages.next(), pages.next()) else { return Ok(StoredStream::Unknown) };
+    let Some((1, start)) = start.entries.first() else { return Ok(StoredStream::Unknown) };
+    let start = EventKind::read(start);
+    if after == 0 {
+        return Ok(StoredStream::Unknown);
+    }
+    match start {
+        Some((EventKind::RequestStart, text)) => {
+            let Ok(start) = serde_json::from_slice::<StreamStart>(&text) else { return Ok(StoredStream::Unknown) };
+            if after > seen.last {
+                let is_written = !seen.is_ended && session.node.is_alive(&start.node).await?;
+                return Ok(if is_written { StoredStream::Behind } else { StoredStream::Unknown });
+            }
+            if seen.is_ended && after == seen.last {
+                return Ok(StoredStream::AtEnd);
+            }
+            let (session, stream, last_at_takeover) = (session.clone(), stream.to_owned(), seen.last);
+            Ok(StoredStream::Request(RemoteLog { session, stream, reader, start, last_at_takeover }))
+        }
+        Some((EventKind::NotificationsStart, _)) if after <= seen.last => {
+            Ok(StoredStream::Notifications(end_notifications(session, stream, after).await?))
+        }
+        _ => Ok(StoredStream::Unknown),
+    }
+}
+
+/// Ends a notification stream, so that its writer stops, and returns its events after a number.
+async fn end_notifications(session: &SharedSession, stream: &str, mut after: u64) -> Result<Vec<ReadableEvent>> {
+    let end = end_of(session, stream, Vec::new());
+    // If another server has ended the stream already, the outcome is another one, with the same effect.
+    session.run(&Step::new().when(session.is_open()).then(end)).await?;
+    let mut events = Vec::new();
+    loop {
+        let read = Operation::Read { log: stream.to_owned().into(), after, limit: PAGE };
+        let Outcome::Done(mut answers) = session.run(&Step::new().then(read)).await? else { return Ok(events) };
+        let Some(page) = answers.pop().and_then(into_page) else { return Ok(events) };
+        let Some((last, _)) = page.entries.last() else { return Ok(events) };
+        after = *last;
+        events.extend(page.entries.into_iter().filter_map(into_event));
+    }
+}
+
+/// Returns the operation that ends a log of another server.
+fn end_of(session: &SharedSession, stream: &str, entries: Vec<LogEntry>) -> Operation {
+    Operation::Append(Append {
+        log: stream.to_owned().into(),
+        writer: session.node.id.clone().into(),
+        first: None,
+        entries,
+        ends: true,
+        room: Room { entries: session.limits.kept_events, bytes: session.limits.kept_bytes },
+        ttl: session.limits.kept_for,
+    })
+}
+
+impl RemoteLog {
+    pub(in super::super) fn stream(&self) -> &str {
+        &self.stream
+    }
+
+    /// Returns the events after a number. If the server that writes the log has died, ends the log.
+    pub(in super::super) async fn read(&self, after: u64) -> Result<ReadOutcome> {
+        let mut is_ended_here = false;
+        loop {
+            let log = || self.stream.clone().into();
+            let now = Instant::now();
+            let mut step = Step::new()
+                .when(self.session.is_open())
+                .when(Condition::ReadBy { log: log(), reader: self.reader.clone() });
+            // The session lives as long as a client reads its streams.
+            let renews = self.session.renew_if_due(now, &mut step);
+            step = step.then(Operation::Read { log: log(), after, limit: PAGE });
+            let Outcome::Done(mut answers) = self.session.run(&step).await? else { return Ok(ReadOutcome::Over) };
+            if renews {
+                self.session.mark_renewed(now);
+            }
+            let Some(page) = answers.pop().and_then(into_page) else { return Ok(ReadOutcome::Over) };
+            let events: Vec<_> = page.entries.into_iter().filter_map(into_event).collect();
+            if !events.is_empty() {
+                return Ok(ReadOutcome::Events(events));
+            }
+            if page.is_ended {
+                return Ok(ReadOutcome::Over);
+            }
+            if is_ended_here || self.session.node.is_alive(&self.start.node).await? {
+                return Ok(ReadOutcome::Empty);
+            }
+            tracing::warn!("a server has stopped while it ran a request: the request is reported as lost");
+            let mut bytes = vec![EventKind::End as u8];
+            bytes.extend_from_slice(self.start.lost.get().as_bytes());
+            let entry = LogEntry { bytes: bytes.into(), keep: Keep::Always };
+            let end = end_of(&self.session, &self.stream, vec![entry]);
+            self.session.run(&Step::new().when(self.session.is_open()).then(end)).await?;
+            is_ended_here = true;
+        }
+    }
+}
+
+/// The readers of this server that wait for events of other servers.
+#[derive(Default)]
+pub(in super::super) struct RemoteReaders(Mutex<HashMap<String, Weak<Notify>>>);
+
+impl RemoteReaders {
+    /// Returns the signal for the events of a stream.
+    pub(in super::super) fn register(&self, stream: &str) -> Arc<Notify> {
+        let signal = Arc::new(Notify::new());
+        let mut readers = self.0.lock();
+        readers.retain(|_, reader| reader.strong_count() > 0);
+        readers.insert(stream.to_owned(), Arc::downgrade(&signal));
+        signal
+    }
+
+    pub(in super::super) fn wake(&self, stream: &str) {
+        if let Some(reader) = self.0.lock().get(stream).and_then(Weak::upgrade) {
+            reader.notify_one();
+        }
+    }
+
+    pub(in super::super) fn wake_all(&self) {
+        for reader in self.0.lock().values().filter_map(Weak::upgrade) {
+            reader.notify_one();
+        }
+    }
+}
+
+fn into_event((number, entry): (u64, Bytes)) -> Option<ReadableEvent> {
+    let (kind, text) = EventKind::read(&entry)?;
+    Some(ReadableEvent { number, kind, text, is_confirmed: true })
+}
+
+fn into_page(answer: Answer) -> Option<LogPage> {
+    match answer {
+        Answer::Page(page) => page,
+        _ => None,
+    }
+}
+
+/// How many events are read in one step.
+const PAGE: Room = Room { entries: 64, bytes: 256 << 10 };
+/// How long a reader waits before it looks at the log without a message.
+pub(in super::super) const LOOK_INTERVAL: Duration = Duration::from_secs(15);

@@ -1,0 +1,284 @@
+//! Which steps does a session take in the store?
+//!
+//! Everything of a session is one group, so that each step is one visit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+use toolway_protocol::Id;
+
+use super::super::limits::SessionLimits;
+use super::claim::ClaimEntry;
+use super::message::{News, NodeMessage};
+use super::node::Node;
+use crate::ground::mutex::Mutex;
+use crate::ground::random::random_version;
+use crate::store::{Answer, Condition, Name, Operation, Outcome, Result, Step, StoredValue, Version};
+
+/// A session in the store.
+pub(in super::super) struct SharedSession {
+    pub(in super::super) node: Arc<Node>,
+    pub(super) id: String,
+    pub(in super::super) group: String,
+    pub(super) limits: Arc<SessionLimits>,
+    state: Mutex<RecordState>,
+}
+
+/// The record of the session as this server knows it.
+struct RecordState {
+    version: Option<Version>,
+    /// When the record was last renewed.
+    renewed_at: Option<Instant>,
+}
+
+/// The outcome of an attempt to enter a session.
+pub(in super::super) enum Entered {
+    /// The session is open. Its record, if this server does not know it.
+    In(Option<Bytes>),
+    /// There is no such session.
+    Gone,
+    /// The request has a claim of another server, or an earlier one of this server.
+    Claimed(Bytes),
+}
+
+impl SharedSession {
+    pub(in super::super) fn new(node: Arc<Node>, id: String, group: String, limits: Arc<SessionLimits>) -> Self {
+        let state = Mutex::new(RecordState { version: None, renewed_at: None });
+        Self { node, id, group, limits, state }
+    }
+
+    pub(super) async fn run(&self, step: &Step) -> Result<Outcome> {
+        self.node.store.run(&self.group, step).await
+    }
+
+    /// Stores the record of a new session.
+    pub(in super::super) async fn create(&self, record: Bytes) -> Result<()> {
+        let version = random_version();
+        self.run(&Step::new().then(self.put_record(record, version))).await?;
+        *self.state.lock() = RecordState { version: Some(version), renewed_at: Some(Instant::now()) };
+        Ok(())
+    }
+
+    /// Looks up the record, and renews it if a third of its life is over. Claims a request, if one is given.
+    pub(in super::super) async fn enter(&self, claim: Option<&ClaimEntry>) -> Result<Entered> {
+        let now = Instant::now();
+        let known = self.state.lock().version;
+        let mut step = Step::new().when(self.is_open());
+        if let Some(claim) = claim {
+            step = step.when(claim.is_free());
+        }
+        let renews = self.renew_if_due(now, &mut step);
+        if let Some(claim) = claim {
+            step = step.then(claim.enter(self.limits.kept_for));
+        }
+        step = step.then(Operation::Get { key: RECORD, known });
+        match self.run(&step).await? {
+            Outcome::Done(answers) => {
+                let stored = answers.into_iter().next_back().and_then(into_value);
+                let mut state = self.state.lock();
+                if renews {
+                    state.renewed_at = state.renewed_at.max(Some(now));
+                }
+                Ok(Entered::In(stored.and_then(|stored| {
+                    // Another request may have saved the record in the meantime.
+                    (state.version == known).then(|| state.version = Some(stored.version));
+                    stored.bytes
+                })))
+            }
+            Outcome::Refused { condition: 1, holder } => Ok(Entered::Claimed(holder.unwrap_or_default())),
+            _ => Ok(Entered::Gone),
+        }
+    }
+
+    /// Renews the claims of requests that run.
+    pub(in super::super) async fn renew_claims(&self, claims: &[ClaimEntry]) -> Result<()> {
+        let mut step = Step::new().when(self.is_open());
+        for claim in claims {
+            step = step.then(claim.enter(self.limits.kept_for));
+        }
+        self.run(&step).await.map(drop)
+    }
+
+    /// Renews the record and the remembered values, if a third of their life is over. Returns whether it is.
+    pub(super) fn renew_if_due(&self, now: Instant, step: &mut Step) -> bool {
+        let renewed_at = self.state.lock().renewed_at;
+        let idle = self.limits.session_idle;
+        let is_due = renewed_at.is_none_or(|renewed| now.duration_since(renewed) >= idle / 3);
+        if is_due {
+            step.operations.push(Operation::Renew { key: RECORD, ttl: idle });
+            step.operations.push(Operation::Renew { key: MEMORY.into(), ttl: idle.saturating_add(idle / 3) });
+        }
+        is_due
+    }
+
+    /// Records that the record was renewed.
+    pub(super) fn mark_renewed(&self, now: Instant) {
+        let mut state = self.state.lock();
+        state.renewed_at = state.renewed_at.max(Some(now));
+    }
+
+    /// Writes the record, unless it has changed since this server read it.
+    pub(in super::super) async fn save(&self, record: Bytes) -> Result<bool> {
+        let (before, after) = (self.state.lock().version, random_version());
+        let Some(before) = before else { return Ok(false) };
+        let changed = NodeMessage::write(&self.id, News::Record);
+        let step = Step::new()
+            .when(Condition::HasVersion(RECORD, before))
+            .then(self.put_record(record, after))
+            .then(self.node.telling_all(changed));
+        let is_done = matches!(self.run(&step).await?, Outcome::Done(_));
+        if is_done {
+            let mut state = self.state.lock();
+            state.version = Some(after);
+            state.renewed_at = Some(Instant::now());
+        }
+        Ok(is_done)
+    }
+
+    /// Forgets the version of the record, so that the next look returns it.
+    pub(in super::super) fn forget_version(&self) {
+        self.state.lock().version = None;
+    }
+
+    fn put_record(&self, value: Bytes, version: Version) -> Operation {
+        Operation::Put { key: RECORD, value, version, ttl: self.limits.session_idle }
+    }
+
+    /// The condition that the session is open.
+    pub(super) fn is_open(&self) -> Condition {
+        Condition::Exists(RECORD)
+    }
+
+    /// Ends the session for all servers. Its logs expire, and no server reads them without the record.
+    pub(in super::super) async fn end(&self) -> Result<()> {
+        let ended = NodeMessage::write(&self.id, News::Ended);
+        let step = Step::new()
+            .then(Operation::Delete(RECORD))
+            .then(Operation::Delete(MEMORY.into()))
+            .then(Operation::Delete(TELLER))
+            .then(Operation::Clear(CLAIMS))
+            .then(Operation::Clear(CANCELLED))
+            .then(self.node.telling_all(ended));
+        self.run(&step).await.map(drop)
+    }
+
+    /// Returns whether the session is open.
+    pub(in super::super) async fn exists(&self) -> Result<bool> {
+        Ok(matches!(self.run(&Step::new().when(self.is_open())).await?, Outcome::Done(_)))
+    }
+
+    /// Cancels a request that another server runs. The cancellation is stored, so that a lost message does not lose it.
+    pub(in super::super) async fn cancel(&self, id: &Id) -> Result<()> {
+        let request = id.to_string();
+        let key = Name::from(request.clone());
+        let message = NodeMessage::write(&self.id, News::Cancel { request });
+        // The entry of a claim is never empty, so the outcome tells whether there is one.
+        let probe = Condition::Free { map: CLAIMS, key: key.clone(), value: Bytes::new() };
+        let Outcome::Refused { holder: Some(holder), .. } = self.run(&Step::new().when(probe)).await? else {
+            // A request without a claim may run anywhere.
+            self.node.tell_all(message).await;
+            return Ok(());
+        };
+        let tell = self.node.telling(ClaimEntry::node(&holder), message);
+        let enter = Operation::Enter { map: CANCELLED, key, value: holder, ttl: self.limits.kept_for };
+        self.run(&Step::new().when(self.is_open()).then(enter).then(tell)).await.map(drop)
+    }
+
+    /// Returns the ids of the claimed requests that were cancelled.
+    pub(in super::super) async fn cancelled(&self) -> Result<Vec<String>> {
+        match self.run(&Step::new().then(Operation::Entries(CANCELLED))).await? {
+            Outcome::Done(mut answers) => match answers.pop() {
+                Some(Answer::Entries(entries)) => Ok(entries.into_iter().map(|(id, _)| id).collect()),
+                _ => Ok(Vec::new()),
+            },
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Returns the operation that makes a question known, so that any server can take its answer.
+    pub(super) fn open_question(question: &str, ttl: Duration) -> Operation {
+        Operation::Put { key: question_key(question), value: Bytes::new(), version: OPEN_QUESTION, ttl }
+    }
+
+    /// Stores the answer to a question of another server, and tells that server. Does nothing if the question is not open.
+    pub(in super::super) async fn answer(
+        &self,
+        question: &str,
+        node: &str,
+        frame: Bytes,
+        ttl: Duration,
+    ) -> Result<()> {
+        let short = (frame.len() <= MAX_FRAME_IN_MESSAGE).then(|| serde_json::from_slice::<Box<RawValue>>(&frame));
+        let news = News::Answer { question: question.to_owned(), frame: short.and_then(std::result::Result::ok) };
+        let key = question_key(question);
+        let step = Step::new()
+            .when(Condition::HasVersion(key.clone(), OPEN_QUESTION))
+            .then(Operation::Put { key, value: frame, version: ANSWERED_QUESTION, ttl })
+            .then(self.node.telling(node, NodeMessage::write(&self.id, news)));
+        self.run(&step).await.map(drop)
+    }
+
+    /// Returns the answer to a question of this server, if there is one.
+    pub(in super::super) async fn stored_answer(&self, question: &str) -> Result<Option<Bytes>> {
+        let get = Operation::Get { key: question_key(question), known: Some(OPEN_QUESTION) };
+        match self.run(&Step::new().then(get)).await? {
+            Outcome::Done(mut answers) => {
+                Ok(answers.pop().and_then(into_value).and_then(|stored| stored.bytes))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns the node whose stream gets the notifications of the session, and the version of this entry.
+    pub(super) async fn teller(&self) -> Result<Option<(Version, String)>> {
+        let get = Operation::Get { key: TELLER, known: None };
+        let Outcome::Done(mut answers) = self.run(&Step::new().then(get)).await? else { return Ok(None) };
+        Ok(answers.pop().and_then(into_value).map(|stored| {
+            let node = stored.bytes.unwrap_or_default();
+            (stored.version, String::from_utf8_lossy(&node).into_owned())
+        }))
+    }
+
+    /// Returns whether the node whose stream got the notifications has died.
+    pub(in super::super) async fn is_teller_dead(&self) -> Result<bool> {
+        match self.teller().await? {
+            Some((_, node)) => Ok(!self.node.is_alive(&node).await?),
+            None => Ok(false),
+        }
+    }
+
+    /// Returns the operation that makes a stream of this node the one that gets the notifications.
+    pub(super) fn become_teller(&self, version: Version) -> Operation {
+        let value = self.node.id.clone().into();
+        Operation::Put { key: TELLER, value, version, ttl: self.limits.session_idle }
+    }
+}
+
+fn question_key(question: &str) -> Name {
+    format!("q/{question}").into()
+}
+
+fn into_value(answer: Answer) -> Option<StoredValue> {
+    match answer {
+        Answer::Value(value) => value,
+        _ => None,
+    }
+}
+
+/// The record of the session.
+const RECORD: Name = Name::Borrowed("record");
+/// The values that handlers remember for the client.
+pub(in super::super) const MEMORY: &str = "memory";
+/// The requests that run, with their nodes.
+pub(super) const CLAIMS: Name = Name::Borrowed("running");
+/// The requests that were cancelled.
+const CANCELLED: Name = Name::Borrowed("cancelled");
+/// The node whose stream gets the notifications.
+pub(super) const TELLER: Name = Name::Borrowed("teller");
+const OPEN_QUESTION: Version = Version(0);
+const ANSWERED_QUESTION: Version = Version(1);
+/// The longest answer that travels with its message, in bytes.
+const MAX_FRAME_IN_MESSAGE: usize = 16 << 10;
