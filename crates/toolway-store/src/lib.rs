@@ -6,6 +6,8 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "contract")]
+pub mod contract;
 mod error;
 mod memory;
 mod step;
