@@ -1,0 +1,107 @@
+//! How does a test break the network between a store and its server?
+
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// The ways in which a proxy treats its connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Passes everything on.
+    Pass,
+    /// Takes everything and passes nothing on.
+    Blackhole,
+    /// Passes requests on, and closes the connection instead of the first reply.
+    LoseReply,
+    /// Answers each step with this error.
+    Answer(&'static str),
+    /// Closes all connections.
+    Cut,
+}
+
+/// A proxy in front of a server.
+pub(crate) struct Proxy {
+    pub(crate) port: u16,
+    mode: watch::Sender<Mode>,
+    _connections: JoinSet<()>,
+}
+
+impl Proxy {
+    pub(crate) async fn start(port: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let own_port = listener.local_addr().unwrap().port();
+        let (mode, receiver) = watch::channel(Mode::Pass);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((client, _)) = listener.accept().await {
+                connections.spawn(serve(client, SocketAddr::from(([127, 0, 0, 1], port)), receiver.clone()));
+            }
+        });
+        Self { port: own_port, mode, _connections: tasks }
+    }
+
+    pub(crate) fn set(&self, mode: Mode) {
+        self.mode.send_replace(mode);
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+}
+
+async fn serve(client: TcpStream, server: SocketAddr, mode: watch::Receiver<Mode>) {
+    let Ok(server) = TcpStream::connect(server).await else { return };
+    let (mut from_client, to_client) = client.into_split();
+    let (from_server, mut to_server) = server.into_split();
+    let to_client = &tokio::sync::Mutex::new(to_client);
+    let mut cut = mode.clone();
+    tokio::select! {
+        _ = cut.wait_for(|mode| *mode == Mode::Cut) => {}
+        () = requests(&mut from_client, &mut to_server, to_client, &mode) => {}
+        () = replies(from_server, to_client, &mode) => {}
+    }
+}
+
+async fn requests(
+    client: &mut (impl AsyncRead + Unpin),
+    server: &mut (impl AsyncWrite + Unpin),
+    replies: &tokio::sync::Mutex<impl AsyncWrite + Unpin>,
+    mode: &watch::Receiver<Mode>,
+) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(count @ 1..) = client.read(&mut buffer).await {
+        let chunk = &buffer[..count];
+        let mode_now = *mode.borrow();
+        let is_passed = match mode_now {
+            Mode::Blackhole => Ok(()),
+            Mode::Answer(error) if chunk.windows(7).any(|word| word == b"EVALSHA") => {
+                replies.lock().await.write_all(format!("-{error}\r\n").as_bytes()).await
+            }
+            _ => server.write_all(chunk).await,
+        };
+        if is_passed.is_err() {
+            return;
+        }
+    }
+}
+
+async fn replies(
+    mut server: impl AsyncRead + Unpin,
+    client: &tokio::sync::Mutex<impl AsyncWrite + Unpin>,
+    mode: &watch::Receiver<Mode>,
+) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(count @ 1..) = server.read(&mut buffer).await {
+        let mode_now = *mode.borrow();
+        match mode_now {
+            Mode::LoseReply => return,
+            Mode::Blackhole => {}
+            _ if client.lock().await.write_all(&buffer[..count]).await.is_err() => return,
+            _ => {}
+        }
+    }
+}
