@@ -96,6 +96,8 @@ pub(crate) enum OpenCause {
     Failed(RedisError),
     TimedOut,
     IsReplica,
+    /// It is a Sentinel, or another kind of server.
+    HasNoRole,
     /// No Sentinel knows the primary: the failures of each of them.
     #[cfg(feature = "sentinel")]
     UnknownPrimary(String),
@@ -135,6 +137,7 @@ impl fmt::Display for OpenCause {
             Self::Failed(error) => error.fmt(f),
             Self::TimedOut => f.write_str("no answer within the time limit"),
             Self::IsReplica => f.write_str("the server is a replica"),
+            Self::HasNoRole => f.write_str("the server is a Sentinel, or not a Redis server"),
             #[cfg(feature = "sentinel")]
             Self::UnknownPrimary(failures) => write!(f, "no Sentinel knows the primary: {failures}"),
             #[cfg(feature = "cluster")]

@@ -94,6 +94,12 @@ fn crc16(bytes: &[u8]) -> u16 {
     })
 }
 
+/// The group of what belongs to the store itself.
+pub(crate) const OWN_GROUP: &str = "c";
+/// The number of slots of a Redis Cluster.
+#[cfg(feature = "cluster")]
+pub(crate) const SLOTS: u16 = 16_384;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,9 +122,3 @@ mod tests {
         assert_eq!(crc16(b"123456789"), 0x31C3);
     }
 }
-
-/// The group of what belongs to the store itself.
-pub(crate) const OWN_GROUP: &str = "c";
-/// The number of slots of a Redis Cluster.
-#[cfg(feature = "cluster")]
-pub(crate) const SLOTS: u16 = 16_384;

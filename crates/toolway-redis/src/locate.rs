@@ -59,19 +59,24 @@ impl Locator {
         let mut opened = self.connector.open(&address).await?;
         // `INFO` and not `ROLE`, because access rules without `@admin` forbid `ROLE`.
         let role = opened.query(redis::cmd("INFO").arg("replication"), self.connector.timeout).await;
-        match role {
-            Ok(Value::BulkString(text)) if is_primary(&String::from_utf8_lossy(&text)) => {
-                Ok((address, opened))
-            }
-            Ok(Value::VerbatimString { text, .. }) if is_primary(&text) => Ok((address, opened)),
-            Ok(_) => Err(OpenError::new(&address, OpenCause::IsReplica)),
-            Err(cause) => Err(OpenError::new(&address, cause)),
-        }
+        let role = match role {
+            Ok(Value::BulkString(text)) => role_of(&String::from_utf8_lossy(&text)),
+            Ok(Value::VerbatimString { text, .. }) => role_of(&text),
+            Ok(_) => Err(OpenCause::HasNoRole),
+            Err(cause) => Err(cause),
+        };
+        role.map_err(|cause| OpenError::new(&address, cause))?;
+        Ok((address, opened))
     }
 }
 
-fn is_primary(info: &str) -> bool {
-    info.lines().any(|line| line.trim_end() == "role:master")
+/// Fails if a server is not a primary.
+fn role_of(info: &str) -> Result<(), OpenCause> {
+    match info.lines().find_map(|line| line.trim_end().strip_prefix("role:")) {
+        Some("master") => Ok(()),
+        Some(_) => Err(OpenCause::IsReplica),
+        None => Err(OpenCause::HasNoRole),
+    }
 }
 
 #[cfg(feature = "sentinel")]

@@ -6,6 +6,7 @@ use toolway_store::{StoreError, StoreFailure};
 use crate::url::Address;
 
 /// An error that a server replied with. None of them leaves a step half done, except those of [`Remedy::Doubt`].
+#[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) remedy: Remedy,
     message: String,
@@ -88,13 +89,15 @@ fn inner_code<'e>(code: &'e str, detail: &'e str) -> &'e str {
         .unwrap_or(code)
 }
 
+const INSIDE_SCRIPTS: [&str; 6] = ["READONLY", "OOM", "MISCONF", "NOREPLICAS", "NOPERM", "WRONGTYPE"];
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn remedy(code: &str, detail: &str) -> Remedy {
         let error = redis::make_extension_error(code.to_owned(), Some(detail.to_owned()));
-        Refusal::new(error).ok().expect("it came from the server").remedy
+        Refusal::new(error).expect("it came from the server").remedy
     }
 
     #[test]
@@ -116,10 +119,8 @@ mod tests {
             "NOPERM".to_owned(),
             Some("User hunter2 has no permissions to run the 'get' command".to_owned()),
         );
-        let refusal = Refusal::new(error).ok().expect("it came from the server");
+        let refusal = Refusal::new(error).expect("it came from the server");
         assert_eq!(refusal.remedy, Remedy::Fail(StoreFailure::Broken));
         assert!(!refusal.message().contains("hunter2"));
     }
 }
-
-const INSIDE_SCRIPTS: [&str; 6] = ["READONLY", "OOM", "MISCONF", "NOREPLICAS", "NOPERM", "WRONGTYPE"];

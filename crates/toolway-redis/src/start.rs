@@ -81,7 +81,10 @@ async fn connect(
 
 /// Returns whether trying again is of no use.
 fn is_final(error: &OpenError) -> bool {
-    error.is_login() || is_certificate(error) || is_no_cluster(error)
+    error.is_login()
+        || is_certificate(error)
+        || is_no_cluster(error)
+        || matches!(*error.cause, OpenCause::HasNoRole)
 }
 
 fn is_certificate(error: &OpenError) -> bool {
@@ -103,6 +106,11 @@ fn refused(error: OpenError) -> SetupError {
     }
     if is_no_cluster(&error) {
         return SetupError::new("url", format!("{address} is not part of a Redis Cluster: write redis://"));
+    }
+    if matches!(*error.cause, OpenCause::HasNoRole) {
+        let message =
+            format!("{address} is a Sentinel, or not a Redis server: write redis+sentinel://a,b,c/name");
+        return SetupError::new("url", message);
     }
     if is_certificate(&error) {
         let message = format!(
@@ -148,20 +156,9 @@ async fn read_info(opened: &mut Opened, limit: Duration) -> Result<Info, OpenCau
 }
 
 fn check_server(info: &Info, target: &Target, durability: Durability) -> Result<(), SetupError> {
-    match (info.get("redis_mode"), &target.kind) {
-        (Some("sentinel"), _) => {
-            return Err(SetupError::new(
-                "url",
-                "the server is a Sentinel: write redis+sentinel://a,b,c/name",
-            ));
-        }
-        (Some("cluster"), TargetKind::Single) => {
-            return Err(SetupError::new(
-                "url",
-                "the server is part of a Redis Cluster: write redis+cluster://a,b,c",
-            ));
-        }
-        _ => {}
+    if info.get("redis_mode") == Some("cluster") && target.kind == TargetKind::Single {
+        let message = "the server is part of a Redis Cluster: write redis+cluster://a,b,c";
+        return Err(SetupError::new("url", message));
     }
     let (name, version, oldest, oldest_synced) = match info.version("valkey_version") {
         Some(version) => ("Valkey", Some(version), OLDEST_VALKEY, OLDEST_VALKEY),
@@ -213,6 +210,12 @@ fn check_server(info: &Info, target: &Target, durability: Durability) -> Result<
     Ok(())
 }
 
+/// The time that servers have to become ready.
+const START_LIMIT: Duration = Duration::from_secs(5);
+const OLDEST_REDIS: (u32, u32) = (6, 2);
+const OLDEST_REDIS_SYNCED: (u32, u32) = (7, 2);
+const OLDEST_VALKEY: (u32, u32) = (7, 2);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,7 +234,6 @@ mod tests {
             ("redis://h", written, "redis_version:6.0.16", Some("url")),
             ("redis://h", written, "redis_version:7.2.4 valkey_version:7.2.5", None),
             ("redis://h", written, "redis_mode:cluster", Some("url")),
-            ("redis://h", written, "redis_mode:sentinel", Some("url")),
             ("redis://h", written, "maxmemory_policy:allkeys-lru", Some("maxmemory-policy")),
             ("redis://h", Durability::Synced(0), "redis_version:7.0.15 aof_enabled:1", Some("durability")),
             ("redis://h", Durability::Synced(0), "redis_version:7.2.0 aof_enabled:0", Some("appendonly")),
@@ -241,9 +243,3 @@ mod tests {
         }
     }
 }
-
-/// The time that servers have to become ready.
-const START_LIMIT: Duration = Duration::from_secs(5);
-const OLDEST_REDIS: (u32, u32) = (6, 2);
-const OLDEST_REDIS_SYNCED: (u32, u32) = (7, 2);
-const OLDEST_VALKEY: (u32, u32) = (7, 2);

@@ -186,6 +186,10 @@ fn unknown_scheme(scheme: &str) -> SetupError {
     )
 }
 
+const REDIS_PORT: u16 = 6379;
+#[cfg(feature = "sentinel")]
+const SENTINEL_PORT: u16 = 26379;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,7 +244,3 @@ mod tests {
         }
     }
 }
-
-const REDIS_PORT: u16 = 6379;
-#[cfg(feature = "sentinel")]
-const SENTINEL_PORT: u16 = 26379;

@@ -18,14 +18,13 @@ pub(crate) enum Mode {
     LoseReply,
     /// Answers each step with this error.
     Answer(&'static str),
-    /// Closes all connections.
-    Cut,
 }
 
 /// A proxy in front of a server.
 pub(crate) struct Proxy {
     pub(crate) port: u16,
     mode: watch::Sender<Mode>,
+    cuts: watch::Sender<u32>,
     _connections: JoinSet<()>,
 }
 
@@ -34,18 +33,25 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let own_port = listener.local_addr().unwrap().port();
         let (mode, receiver) = watch::channel(Mode::Pass);
+        let (cuts, cut) = watch::channel(0);
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
-                connections.spawn(serve(client, SocketAddr::from(([127, 0, 0, 1], port)), receiver.clone()));
+                let server = SocketAddr::from(([127, 0, 0, 1], port));
+                connections.spawn(serve(client, server, receiver.clone(), cut.clone()));
             }
         });
-        Self { port: own_port, mode, _connections: tasks }
+        Self { port: own_port, mode, cuts, _connections: tasks }
     }
 
     pub(crate) fn set(&self, mode: Mode) {
         self.mode.send_replace(mode);
+    }
+
+    /// Closes all connections. New ones are accepted.
+    pub(crate) fn cut(&self) {
+        self.cuts.send_modify(|count| *count += 1);
     }
 
     pub(crate) fn url(&self) -> String {
@@ -53,14 +59,19 @@ impl Proxy {
     }
 }
 
-async fn serve(client: TcpStream, server: SocketAddr, mode: watch::Receiver<Mode>) {
+async fn serve(
+    client: TcpStream,
+    server: SocketAddr,
+    mode: watch::Receiver<Mode>,
+    mut cut: watch::Receiver<u32>,
+) {
+    cut.mark_unchanged();
     let Ok(server) = TcpStream::connect(server).await else { return };
     let (mut from_client, to_client) = client.into_split();
     let (from_server, mut to_server) = server.into_split();
     let to_client = &tokio::sync::Mutex::new(to_client);
-    let mut cut = mode.clone();
     tokio::select! {
-        _ = cut.wait_for(|mode| *mode == Mode::Cut) => {}
+        _ = cut.changed() => {}
         () = requests(&mut from_client, &mut to_server, to_client, &mode) => {}
         () = replies(from_server, to_client, &mode) => {}
     }

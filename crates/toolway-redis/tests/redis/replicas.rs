@@ -76,7 +76,7 @@ async fn a_replicated_change_needs_its_replica() {
     // Neither does a step that changes nothing.
     let refused = store.run("group", &claim("id", "other")).await.unwrap();
     assert_eq!(refused, Outcome::Refused { condition: 0, holder: Some("node".into()) });
-    proxy.set(Mode::Cut);
     proxy.set(Mode::Pass);
+    proxy.cut();
     eventually("the replica is back", async || store.run("group", &claim("id", "node")).await.is_ok()).await;
 }

@@ -1,5 +1,6 @@
 //! Does the store follow the primary that Sentinel names?
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use toolway_store::Store;
@@ -33,14 +34,8 @@ impl Watched {
             .collect();
         for sentinel in &sentinels {
             eventually("a Sentinel knows the replica and the others", async || {
-                let state: redis::Value = sentinel.query(&["SENTINEL", "MASTER", "main"]).await;
-                let text = format!("{state:?}");
-                let has = |field: &str, value: &str| {
-                    text.split(&format!("'{field}'"))
-                        .nth(1)
-                        .is_some_and(|rest| rest.split('\'').nth(1) == Some(value))
-                };
-                has("num-slaves", "1") && has("num-other-sentinels", "2")
+                let state: HashMap<String, String> = sentinel.query(&["SENTINEL", "MASTER", "main"]).await;
+                state["num-slaves"] == "1" && state["num-other-sentinels"] == "2"
             })
             .await;
         }

@@ -21,7 +21,7 @@ pub(crate) fn is_missing() -> bool {
                     apt-get install redis-server redis-sentinel redis-tools";
         assert!(std::env::var_os("TOOLWAY_REQUIRE_REDIS").is_none(), "{text}");
         // Not `eprintln`, which is only shown for tests that fail.
-        writeln!(std::io::stderr(), "{text}").unwrap();
+        std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
         true
     });
     *IS_MISSING

@@ -1,5 +1,6 @@
 //! Does opening a store say which setting is wrong?
 
+use std::fmt::Write;
 use std::time::Duration;
 
 use toolway_redis::{Durability, Redis, SetupError};
@@ -14,7 +15,7 @@ async fn refused(url: &str) -> SetupError {
     let mut texts = format!("{error} {error:?}");
     let mut source = std::error::Error::source(&error);
     while let Some(cause) = source {
-        texts += &format!("{cause} {cause:?}");
+        write!(texts, "{cause} {cause:?}").unwrap();
         source = cause.source();
     }
     assert!(!texts.contains("hunter2") && !texts.contains("alice"), "credentials must not be shown: {texts}");
