@@ -11,7 +11,7 @@ use toolway_store::Result;
 
 use crate::backoff::draw;
 use crate::connector::{Connector, OpenCause, OpenError};
-use crate::keys::SLOTS;
+use crate::keys::{OWN_GROUP, SLOTS, slot};
 use crate::link::{LinkState, not_done};
 use crate::locate::{Locator, Place};
 use crate::node::Node;
@@ -65,7 +65,7 @@ impl Cluster {
         Self { shared, _refresh: refresh }
     }
 
-    /// Returns the addresses of the nodes, which change with the cluster.
+    /// Returns the addresses of the nodes, which change with the cluster. The first one publishes messages.
     pub(crate) fn addresses(&self) -> Arc<Mutex<Vec<Address>>> {
         self.shared.addresses.clone()
     }
@@ -177,6 +177,14 @@ pub(crate) async fn read_slots(
     }
     if known.len() > MOST_ADDRESSES {
         known.retain(|address| ranges.iter().any(|(_, _, node)| node == address));
+    }
+    // Messages are published and received at the same node, so that they need not pass between nodes.
+    let home = slot(OWN_GROUP);
+    let is_home = |(first, last, _): &&(u16, u16, Address)| (*first..=*last).contains(&home);
+    if let Some((_, _, home)) = ranges.iter().find(is_home)
+        && let Some(position) = known.iter().position(|address| address == home)
+    {
+        known.swap(0, position);
     }
     Ok(ranges)
 }

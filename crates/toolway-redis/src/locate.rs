@@ -24,6 +24,9 @@ pub(crate) enum Place {
     /// This node of a Redis Cluster. The nodes redirect by themselves.
     #[cfg(feature = "cluster")]
     Node(Address),
+    /// The first of these nodes of a Redis Cluster that can be reached.
+    #[cfg(feature = "cluster")]
+    FirstNode(Arc<Mutex<Vec<Address>>>),
     /// Any of these nodes of a Redis Cluster.
     #[cfg(feature = "cluster")]
     AnyNode(Arc<Mutex<Vec<Address>>>),
@@ -41,18 +44,24 @@ impl Locator {
             #[cfg(feature = "cluster")]
             Place::Node(address) => Ok((address.clone(), self.connector.open(address).await?)),
             #[cfg(feature = "cluster")]
+            Place::FirstNode(addresses) => self.connect_one_of(snapshot(addresses)).await,
+            #[cfg(feature = "cluster")]
             Place::AnyNode(addresses) => {
-                let addresses = addresses.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                let mut failure = OpenError { address: None, cause: Arc::new(OpenCause::NoNode) };
-                for address in crate::backoff::shuffled(addresses) {
-                    match self.connector.open(&address).await {
-                        Ok(opened) => return Ok((address, opened)),
-                        Err(error) => failure = error,
-                    }
-                }
-                Err(failure)
+                self.connect_one_of(crate::backoff::shuffled(snapshot(addresses))).await
             }
         }
+    }
+
+    #[cfg(feature = "cluster")]
+    async fn connect_one_of(&self, addresses: Vec<Address>) -> Result<(Address, Opened), OpenError> {
+        let mut failure = OpenError { address: None, cause: Arc::new(OpenCause::NoNode) };
+        for address in addresses {
+            match self.connector.open(&address).await {
+                Ok(opened) => return Ok((address, opened)),
+                Err(error) => failure = error,
+            }
+        }
+        Err(failure)
     }
 
     async fn connect_primary(&self, address: Address) -> Result<(Address, Opened), OpenError> {
@@ -68,6 +77,11 @@ impl Locator {
         role.map_err(|cause| OpenError::new(&address, cause))?;
         Ok((address, opened))
     }
+}
+
+#[cfg(feature = "cluster")]
+fn snapshot(addresses: &Mutex<Vec<Address>>) -> Vec<Address> {
+    addresses.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// Fails if a server is not a primary.

@@ -170,31 +170,39 @@ impl Listener {
     async fn execute(&mut self, command: Command, opened: &mut Opened) -> Result<(), Lost> {
         match command {
             Command::Subscribe { channel, reply } => {
-                if let Some(sender) = self.channels.get(&channel) {
-                    _ = reply.send(Ok(sender.subscribe()));
-                    return Ok(());
-                }
+                // Also if there is a subscription already: what comes before the confirmation is too old for this one.
                 match within(self.timeout, opened.connection.subscribe(&channel)).await {
-                    Ok(()) => {
-                        let (sender, receiver) = broadcast::channel(QUEUE_CAPACITY);
-                        if reply.send(Ok(receiver)).is_ok() {
-                            self.channels.insert(channel, sender);
-                        } else {
-                            within(self.timeout, opened.connection.unsubscribe(&channel)).await?;
-                        }
-                    }
+                    Ok(()) => {}
                     Err(Lost::Refused) => {
-                        _ = reply.send(Err(not_done("Redis refuses a subscription: compare the access rules of its user with the documentation")));
+                        _ = reply.send(Err(not_done(
+                            "Redis refuses a subscription: compare the access rules of its user with the documentation",
+                        )));
+                        return Ok(());
                     }
                     Err(lost) => return Err(lost),
                 }
-            }
-            Command::Unsubscribe(channel) => {
-                if self.channels.get(&channel).is_some_and(|sender| sender.receiver_count() == 0) {
-                    self.channels.remove(&channel);
-                    within(self.timeout, opened.connection.unsubscribe(&channel)).await?;
+                while let Ok(push) = opened.pushes.try_recv() {
+                    if push.kind == PushKind::Disconnection {
+                        return Err(Lost::Gone);
+                    }
+                    self.deliver(push);
+                }
+                let new = || broadcast::Sender::new(QUEUE_CAPACITY);
+                let sender = self.channels.entry(channel.clone()).or_insert_with(new);
+                if reply.send(Ok(sender.subscribe())).is_err() {
+                    self.leave(&channel, opened).await?;
                 }
             }
+            Command::Unsubscribe(channel) => self.leave(&channel, opened).await?,
+        }
+        Ok(())
+    }
+
+    /// Unsubscribes from a channel that has no subscribers.
+    async fn leave(&mut self, channel: &str, opened: &mut Opened) -> Result<(), Lost> {
+        if self.channels.get(channel).is_some_and(|sender| sender.receiver_count() == 0) {
+            self.channels.remove(channel);
+            within(self.timeout, opened.connection.unsubscribe(channel)).await?;
         }
         Ok(())
     }

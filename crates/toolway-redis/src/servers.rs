@@ -125,7 +125,7 @@ impl Servers {
             #[cfg(feature = "cluster")]
             Topology::Cluster(cluster) => {
                 _ = sentinel;
-                (Place::AnyNode(cluster.addresses()), None)
+                (Place::FirstNode(cluster.addresses()), None)
             }
         };
         (Locator { connector: connector.clone(), place }, states)

@@ -156,7 +156,7 @@ async fn read_info(opened: &mut Opened, limit: Duration) -> Result<Info, OpenCau
 }
 
 fn check_server(info: &Info, target: &Target, durability: Durability) -> Result<(), SetupError> {
-    if info.get("redis_mode") == Some("cluster") && target.kind == TargetKind::Single {
+    if info.get("cluster_enabled") == Some("1") && target.kind == TargetKind::Single {
         let message = "the server is part of a Redis Cluster: write redis+cluster://a,b,c";
         return Err(SetupError::new("url", message));
     }
@@ -233,7 +233,7 @@ mod tests {
             ("redis://h", written, "redis_version:6.2.14 maxmemory_policy:noeviction", None),
             ("redis://h", written, "redis_version:6.0.16", Some("url")),
             ("redis://h", written, "redis_version:7.2.4 valkey_version:7.2.5", None),
-            ("redis://h", written, "redis_mode:cluster", Some("url")),
+            ("redis://h", written, "cluster_enabled:1", Some("url")),
             ("redis://h", written, "maxmemory_policy:allkeys-lru", Some("maxmemory-policy")),
             ("redis://h", Durability::Synced(0), "redis_version:7.0.15 aof_enabled:1", Some("durability")),
             ("redis://h", Durability::Synced(0), "redis_version:7.2.0 aof_enabled:0", Some("appendonly")),

@@ -123,7 +123,7 @@ impl Store for Redis {
         Box::pin(async move {
             let channel = self.inner.keys.channel(channel);
             let command = redis::cmd("PUBLISH").arg(&channel).arg(&message[..]).take();
-            command_of(&self.inner.visitor, &channel, &command).await.map(drop)
+            command_of(&self.inner.visitor, OWN_GROUP, &command).await.map(drop)
         })
     }
 

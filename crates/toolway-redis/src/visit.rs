@@ -106,11 +106,16 @@ impl Visitor {
             };
             // A redirected step goes on at once; everything else needs a moment.
             let pause = if asked.is_some() { Duration::ZERO } else { draw(SHORTEST_PAUSE, LONGEST_PAUSE) };
-            if Instant::now() + pause >= deadline {
+            if Instant::now() + pause + self.reserve() >= deadline {
                 return Err(lost.map_or(error, unknown));
             }
             tokio::time::sleep(pause).await;
         }
+    }
+
+    /// Returns the time that an attempt must have. With less, its outcome would often be unknown.
+    fn reserve(&self) -> Duration {
+        self.timeout / 5
     }
 
     async fn attempt(
@@ -126,6 +131,9 @@ impl Visitor {
         };
         let link = node.link(request.is_confirmed);
         let lease = link.lease(deadline).await.map_err(Failure::NotSent)?;
+        if deadline.saturating_duration_since(Instant::now()) < self.reserve() {
+            return Err(Failure::NotSent(not_done("the connection to Redis came too late")));
+        }
         let mut connection = lease.connection.clone();
         let first = match request.work {
             Work::Script(call) => call.command("EVALSHA", &self.script_hash),

@@ -150,7 +150,7 @@ pub enum Operation {
         log: Name,
         /// The number after which the page begins.
         after: u64,
-        /// The most entries and bytes to return. The first entry is returned even if it is larger.
+        /// The most entries and bytes to return. The first entry is returned even if it has more bytes.
         limit: Room,
     },
     /// Sets the reader of a log, if the log exists.
@@ -185,7 +185,10 @@ pub enum Operation {
 /// [`Outcome::Behind`]. The writer then appends what is missing as well.
 ///
 /// A log can be ended, once. An append to a log that another writer has ended, and one with entries after the end, does
-/// nothing, and the outcome of its step is [`Outcome::Ended`].
+/// nothing, and the outcome of its step is [`Outcome::Ended`]. The writer that has ended a log can repeat what it
+/// appended, also an end that the store has numbered: this only renews the log.
+///
+/// Entries that are skipped change nothing but the time to live, and drop nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Append {
     /// The log. It is created if it does not exist.

@@ -139,7 +139,7 @@ async fn what_the_server_refuses_is_not_done() {
     }
     let server = Server::start(&[]);
     let proxy = Proxy::start(server.port).await;
-    let store = patient(proxy.url()).timeout(std::time::Duration::from_millis(500)).connect().await.unwrap();
+    let store = patient(proxy.url()).timeout(std::time::Duration::from_secs(1)).connect().await.unwrap();
     for error in [
         "LOADING Redis is loading the dataset in memory",
         "BUSY Redis is busy running a script",

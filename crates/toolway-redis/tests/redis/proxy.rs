@@ -1,5 +1,6 @@
 //! How does a test break the network between a store and its server?
 
+use std::fmt::Write;
 use std::net::SocketAddr;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -69,10 +70,9 @@ async fn serve(
     let Ok(server) = TcpStream::connect(server).await else { return };
     let (mut from_client, to_client) = client.into_split();
     let (from_server, mut to_server) = server.into_split();
-    let to_client = &tokio::sync::Mutex::new(to_client);
     tokio::select! {
         _ = cut.changed() => {}
-        () = requests(&mut from_client, &mut to_server, to_client, &mode) => {}
+        () = requests(&mut from_client, &mut to_server, &mode) => {}
         () = replies(from_server, to_client, &mode) => {}
     }
 }
@@ -80,7 +80,6 @@ async fn serve(
 async fn requests(
     client: &mut (impl AsyncRead + Unpin),
     server: &mut (impl AsyncWrite + Unpin),
-    replies: &tokio::sync::Mutex<impl AsyncWrite + Unpin>,
     mode: &watch::Receiver<Mode>,
 ) {
     let mut buffer = vec![0; 1 << 16];
@@ -89,9 +88,7 @@ async fn requests(
         let mode_now = *mode.borrow();
         let is_passed = match mode_now {
             Mode::Blackhole => Ok(()),
-            Mode::Answer(error) if chunk.windows(7).any(|word| word == b"EVALSHA") => {
-                replies.lock().await.write_all(format!("-{error}\r\n").as_bytes()).await
-            }
+            Mode::Answer(error) => server.write_all(&answered(chunk, error)).await,
             _ => server.write_all(chunk).await,
         };
         if is_passed.is_err() {
@@ -100,9 +97,34 @@ async fn requests(
     }
 }
 
+/// Replaces each step by a script that only returns an error, so that replies keep their order.
+fn answered(chunk: &[u8], error: &str) -> Vec<u8> {
+    let text = String::from_utf8_lossy(chunk);
+    let mut commands = String::new();
+    for command in text.split_inclusive("\r\n*") {
+        // The star belongs to the next command.
+        let (command, star) = command.strip_suffix('*').map_or((command, ""), |command| (command, "*"));
+        if command.contains("\r\nEVALSHA\r\n") {
+            let script = "return redis.error_reply(ARGV[1])";
+            let (size, error_size) = (script.len(), error.len());
+            let first = if command.starts_with('*') { "*" } else { "" };
+            commands += first;
+            write!(
+                commands,
+                "4\r\n$4\r\nEVAL\r\n${size}\r\n{script}\r\n$1\r\n0\r\n${error_size}\r\n{error}\r\n"
+            )
+            .unwrap();
+        } else {
+            commands += command;
+        }
+        commands += star;
+    }
+    commands.into_bytes()
+}
+
 async fn replies(
     mut server: impl AsyncRead + Unpin,
-    client: &tokio::sync::Mutex<impl AsyncWrite + Unpin>,
+    mut client: impl AsyncWrite + Unpin,
     mode: &watch::Receiver<Mode>,
 ) {
     let mut buffer = vec![0; 1 << 16];
@@ -111,7 +133,7 @@ async fn replies(
         match mode_now {
             Mode::LoseReply => return,
             Mode::Blackhole => {}
-            _ if client.lock().await.write_all(&buffer[..count]).await.is_err() => return,
+            _ if client.write_all(&buffer[..count]).await.is_err() => return,
             _ => {}
         }
     }

@@ -151,7 +151,9 @@ async fn run_case((_, case): &Case, trial: &Trial<'_>) -> Result<(), String> {
         Ok(Err(panic)) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(format!("panicked: {}", text.unwrap_or("without a message")))
+            let text = text.unwrap_or("without a message");
+            // Some messages show values of a mebibyte.
+            Err(format!("panicked: {}", text.chars().take(MAX_MESSAGE).collect::<String>()))
         }
         Err(_) => Err("did not end in time: it waits for something that never happens".to_owned()),
     }
@@ -161,3 +163,5 @@ async fn run_case((_, case): &Case, trial: &Trial<'_>) -> Result<(), String> {
 const CASE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The number of cases that run at the same time. Most of them wait for something to expire.
 const CASES_AT_ONCE: usize = 16;
+/// The number of characters that are shown of a message.
+const MAX_MESSAGE: usize = 2000;

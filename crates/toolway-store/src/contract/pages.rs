@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::operations::{AMPLE_ROOM, SHORT_TTL, append, droppable, kept, name, read_by, set_reader};
+use super::operations::{
+    AMPLE_ROOM, LONG_TTL, SHORT_TTL, append, droppable, kept, name, read_by, renew_log, set_reader,
+};
 use super::trial::{Trial, cases, odd_bytes};
 use crate::step::{Answer, Append, Operation, Outcome, Room, Step};
 
@@ -31,10 +33,11 @@ async fn numbers(trial: &Trial<'_>, log: &str, after: u64, limit: Room) -> Vec<u
 
 async fn a_log_that_was_never_written_does_not_exist(trial: &Trial<'_>) {
     assert_eq!(trial.page("log", 0, AMPLE_ROOM).await, None);
-    trial.op(set_reader("log", "reader")).await;
-    trial.op(super::operations::renew_log("log", SHORT_TTL)).await;
-    trial.op(Operation::DeleteLog(name("log"))).await;
-    assert_eq!(trial.page("log", 0, AMPLE_ROOM).await, None, "only `Append` creates a log");
+    let delete = Operation::DeleteLog(name("log"));
+    for operation in [set_reader("log", "reader"), renew_log("log", LONG_TTL), delete] {
+        trial.op(operation).await;
+        assert_eq!(trial.page("log", 0, AMPLE_ROOM).await, None, "only `Append` creates a log");
+    }
     trial.say("log", &["one"]).await;
     assert_eq!(trial.log("log").await.reader, None, "the reader was set before the log existed");
 }

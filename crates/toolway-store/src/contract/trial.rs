@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -226,9 +226,11 @@ pub(super) fn odd_names() -> Vec<String> {
 
 /// Returns distinct contents that a store might misinterpret.
 pub(super) fn odd_bytes() -> Vec<Bytes> {
+    static LARGE: LazyLock<Bytes> =
+        LazyLock::new(|| (0..1 << 20).map(|place: u32| place.to_le_bytes()[place as usize % 3]).collect());
     let all: Bytes = (0..=255).rev().collect::<Vec<u8>>().into();
-    let large: Bytes = (0..1 << 20).map(|place: u32| place.to_le_bytes()[place as usize % 3]).collect();
-    vec![Bytes::new(), all, "\r\n\0".into(), "0".into(), "-1".into(), "nil".into(), "%\\'\"{}".into(), large]
+    let texts = ["", "\r\n\0", "0", "-1", "nil", "%\\'\"{}"].map(Bytes::from);
+    texts.into_iter().chain([all, LARGE.clone()]).collect()
 }
 
 const ODD_NAMES: [&str; 38] = [
