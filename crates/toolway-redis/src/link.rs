@@ -1,0 +1,229 @@
+//! How does a connection stay open, and when is it better not to try?
+//!
+//! A link has one connection, and a task that opens it again when it is lost. After several failures in a row the link
+//! is closed for steps: they fail at once, until a probe has connected.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use redis::PushKind;
+use redis::aio::MultiplexedConnection;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use toolway_store::{Result, StoreError, StoreFailure};
+
+use crate::backoff::Backoff;
+use crate::connector::Opened;
+use crate::locate::Locator;
+use crate::task::Task;
+use crate::url::Address;
+
+/// One connection that is opened again when it is lost.
+pub(crate) struct Link {
+    state: watch::Receiver<LinkState>,
+    signals: mpsc::Sender<Signal>,
+    failures: Arc<AtomicU32>,
+    _keeper: Task,
+}
+
+/// The states of a link.
+#[derive(Clone)]
+pub(crate) enum LinkState {
+    /// Steps wait for the connection.
+    Connecting,
+    Up(Lease),
+    /// Steps fail at once. The text says why.
+    Closed(Arc<str>),
+}
+
+/// The connection of a link at the time of a step.
+#[derive(Clone)]
+pub(crate) struct Lease {
+    pub(crate) connection: MultiplexedConnection,
+    pub(crate) address: Address,
+    generation: u64,
+}
+
+/// Something that a step noticed about a connection.
+struct Signal {
+    generation: u64,
+    kind: SignalKind,
+}
+
+#[derive(Clone, Copy)]
+enum SignalKind {
+    /// It is lost, or its server is not the primary any more.
+    Lost,
+    /// A step has waited for its reply until its time was over.
+    Silent,
+}
+
+impl Link {
+    /// A link, and its task. `is_up` counts the connections that were opened.
+    pub(crate) fn new(locator: Locator, is_up: Arc<watch::Sender<u64>>) -> Self {
+        let (sender, state) = watch::channel(LinkState::Connecting);
+        let (signals, receiver) = mpsc::channel(SIGNALS);
+        let failures = Arc::new(AtomicU32::new(0));
+        let keeper = Keeper {
+            limit: locator.connector.timeout,
+            locator,
+            state: sender,
+            signals: receiver,
+            failures: failures.clone(),
+            is_up,
+            generation: 0,
+        };
+        Self { state, signals, failures, _keeper: Task::spawn(keeper.run()) }
+    }
+
+    /// Waits for the connection until `deadline`.
+    pub(crate) async fn lease(&self, deadline: Instant) -> Result<Lease> {
+        let mut state = self.state.clone();
+        loop {
+            match &*state.borrow_and_update() {
+                LinkState::Up(lease) => return Ok(lease.clone()),
+                LinkState::Closed(why) => {
+                    return Err(not_done(format!("Redis has failed several times in a row: {why}")));
+                }
+                LinkState::Connecting => {}
+            }
+            match tokio::time::timeout_at(deadline, state.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return Err(not_done("the connection to Redis is closed")),
+                Err(_) => return Err(not_done("there is no connection to Redis yet")),
+            }
+        }
+    }
+
+    /// Returns the changes of the state.
+    pub(crate) fn states(&self) -> watch::Receiver<LinkState> {
+        self.state.clone()
+    }
+
+    /// Notes that a step had a reply.
+    pub(crate) fn succeeded(&self) {
+        if self.failures.load(Ordering::Relaxed) != 0 {
+            self.failures.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes that a connection is lost, or that its server is not the primary any more.
+    pub(crate) fn lost(&self, lease: &Lease) {
+        self.signal(lease, SignalKind::Lost);
+    }
+
+    /// Notes that a step had no reply in time.
+    pub(crate) fn silent(&self, lease: &Lease) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        self.signal(lease, SignalKind::Silent);
+    }
+
+    fn signal(&self, lease: &Lease, kind: SignalKind) {
+        // A full queue has the same signal in it many times already.
+        _ = self.signals.try_send(Signal { generation: lease.generation, kind });
+    }
+}
+
+impl LinkState {
+    pub(crate) fn address(&self) -> Option<&Address> {
+        match self {
+            Self::Up(lease) => Some(&lease.address),
+            _ => None,
+        }
+    }
+}
+
+struct Keeper {
+    locator: Locator,
+    limit: Duration,
+    state: watch::Sender<LinkState>,
+    signals: mpsc::Receiver<Signal>,
+    failures: Arc<AtomicU32>,
+    is_up: Arc<watch::Sender<u64>>,
+    generation: u64,
+}
+
+impl Keeper {
+    async fn run(mut self) {
+        let mut backoff = Backoff::default();
+        loop {
+            let why = match self.locator.connect().await {
+                Ok((address, opened)) => {
+                    tracing::debug!(server = %address, "connected to Redis");
+                    let why = self.hold(address.clone(), opened).await;
+                    tracing::warn!(server = %address, reason = why, "lost the connection to Redis");
+                    backoff = Backoff::default();
+                    Arc::from(why)
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "could not connect to Redis");
+                    Arc::from(error.to_string())
+                }
+            };
+            let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
+            let pause = if failures >= FAILURES_IN_A_ROW {
+                if self.state.send_replace(LinkState::Closed(Arc::clone(&why))).is_not_closed() {
+                    tracing::warn!(failures, reason = &*why, "Redis is not used until a probe has connected");
+                }
+                backoff.next_probe()
+            } else {
+                self.state.send_replace(LinkState::Connecting);
+                backoff.next_attempt()
+            };
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Offers a connection to the steps until it is lost, and returns why it is.
+    async fn hold(&mut self, address: Address, opened: Opened) -> &'static str {
+        let Opened { connection, mut pushes } = opened;
+        self.generation += 1;
+        // One more failure closes a link that was closed before.
+        self.failures.fetch_min(FAILURES_IN_A_ROW - 1, Ordering::Relaxed);
+        let lease = Lease { connection: connection.clone(), address, generation: self.generation };
+        self.state.send_replace(LinkState::Up(lease));
+        self.is_up.send_modify(|count| *count += 1);
+        loop {
+            tokio::select! {
+                push = pushes.recv() => match push {
+                    Some(push) if push.kind != PushKind::Disconnection => {}
+                    _ => return "the server has closed it",
+                },
+                Some(signal) = self.signals.recv() => {
+                    if signal.generation != self.generation {
+                        continue;
+                    }
+                    match signal.kind {
+                        SignalKind::Lost => return "a step found it closed, or its server not the primary",
+                        SignalKind::Silent if self.failures.load(Ordering::Relaxed) >= FAILURES_IN_A_ROW => {
+                            return "several steps in a row had no reply";
+                        }
+                        SignalKind::Silent => {
+                            let mut probe = connection.clone();
+                            let ping = redis::cmd("PING");
+                            let reply = probe.send_packed_command(&ping);
+                            if !matches!(tokio::time::timeout(self.limit, reply).await, Ok(Ok(_))) {
+                                return "the server does not reply";
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl LinkState {
+    fn is_not_closed(&self) -> bool {
+        !matches!(self, Self::Closed(_))
+    }
+}
+
+pub(crate) fn not_done(message: impl Into<String>) -> StoreError {
+    StoreError::new(StoreFailure::NotDone, message)
+}
+
+/// The number of failures after which a link is closed.
+const FAILURES_IN_A_ROW: u32 = 5;
+const SIGNALS: usize = 64;

@@ -1,0 +1,232 @@
+//! How is Redis a store?
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use redis::{Cmd, Value};
+use tokio::sync::watch;
+use toolway_store::{
+    BoxFuture, Outcome, Result, Secret, Step, Store, StoreError, StoreFailure, Subscription,
+};
+
+use crate::connector::Connector;
+use crate::decode;
+use crate::durability::Durability;
+use crate::encode::Call;
+use crate::error::SetupError;
+use crate::keys::{Keys, OWN_GROUP};
+use crate::messages::Messages;
+use crate::repeat::{is_ambiguous, must_be_confirmed};
+use crate::servers::Servers;
+use crate::start;
+use crate::task::Task;
+use crate::url::Target;
+use crate::visit::{Request, Visitor, Work};
+
+/// A store on Redis or Valkey. A clone is a handle to the same connections.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use toolway_redis::{Durability, Redis};
+///
+/// # async fn example() -> Result<(), toolway_redis::SetupError> {
+/// let store = Redis::builder("redis+sentinel://:password@one,two,three/primary")
+///     .prefix("shop1:")
+///     .durability(Durability::Replicated(1))
+///     .timeout(Duration::from_millis(300))
+///     .connect()
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Redis {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    visitor: Arc<Visitor>,
+    messages: Arc<Messages>,
+    keys: Keys,
+    servers: String,
+    durability: Durability,
+    secret: Secret,
+    _guardian: Task,
+}
+
+impl Redis {
+    pub(crate) async fn open(
+        target: &Target,
+        connector: &Connector,
+        sentinel: &Connector,
+        keys: Keys,
+        durability: Durability,
+    ) -> Result<Self, SetupError> {
+        start::check(target, connector, sentinel, durability).await?;
+        let confirmed = if durability == Durability::Written { 0 } else { CONFIRMED_CONNECTIONS };
+        let servers = Servers::new(target, connector, sentinel, confirmed);
+        let (locator, link) = servers.for_messages(target, connector, sentinel);
+        let messages = Arc::new(Messages::new(locator, link));
+        let connections = servers.connections();
+        let visitor = Arc::new(Visitor::new(servers, connector.timeout, durability));
+        let mut drawn = [0; 32];
+        getrandom::fill(&mut drawn).map_err(|error| {
+            SetupError::new("random", format!("the operating system gives no random bytes: {error}"))
+        })?;
+        let marks = Marks { visitor: visitor.clone(), keys: keys.clone() };
+        marks.check_format().await?;
+        let secret = marks.secret(&drawn).await.map_err(not_allowed)?;
+        let addresses: Vec<_> = target.addresses.iter().map(ToString::to_string).collect();
+        let inner = Inner {
+            _guardian: Task::spawn(marks.guard(secret, connections)),
+            visitor,
+            messages,
+            keys,
+            servers: addresses.join(","),
+            durability,
+            secret,
+        };
+        let store = Self { inner: Arc::new(inner) };
+        store.run(OWN_GROUP, &Step::new()).await.map_err(not_allowed)?;
+        store.subscribe("start").await.map_err(|error| {
+            let prefix = store.inner.keys.prefix();
+            let message = format!("it may not subscribe to channels: add `&{prefix}*` to its access rules");
+            SetupError::new("user", message).caused_by(error)
+        })?;
+        Ok(store)
+    }
+}
+
+impl Store for Redis {
+    fn run<'s>(&'s self, group: &'s str, step: &'s Step) -> BoxFuture<'s, Result<Outcome>> {
+        Box::pin(async move {
+            let Inner { visitor, keys, durability, .. } = &*self.inner;
+            let call = Call::new(&keys.of_group(group), step, !visitor.servers().redirects());
+            let request = Request {
+                group,
+                work: Work::Script(&call),
+                is_repeatable: step.is_repeatable(),
+                is_confirmed: *durability != Durability::Written && must_be_confirmed(step),
+            };
+            let reply = visitor.visit(request).await?;
+            let outcome = decode::outcome(reply.value, step, call.moved)?;
+            if reply.is_repeat && is_ambiguous(step, &outcome) {
+                let message = "the reply to the step was lost, and it cannot be told whether a repeat met its own change";
+                return Err(StoreError::new(StoreFailure::Unknown, message));
+            }
+            Ok(outcome)
+        })
+    }
+
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, Result<()>> {
+        Box::pin(async move {
+            let channel = self.inner.keys.channel(channel);
+            let command = redis::cmd("PUBLISH").arg(&channel).arg(&message[..]).take();
+            command_of(&self.inner.visitor, OWN_GROUP, &command).await.map(drop)
+        })
+    }
+
+    fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, Result<Box<dyn Subscription>>> {
+        Box::pin(async move {
+            let subscription = self.inner.messages.subscribe(self.inner.keys.channel(channel)).await?;
+            Ok(Box::new(subscription) as Box<dyn Subscription>)
+        })
+    }
+
+    fn secret(&self) -> Secret {
+        self.inner.secret
+    }
+}
+
+impl fmt::Debug for Redis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redis")
+            .field("servers", &self.inner.servers)
+            .field("prefix", &self.inner.keys.prefix())
+            .field("durability", &self.inner.durability)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a store writes about itself: its format and its secret.
+struct Marks {
+    visitor: Arc<Visitor>,
+    keys: Keys,
+}
+
+impl Marks {
+    async fn check_format(&self) -> Result<(), SetupError> {
+        let found =
+            self.write_once(&self.keys.format(), FORMAT.to_string().as_bytes()).await.map_err(not_allowed)?;
+        let found = String::from_utf8_lossy(&found).into_owned();
+        let is_readable = found
+            .parse::<u32>()
+            .is_ok_and(|number| (FORMAT.saturating_sub(1).max(1)..=FORMAT).contains(&number));
+        if is_readable {
+            return Ok(());
+        }
+        Err(SetupError::new(
+            "prefix",
+            format!(
+                "the data under {:?} has the format {found:?}, and this version of toolway-redis reads format {FORMAT}: use another prefix, or the version that wrote it",
+                self.keys.prefix()
+            ),
+        ))
+    }
+
+    /// Returns the secret that is stored, after storing this one if there is none.
+    async fn secret(&self, drawn: &[u8; 32]) -> Result<Secret> {
+        let stored = self.write_once(&self.keys.secret(), drawn).await?;
+        let bytes = <[u8; 32]>::try_from(&stored[..]).map_err(|_| {
+            StoreError::new(StoreFailure::Broken, format!("the key {:?} is not a secret", self.keys.secret()))
+        })?;
+        Ok(Secret::new(bytes))
+    }
+
+    /// Writes the format and the secret again when Redis has lost them, so that servers that start later have the same.
+    async fn guard(self, secret: Secret, mut connections: watch::Receiver<u64>) {
+        connections.mark_unchanged();
+        while connections.changed().await.is_ok() {
+            let format = self.write_once(&self.keys.format(), FORMAT.to_string().as_bytes()).await;
+            match (format, self.secret(secret.as_bytes()).await) {
+                (Ok(_), Ok(stored)) if stored != secret => tracing::error!(
+                    "Redis has lost the secret of this store, and another server has drawn a new one: restart this server"
+                ),
+                (Ok(_), Ok(_)) => {}
+                // Without the connection there is another change soon.
+                (Err(error), _) | (_, Err(error)) => {
+                    tracing::debug!(%error, "could not write the secret again");
+                }
+            }
+        }
+    }
+
+    /// Returns the value of a key, after setting it if there is none.
+    async fn write_once(&self, key: &str, value: &[u8]) -> Result<Vec<u8>> {
+        let set = redis::cmd("SET").arg(key).arg(value).arg("NX").take();
+        let get = redis::cmd("GET").arg(key).take();
+        command_of(&self.visitor, OWN_GROUP, &set).await?;
+        match command_of(&self.visitor, OWN_GROUP, &get).await? {
+            Value::BulkString(found) => Ok(found),
+            _ => Err(StoreError::new(StoreFailure::NotDone, format!("the key {key:?} has vanished"))),
+        }
+    }
+}
+
+/// Sends a command that may be repeated to the server of a group.
+async fn command_of(visitor: &Visitor, group: &str, command: &Cmd) -> Result<Value> {
+    let work = Work::Command(command);
+    let request = Request { group, work, is_repeatable: true, is_confirmed: false };
+    Ok(visitor.visit(request).await?.value)
+}
+
+fn not_allowed(error: StoreError) -> SetupError {
+    let setting = if error.failure() == StoreFailure::Broken { "user" } else { "url" };
+    SetupError::new(setting, error.to_string()).caused_by(error)
+}
+
+/// The number of the format of the data. The one before it can be read as well.
+const FORMAT: u32 = 1;
+/// The number of connections for steps that wait for replicas or for the disk.
+const CONFIRMED_CONNECTIONS: usize = 4;

@@ -1,0 +1,82 @@
+//! What do replicas keep, and what is lost when one takes over?
+
+use std::time::Duration;
+
+use toolway_redis::Durability;
+use toolway_store::{Outcome, Step, Store, StoreFailure};
+
+use crate::proxy::{Mode, Proxy};
+use crate::server::{Server, eventually, is_missing};
+use crate::steps::{append, claim, connect, done, failure, log, patient, put};
+
+/// A primary, and a replica that gets its data through a proxy.
+async fn pair() -> (Server, Proxy, Server) {
+    let primary = Server::start(&["--repl-diskless-sync-delay", "0"]);
+    let proxy = Proxy::start(primary.port).await;
+    let replica = Server::start(&["--replicaof", &format!("127.0.0.1 {}", proxy.port)]);
+    eventually("the replica is in step", async || {
+        let info: String = primary.query(&["INFO", "replication"]).await;
+        info.contains("state=online")
+    })
+    .await;
+    (primary, proxy, replica)
+}
+
+#[tokio::test]
+async fn a_tail_that_a_promotion_lost_is_written_again() {
+    if is_missing() {
+        return;
+    }
+    let (primary, proxy, replica) = pair().await;
+    let store = connect(primary.url()).await;
+    done(&store, &Step::new().then(append(1..=5))).await;
+    let acknowledged: u32 = primary.query(&["EXISTS", "tw1:{group}l/log"]).await;
+    assert_eq!(acknowledged, 1);
+    eventually("the replica has the entries", async || {
+        replica.query::<bool>(&["EXISTS", "tw1:{group}l/log"]).await
+    })
+    .await;
+    proxy.set(Mode::Blackhole);
+    done(&store, &Step::new().then(append(6..=7))).await;
+    let (): () = replica.query(&["REPLICAOF", "NO", "ONE"]).await;
+    drop(primary);
+    let promoted = connect(replica.url()).await;
+    let next = Step::new().then(append(8..=8));
+    assert_eq!(promoted.run("group", &next).await.unwrap(), Outcome::Behind { operation: 0, last: 5 });
+    for _ in 0..2 {
+        // A repeat changes nothing.
+        done(&promoted, &Step::new().then(append(6..=8))).await;
+    }
+    let numbers: Vec<_> =
+        log(&promoted).await.unwrap().entries.into_iter().map(|(number, _)| number).collect();
+    assert_eq!(numbers, (1..=8).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_replicated_change_needs_its_replica() {
+    if is_missing() {
+        return;
+    }
+    let (primary, proxy, replica) = pair().await;
+    let store = patient(primary.url())
+        .durability(Durability::Replicated(1))
+        .timeout(Duration::from_secs(2))
+        .connect()
+        .await
+        .unwrap();
+    done(&store, &put("key", "value")).await;
+    assert!(
+        replica.query::<bool>(&["EXISTS", "tw1:{group}v/key"]).await,
+        "the replica had it before the reply"
+    );
+    proxy.set(Mode::Blackhole);
+    assert_eq!(failure(&store, &claim("id", "node")).await, StoreFailure::Unknown);
+    // Entries of a log are written again by their writer, so they wait for nothing.
+    done(&store, &Step::new().then(append(1..=1))).await;
+    // Neither does a step that changes nothing.
+    let refused = store.run("group", &claim("id", "other")).await.unwrap();
+    assert_eq!(refused, Outcome::Refused { condition: 0, holder: Some("node".into()) });
+    proxy.set(Mode::Pass);
+    proxy.cut();
+    eventually("the replica is back", async || store.run("group", &claim("id", "node")).await.is_ok()).await;
+}
