@@ -111,4 +111,4 @@ pub(super) const CHECKS_PER_OPERATION: usize = 8;
 /// A map of at most this capacity is not worth shrinking.
 pub(super) const MIN_SHRINK_CAPACITY: usize = 256;
 /// One hundred years.
-const MAX_TTL: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+const MAX_TTL: Duration = Duration::from_secs(3_153_600_000);

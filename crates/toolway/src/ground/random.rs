@@ -12,11 +12,3 @@ pub(crate) fn random_hex<const N: usize>() -> String {
         .map(|digit| char::from(DIGITS[usize::from(digit)]))
         .collect()
 }
-
-/// Returns a random version for a stored value.
-#[cfg(feature = "server")]
-pub(crate) fn random_version() -> toolway_store::Version {
-    let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).expect("the system has a source of randomness");
-    toolway_store::Version(u64::from_le_bytes(bytes))
-}

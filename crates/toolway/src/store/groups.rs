@@ -3,8 +3,7 @@
 use std::hash::Hasher;
 
 use siphasher::sip128::{Hasher128, SipHasher24};
-
-use crate::store::Secret;
+use toolway_store::{Secret, Version};
 
 /// The names of groups. Owners are hashed with the secret of the store, so that their names are in no slow log.
 #[derive(Clone, Copy)]
@@ -15,22 +14,12 @@ impl Groups {
         Self(derive_key(secret, b"toolway/groups/1"))
     }
 
-    /// Returns the group of a session. A caller cannot find the session of another owner, because the owner is part of
-    /// the name. A session without an owner differs from one whose owner has an empty name.
-    #[cfg(feature = "http")]
-    pub(crate) fn session(&self, id: &str, owner: Option<&str>) -> String {
-        match owner {
-            Some(owner) => format!("s/{id}/{}", self.hash("session", &[owner])),
-            None => format!("s/{id}"),
-        }
-    }
-
     /// Returns the group of a principal of a server. Servers with other names may share the store.
     pub(crate) fn principal(&self, server: &str, principal: &str) -> String {
         format!("p/{}", self.hash("principal", &[server, principal]))
     }
 
-    fn hash(&self, kind: &str, parts: &[&str]) -> String {
+    pub(crate) fn hash(&self, kind: &str, parts: &[&str]) -> String {
         let mut hasher = SipHasher24::new_with_key(&self.0);
         for part in std::iter::once(&kind).chain(parts) {
             // The length distinguishes `ab` + `c` from `a` + `bc`.
@@ -48,6 +37,13 @@ pub(crate) fn derive_key(secret: &Secret, purpose: &[u8; 16]) -> [u8; 16] {
     hasher.finish128().as_bytes()
 }
 
+/// Returns a random version for a stored value.
+pub(crate) fn random_version() -> Version {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).expect("the system has a source of randomness");
+    Version(u64::from_le_bytes(bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Groups, Secret};
@@ -58,7 +54,9 @@ mod tests {
         let alice = one.principal("notes", "alice");
         assert!(!alice.contains("alice"));
         assert_eq!(alice, one.principal("notes", "alice"));
-        for other in [one.principal("notesa", "lice"), one.principal("notes", "bob"), two.principal("notes", "alice")] {
+        for other in
+            [one.principal("notesa", "lice"), one.principal("notes", "bob"), two.principal("notes", "alice")]
+        {
             assert_ne!(alice, other);
         }
     }

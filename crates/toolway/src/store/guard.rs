@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use toolway_store::{Outcome, Result, Secret, Step, Store, StoreError, StoreFailure, Subscription};
 
 use crate::ground::error::{Error, ErrorKind};
 use crate::ground::future::BoxFuture;
 use crate::ground::panic::catch_panic_async;
-use crate::store::{Outcome, Result, Secret, Step, Store, StoreError, StoreFailure, Subscription};
 
 /// A wrapper that turns panics of a store into errors, and gives each visit a time limit.
 pub(crate) struct StoreGuard<S>(pub(crate) S);

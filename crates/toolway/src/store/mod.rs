@@ -32,6 +32,6 @@
 mod groups;
 mod guard;
 
-pub(crate) use groups::{Groups, derive_key};
+pub(crate) use groups::{Groups, derive_key, random_version};
 pub(crate) use guard::StoreGuard;
 pub use toolway_store::*;

@@ -108,7 +108,9 @@ fn all() -> Vec<(String, String)> {
         ("crates/toolway/src/gateway", "gateway"),
         ("crates/toolway-schema/src", "schema"),
         ("crates/toolway/src/server", "server"),
+        ("crates/toolway-redis/src", "redis"),
         ("crates/toolway/src/store", "store"),
+        ("crates/toolway-store/src/memory", "store::memory"),
         ("crates/toolway/src/transport", "transport"),
         ("crates/toolway-protocol/src", "protocol"),
     ] {

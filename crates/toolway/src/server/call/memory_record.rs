@@ -11,9 +11,9 @@ use serde_json::value::RawValue;
 use tokio::sync::Mutex;
 
 use crate::ground::error::Error;
-use crate::ground::random::{random_hex, random_version};
+use crate::ground::random::random_hex;
 use crate::store::{
-    self, Answer, Condition, Name, Operation, Outcome, Step, Store, StoreError, Version,
+    self, Answer, Condition, Name, Operation, Outcome, Step, Store, StoreError, Version, random_version,
 };
 
 /// The record with the memory of one caller, and how long it is kept after its last use.
@@ -122,7 +122,8 @@ impl MemoryLocks {
     }
 
     pub(super) async fn lock(&self, place: &MemoryRecord) -> tokio::sync::MutexGuard<'_, ()> {
-        let number = usize::try_from(self.hasher.hash_one((&place.group, &place.key)) % 64).unwrap_or_default();
+        let number =
+            usize::try_from(self.hasher.hash_one((&place.group, &place.key)) % 64).unwrap_or_default();
         self.locks[number].lock().await
     }
 }

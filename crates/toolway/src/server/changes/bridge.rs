@@ -140,6 +140,7 @@ impl BridgeTask {
             let mut look = Instant::now() + LOOK_INTERVAL;
             loop {
                 tokio::select! {
+                    biased;
                     () = self.here.changed() => {
                         let mut untold = self.here.unsent_for(|_| true);
                         while let Some(news) = untold.first() {

@@ -24,20 +24,7 @@ use crate::server::call::question_log::{Answers, Asker};
 use crate::server::failure::ask::{AskError, AskErrorKind};
 
 /// The prefix of every question id.
-const QUESTION_ID_PREFIX: &str = "ask-";
-
-/// Returns the server that an id of a question names.
-#[cfg(feature = "http")]
-pub(in crate::server) fn node_of_question(id: &Id) -> Option<(&str, &str)> {
-    let Id::String(id) = id else { return None };
-    let node = id.strip_prefix(QUESTION_ID_PREFIX)?.split('-').next()?;
-    let is_node = node.len() == 16 && node.bytes().all(|byte| byte.is_ascii_hexdigit());
-    (is_node && id.len() <= MAX_QUESTION_ID).then_some((id, node))
-}
-
-/// The longest id of a question, in bytes.
-#[cfg(feature = "http")]
-const MAX_QUESTION_ID: usize = 64;
+pub(in crate::server) const QUESTION_ID_PREFIX: &str = "ask-";
 
 /// How many questions of one session may wait for their answers.
 const MAX_PENDING: usize = 64;
@@ -47,7 +34,7 @@ const MAX_PENDING: usize = 64;
 pub(in crate::server) struct SessionQuestions {
     pending: Arc<PendingAnswers>,
     /// The random part of the question ids, so that no other server uses the same ids in this session.
-    prefix: OnceLock<String>,
+    pub(in crate::server) prefix: OnceLock<String>,
     next: AtomicU64,
 }
 
@@ -95,13 +82,6 @@ impl SessionQuestions {
         let mut pending = self.pending.0.lock();
         pending.is_over = true;
         pending.by_id.clear();
-    }
-
-    #[cfg(feature = "http")]
-    /// Makes the question ids name the server that asks, so that other servers can pass answers on to it.
-    pub(super) fn set_node(&self, node: &str) {
-        // Set once, before the first question.
-        let _ = self.prefix.set(format!("{node}-{}", random_hex::<4>()));
     }
 
     fn next_id(&self) -> Id {

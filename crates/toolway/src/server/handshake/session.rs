@@ -24,7 +24,7 @@ pub(in crate::server) struct Session {
     /// Collects changes for the client. `None` if they cannot be sent.
     listener: Option<Arc<Listener>>,
     /// The questions to the client. `None` if the client cannot be asked.
-    questions: Option<Arc<SessionQuestions>>,
+    pub(in crate::server) questions: Option<Arc<SessionQuestions>>,
 }
 
 impl Session {
@@ -83,14 +83,6 @@ impl Session {
         match &self.questions {
             Some(questions) => AskMode::Live(questions.clone()),
             None => AskMode::Unreachable,
-        }
-    }
-
-    /// Makes the ids of questions name the server that asks.
-    #[cfg(feature = "http")]
-    pub(in crate::server) fn set_question_prefix(&self, node: &str) {
-        if let Some(questions) = &self.questions {
-            questions.set_node(node);
         }
     }
 

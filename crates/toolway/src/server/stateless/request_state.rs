@@ -16,7 +16,6 @@ use toolway_protocol::request::{Request, Rounds};
 use toolway_protocol::types::{InputRequired, OrderedMap};
 use toolway_protocol::{Method, RawJson, RpcError};
 
-use crate::ground::random::random_version;
 use crate::server::Server;
 use crate::server::call::principal::Principal;
 use crate::server::call::question_log::{AskMode, QuestionContext};
@@ -24,7 +23,7 @@ use crate::server::call::replay::ReplayState;
 use crate::server::failure::errors::busy;
 use crate::server::stateless::seal::keys::SealKeys;
 use crate::server::stateless::seal::{Binding, OpenError};
-use crate::store::{Condition, Operation, Outcome, Step};
+use crate::store::{Condition, Operation, Outcome, Step, random_version};
 
 /// Collects the answers and the state that came with a request.
 pub(crate) async fn question_context(

@@ -7,11 +7,14 @@
 //! | `limits.rs` | When does a session expire, and how much may it hold? |
 //! | `streams.rs` | Is nothing lost on long calls, with slow readers, and at shutdown? |
 //! | `shared_store.rs` | What do servers that share a store learn from each other? |
+//! | `nodes.rs`, `faulty_store.rs` | Are servers that share a store one server, whatever fails? |
 //! | `legacy_sse.rs` | How do streams of the oldest transport end? |
 
+mod faulty_store;
 mod legacy_sse;
 mod lifecycle;
 mod limits;
+mod nodes;
 mod shared_store;
 mod stage;
 mod streams;

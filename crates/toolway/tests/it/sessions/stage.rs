@@ -9,12 +9,13 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::sleep;
+use toolway::BoxFuture;
 use toolway::prelude::*;
 use toolway::server::ServerBuilder;
 use toolway::server::http::HttpService;
-use toolway::BoxFuture;
 use toolway::store::{
-    LogEntry, MemoryStore, Operation, Outcome, Result, Secret, Step, Store, StoreError, StoreFailure, Subscription,
+    LogEntry, MemoryStore, Operation, Outcome, Result, Secret, Step, Store, StoreError, StoreFailure,
+    Subscription,
 };
 
 use super::{Steps as Gate, walk};
@@ -112,7 +113,8 @@ impl Store for Moody {
                 Operation::Append(append) => Some(&append.entries),
                 _ => None,
             });
-            let tells = step.operations.iter().any(|operation| matches!(operation, Operation::Publish { .. }));
+            let tells =
+                step.operations.iter().any(|operation| matches!(operation, Operation::Publish { .. }));
             if self.fails_to_publish.load(Ordering::Acquire) && tells {
                 self.is_held.notify_one();
                 return Err(moody());

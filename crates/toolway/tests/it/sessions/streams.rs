@@ -91,7 +91,9 @@ async fn an_answer_is_given_though_it_cannot_be_stored() {
         store.fails_to_append.store(true, Ordering::Release);
         gate.go(2);
         let mut rest = Vec::new();
-        while let Some(event) = timeout(SECOND * 5, next_with_data(&mut events)).await.expect("the stream ends") {
+        while let Some(event) =
+            timeout(SECOND * 5, next_with_data(&mut events)).await.expect("the stream ends")
+        {
             assert_eq!(event.id, None, "the client cannot resume after it");
             rest.push(serde_json::from_slice::<Value>(&event.data).unwrap());
         }

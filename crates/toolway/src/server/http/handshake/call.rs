@@ -21,10 +21,11 @@ use super::super::endpoint::exchange::exchange;
 use super::super::endpoint::permit::{ReplyClaim, RequestPermit};
 use super::super::endpoint::reply::{accepted, error_reply, error_reply_without_id, reply, unavailable};
 use super::context::{AdmittedRequest, store_unavailable};
-use super::event_log::EventLog;
 use super::live_session::LiveSession;
+use super::log::event_log::EventLog;
 use super::sessions::FoundSession;
-use super::shared::claim::{Claim, ClaimEntry};
+use super::shared::claim::Claim;
+use super::shared::claim_entry::ClaimEntry;
 use super::shared::remote_log::StreamStart;
 use super::stream_reader::StreamReader;
 use crate::ground::error::Result;
@@ -112,7 +113,8 @@ pub(super) fn needs_claim(visit: &AdmittedRequest<'_>, method: &Method, params: 
         Method::CallTool => {
             let name = params.name().ok().flatten();
             let snapshot = visit.server().inner.registry.load();
-            let tool = name.and_then(|name| snapshot.tool(&name).map(|tool| tool.definition().annotations.clone()));
+            let tool =
+                name.and_then(|name| snapshot.tool(&name).map(|tool| tool.definition().annotations.clone()));
             !tool.flatten().is_some_and(|hints| hints.is_read_only() || hints.is_idempotent())
         }
         Method::Other(_) => true,
@@ -222,7 +224,8 @@ pub(super) async fn run(
     let _attached = log.attach();
     let (decide, mut decided) = oneshot::channel();
     let (begin, begun) = oneshot::channel();
-    let output = RequestOutput { live: live.clone(), permitted, log: log.clone(), said, decide: Some(decide) };
+    let output =
+        RequestOutput { live: live.clone(), permitted, log: log.clone(), said, decide: Some(decide) };
     tokio::spawn(output.write(work, first, begun));
     // A reply that the client can resume becomes a stream after `STREAM_DELAY`.
     let form = if takes_events && has_priming_events(live.session.version()) {
@@ -275,12 +278,7 @@ struct RequestOutput {
 impl RequestOutput {
     /// Runs the work of a request and writes its output to the log, with or without a reader. `begun` says that the reply
     /// has become a stream.
-    async fn write(
-        mut self,
-        mut work: Work,
-        first: Option<OutboundItem>,
-        mut begun: oneshot::Receiver<()>,
-    ) {
+    async fn write(mut self, mut work: Work, first: Option<OutboundItem>, mut begun: oneshot::Receiver<()>) {
         // Dropped in every case, also on a panic: then readers stop waiting for more events.
         let _writing = self.log.start_writing();
         let mut questions = OpenQuestions { live: self.live.clone(), ids: Vec::new() };
@@ -348,7 +346,8 @@ impl RequestOutput {
             return;
         }
         let PermittedRequest { ids, is_batch, claims, .. } = &mut self.permitted;
-        let start = self.live.shared.as_ref().map(|shared| StreamStart::write(&shared.node.id, ids, *is_batch));
+        let start =
+            self.live.shared.as_ref().map(|shared| StreamStart::write(&shared.node.id, ids, *is_batch));
         self.log.open(start.unwrap_or_default());
         self.live.register(&self.log, std::mem::take(claims));
     }
@@ -360,9 +359,9 @@ impl RequestOutput {
             let _ = decide.send(ReplyForm::Stream);
         }
         match spoken {
-            OutboundItem::Frame(frame) => self.log.append_message(frame.bytes.into()).await,
+            OutboundItem::Frame(frame) => self.log.append_message(exact(frame.bytes)).await,
             OutboundItem::Question(frame) => {
-                let frame = Bytes::from(frame.bytes);
+                let frame = exact(frame.bytes);
                 let id = self.live.register_question(&frame);
                 questions.ids.extend(id.clone());
                 self.log.append_question(frame, id).await;
@@ -381,6 +380,11 @@ impl RequestOutput {
             tracing::warn!(%error, "a session could not be prolonged");
         }
     }
+}
+
+/// Returns the bytes without spare capacity, because the log keeps them.
+fn exact(bytes: Vec<u8>) -> Bytes {
+    bytes.into_boxed_slice().into()
 }
 
 /// The questions of a request whose answers may reach another server.

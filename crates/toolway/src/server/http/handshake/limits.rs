@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use super::log::event_log::KeptEvents;
+use super::shared::session::SharedLimits;
 use crate::ground::budget::Budget;
+use crate::store::Room;
 
 /// The limits of the sessions of one endpoint. `docs/limits.md` lists them in a table.
 #[derive(Debug, Clone)]
@@ -30,6 +33,16 @@ pub(crate) struct SessionLimits {
 impl SessionLimits {
     pub(crate) fn session_budget(&self) -> Budget {
         Budget { total: self.sessions, share: self.sessions_per_peer }
+    }
+
+    /// Returns how much of a stream is kept.
+    pub(super) fn kept_events(&self) -> KeptEvents {
+        KeptEvents { room: Room { entries: self.kept_events, bytes: self.kept_bytes }, time: self.kept_for }
+    }
+
+    /// Returns how long the data of a session is stored.
+    pub(super) fn shared(&self) -> SharedLimits {
+        SharedLimits { session_idle: self.session_idle, kept: self.kept_events() }
     }
 
     pub(crate) fn new() -> Self {

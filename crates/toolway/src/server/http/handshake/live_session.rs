@@ -1,6 +1,6 @@
 //! Which state is needed to serve one session? Its record, its running requests, and its open streams.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -13,14 +13,16 @@ use tokio_util::sync::CancellationToken;
 use toolway_protocol::jsonrpc::{ParsedFrame, parse};
 use toolway_protocol::{Id, Message, ProtocolVersion, RpcError};
 
-use super::event_log::EventLog;
-use super::kept_streams::KeptStreams;
 use super::limits::SessionLimits;
+use super::log::event_log::EventLog;
+use super::log::kept_streams::KeptStreams;
 use super::record::Record;
-use super::shared::claim::{Claim, ClaimEntry};
+use super::shared::claim::Claim;
+use super::shared::claim_entry::ClaimEntry;
 use super::shared::event_store::EventStore;
+use super::shared::question_id::name_node_in_questions;
 use super::shared::remote_log::RemoteReaders;
-use super::shared::session::{Entered, MEMORY, SharedSession};
+use super::shared::session::{Entered, MEMORY, SharedSession, session_group};
 use crate::ground::budget::{Account, Charge};
 use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
@@ -28,10 +30,13 @@ use crate::server::Server;
 use crate::server::call::memory_record::MemoryRecord;
 use crate::server::call::stream_rights::StreamRights;
 use crate::server::catalog::visible::NotificationFilter;
-use crate::server::changes::listeners::{self, Listener};
+use crate::server::changes::listeners::Listener;
 use crate::server::failure::errors::busy;
 use crate::server::handshake::Session;
-use crate::store::{self, Operation, Step};
+use crate::store;
+
+/// How many sessions this process has served.
+static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// The account of a session's peer, and what is counted there.
 pub(super) struct SessionAccount {
@@ -44,6 +49,8 @@ pub(super) struct SessionAccount {
 
 /// One session, as this server keeps it in memory.
 pub(super) struct LiveSession {
+    /// Sessions are looked up in the order of their numbers.
+    pub(super) number: u64,
     pub(super) id: String,
     /// The principal that opened the session.
     pub(super) owner: Option<String>,
@@ -61,7 +68,7 @@ pub(super) struct LiveSession {
     /// The running requests by id.
     running: Mutex<HashMap<Id, CancellationToken>>,
     /// The questions whose answers may reach another server, by id.
-    questions: Mutex<HashSet<String>>,
+    questions: Mutex<BTreeSet<String>>,
     /// The notification streams that are being read, the newest last.
     streams: Mutex<Vec<u64>>,
     newest: watch::Sender<u64>,
@@ -106,14 +113,14 @@ impl LiveSession {
         listener.limit_to_capabilities(&server.capabilities());
         let ttl = limits.session_idle.saturating_add(memory_renewal_interval(limits));
         let SessionIdentity { id, owner, shared } = identity;
-        let group = server.inner.groups.session(&id, owner.as_deref());
-        let memory =
-            Arc::new(MemoryRecord::new(server.inner.store.clone(), group, MEMORY.to_owned(), ttl));
+        let group = session_group(&server.inner.groups, &id, owner.as_deref());
+        let memory = Arc::new(MemoryRecord::new(server.inner.store.clone(), group, MEMORY.to_owned(), ttl));
         let session = record.session(listener.clone());
         if let Some(shared) = &shared {
-            session.set_question_prefix(&shared.node.id);
+            name_node_in_questions(&session, &shared.node.id);
         }
         let live = Self {
+            number: COUNT.fetch_add(1, Ordering::Relaxed),
             id,
             owner,
             account: counted.account,
@@ -284,7 +291,7 @@ impl LiveSession {
             random_hex::<8>(),
             is_for_notifications,
             self.shared.is_some(),
-            &self.limits,
+            self.limits.kept_events(),
             self.account.clone(),
             &self.all_kept_streams,
         )
@@ -435,10 +442,7 @@ impl LiveSession {
     }
 
     /// Claims a request of a batch in the store, if there is one.
-    pub(super) async fn claim(
-        &self,
-        request: Option<&Id>,
-    ) -> store::Result<Result<Option<Claim>, RpcError>> {
+    pub(super) async fn claim(&self, request: Option<&Id>) -> store::Result<Result<Option<Claim>, RpcError>> {
         let (Some(shared), Some(request)) = (&self.shared, request) else { return Ok(Ok(None)) };
         let entry = ClaimEntry::new(&shared.node, request);
         Ok(match shared.enter(Some(&entry)).await? {
@@ -576,39 +580,5 @@ impl Drop for NotificationFeed {
         *live.last_used.lock() = Instant::now();
         // Wakes the next stream, so that it sends the notifications that this stream did not send.
         self.listener.wake();
-    }
-}
-
-impl Listener {
-    /// Returns the subscribed URIs, sorted.
-    pub(super) fn subscribed(&self) -> Vec<String> {
-        let mut uris: Vec<_> = self.state.lock().subscribed.iter().cloned().collect();
-        uris.sort_unstable();
-        uris
-    }
-
-    /// Replaces the subscriptions with these URIs.
-    pub(super) fn set_subscribed(&self, uris: Vec<String>) {
-        let mut state = self.state.lock();
-        let uris: HashSet<String> = uris.into_iter().collect();
-        self.add_interest(uris.difference(&state.subscribed));
-        self.remove_interest(state.subscribed.difference(&uris));
-        state.subscribed = uris;
-        let listeners::ListenerState { subscribed, pending, .. } = &mut *state;
-        pending.updated.retain(|uri| subscribed.contains(uri));
-    }
-}
-
-impl MemoryRecord {
-    /// Extends the lifetime of the values, even if they were not used.
-    pub(super) async fn renew(&self) -> store::Result<()> {
-        let renew = Operation::Renew { key: self.key.clone().into(), ttl: self.ttl };
-        self.store.run(&self.group, &Step::new().then(renew)).await.map(drop)
-    }
-
-    /// Deletes the values, and prevents pending writes.
-    pub(super) async fn forget(&self) -> store::Result<()> {
-        self.is_over.store(true, Ordering::SeqCst);
-        self.delete().await
     }
 }

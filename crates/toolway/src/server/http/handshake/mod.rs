@@ -8,8 +8,7 @@
 //! | `limits.rs` | How many resources may sessions use? |
 //! | `sessions.rs` | Which sessions are open? |
 //! | `live_session.rs`, `record.rs` | Which state is needed to serve one session, and what is known about it? |
-//! | `event_log.rs`, `event.rs` | Which events has a stream? |
-//! | `kept_streams.rs` | Which streams can be resumed, and which is forgotten first? |
+//! | `log/` | Which events has a stream, and which streams can be resumed? |
 //! | `stream_reader.rs` | How does a reply read a stream, and how does a client resume it? |
 //! | `shared/` | How do servers that share a store serve the same sessions? |
 //! | `legacy_sse.rs` | How does the transport of 2024-11-05 work? |
@@ -17,12 +16,10 @@
 pub(super) mod batch;
 mod call;
 pub(super) mod context;
-mod event;
-mod event_log;
-mod kept_streams;
 mod legacy_sse;
 mod limits;
 mod live_session;
+mod log;
 mod record;
 pub(super) mod requests;
 mod sessions;

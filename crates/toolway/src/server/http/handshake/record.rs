@@ -1,15 +1,20 @@
 //! What is known about a session, besides its events?
 
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use bytes::Bytes;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
-use std::sync::Arc;
 use toolway_protocol::ProtocolVersion;
 use toolway_protocol::era::handshake::Initialize;
 use toolway_protocol::types::LogLevel;
 
-use crate::server::changes::listeners::Listener;
+use crate::server::call::memory_record::MemoryRecord;
+use crate::server::changes::listeners::{self, Listener};
 use crate::server::handshake::Session;
+use crate::store::{self, Operation, Step};
 
 /// The record of a session, as servers that share a store keep it there.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -54,5 +59,39 @@ impl Record {
             Ok(opening) => Session::open(version, opening, Some(listener)),
             Err(_) => Session::without_handshake(version, Some(listener)),
         }
+    }
+}
+
+impl Listener {
+    /// Returns the subscribed URIs, sorted.
+    pub(super) fn subscribed(&self) -> Vec<String> {
+        let mut uris: Vec<_> = self.state.lock().subscribed.iter().cloned().collect();
+        uris.sort_unstable();
+        uris
+    }
+
+    /// Replaces the subscriptions with these URIs.
+    pub(super) fn set_subscribed(&self, uris: Vec<String>) {
+        let mut state = self.state.lock();
+        let uris: HashSet<String> = uris.into_iter().collect();
+        self.add_interest(uris.difference(&state.subscribed));
+        self.remove_interest(state.subscribed.difference(&uris));
+        state.subscribed = uris;
+        let listeners::ListenerState { subscribed, pending, .. } = &mut *state;
+        pending.updated.retain(|uri| subscribed.contains(uri));
+    }
+}
+
+impl MemoryRecord {
+    /// Extends the lifetime of the values, even if they were not used.
+    pub(super) async fn renew(&self) -> store::Result<()> {
+        let renew = Operation::Renew { key: self.key.clone().into(), ttl: self.ttl };
+        self.store.run(&self.group, &Step::new().then(renew)).await.map(drop)
+    }
+
+    /// Deletes the values, and prevents pending writes.
+    pub(super) async fn forget(&self) -> store::Result<()> {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.delete().await
     }
 }

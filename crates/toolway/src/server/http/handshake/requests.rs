@@ -18,10 +18,11 @@ use super::super::endpoint::reply::{
 use super::super::endpoint::request::PROTOCOL_VERSION;
 use super::call::{MAX_SAVE_ATTEMPTS, call, needs_claim, serve_without_session, update_record};
 use super::context::{AdmittedRequest, SESSION_ID, store_unavailable};
-use super::event_log::ResumePoint;
 use super::legacy_sse;
 use super::live_session::{LiveSession, NotificationFeed};
+use super::log::event_log::ResumePoint;
 use super::record::Record;
+use super::shared::question_id::node_of_question;
 use super::shared::remote_log::{self, StoredStream, take_over_own_log};
 use super::stream_reader::StreamReader;
 use crate::ground::error::Result;
@@ -30,7 +31,6 @@ use crate::server::call::stream_rights::StreamRights;
 use crate::server::catalog::visible::NotificationFilter;
 use crate::server::failure::errors::busy;
 use crate::server::handshake;
-use crate::server::handshake::questions::node_of_question;
 use crate::store;
 
 static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -255,7 +255,8 @@ fn listen(
 ) -> Result<StreamReader, Response<ResponseBody>> {
     let feed = open_feed(visit, live).map_err(|full| unavailable(None, &full))?;
     let log = live.new_log(true);
-    log.open(Bytes::new());
+    // Other servers tell this one when they continue the stream.
+    log.open(live.shared.as_ref().map(|shared| shared.node.id.clone()).unwrap_or_default());
     let closing = visit.endpoint.shutdown_token().clone();
     let reader = StreamReader::new(live, &log, Some(feed), closing);
     live.register(&log, Vec::new());
@@ -302,7 +303,9 @@ async fn resume(
     let shared = live.shared.as_ref().ok_or_else(unknown)?;
     match remote_log::find(shared, stream, number).await.map_err(store_unavailable)? {
         StoredStream::Unknown => Err(unknown()),
-        StoredStream::Behind => Err(unavailable(None, &busy("the store does not have this event at the moment"))),
+        StoredStream::Behind => {
+            Err(unavailable(None, &busy("the store does not have this event at the moment")))
+        }
         StoredStream::AtEnd => Ok(StreamReader::new(live, &live.new_log(false), None, closing).at_end()),
         StoredStream::Request(log) => Ok(StreamReader::remote(live, log, number, closing)),
         StoredStream::Notifications(events) => Ok(listen(visit, live)?.after_events_of(stream, events)),

@@ -15,15 +15,16 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use toolway_protocol::{Id, RpcError};
 
-use super::event_log::EventLog;
-use super::kept_streams::KeptStreams;
 use super::limits::SessionLimits;
 use super::live_session::{LiveSession, SessionAccount, SessionIdentity};
+use super::log::event_log::EventLog;
+use super::log::kept_streams::KeptStreams;
 use super::record::Record;
-use super::shared::claim::{Claim, ClaimEntry};
+use super::shared::claim::Claim;
+use super::shared::claim_entry::ClaimEntry;
 use super::shared::message::{News, NodeMessage};
 use super::shared::node::{Node, NodeEvents};
-use super::shared::session::{Entered, SharedSession};
+use super::shared::session::{Entered, SharedSession, session_group};
 use crate::ground::budget::{Account, Charge, Resource};
 use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
@@ -138,8 +139,8 @@ impl Sessions {
     ) -> store::Result<Option<Arc<SharedSession>>> {
         let Some(node) = &self.node else { return Ok(None) };
         node.ensure_marked(&self.table).await?;
-        let group = self.server.inner.groups.session(id, owner);
-        Ok(Some(Arc::new(SharedSession::new(node.clone(), id.to_owned(), group, self.limits.clone()))))
+        let group = session_group(&self.server.inner.groups, id, owner);
+        Ok(Some(Arc::new(SharedSession::new(node.clone(), id.to_owned(), group, self.limits.shared()))))
     }
 
     fn counted(&self, account: Arc<Account>, charge: Option<Charge>) -> SessionAccount {
@@ -441,6 +442,7 @@ impl NodeEvents for SessionTable {
         let Some(live) = self.0.lock().live.get(&message.session).cloned() else { return };
         match message.news {
             News::Events { stream } => live.remote_readers.wake(&stream),
+            News::Continued { stream } => live.log(&stream).into_iter().for_each(|log| log.forget()),
             News::Cancel { request } => live.cancel_by_text(&request),
             News::Answer { frame: Some(frame), .. } => {
                 live.deliver_frame(&Bytes::from(String::from(Box::<str>::from(frame))));
@@ -469,7 +471,10 @@ impl NodeEvents for SessionTable {
 
 impl SessionTable {
     fn active(&self) -> Vec<Arc<LiveSession>> {
-        self.0.lock().live.values().filter(|live| live.is_active()).cloned().collect()
+        let mut active: Vec<_> =
+            self.0.lock().live.values().filter(|live| live.is_active()).cloned().collect();
+        active.sort_unstable_by_key(|live| live.number);
+        active
     }
 }
 

@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 use toolway_protocol::era::handshake::has_priming_events;
 
 use super::super::endpoint::body::{BodyWriter, KEEP_ALIVE_INTERVAL};
-use super::event::EventKind;
-use super::event_log::{EventLog, ReadOutcome, ReadableEvent, ReaderGuard, WriterGuard};
 use super::limits::SessionLimits;
 use super::live_session::{LiveSession, NotificationFeed};
+use super::log::event::EventKind;
+use super::log::event_log::{EventLog, ReadOutcome, ReadableEvent, ReaderGuard, WriterGuard};
 use super::shared::remote_log::{LOOK_INTERVAL, RemoteLog};
 use crate::server::call::stream_rights::{StreamRights, next_verdict};
 use crate::store;

@@ -5,49 +5,11 @@
 //! refused, not run.
 
 use std::sync::Arc;
-use std::time::Duration;
-
-use bytes::Bytes;
-use toolway_protocol::Id;
 
 use super::super::super::endpoint::permit::ReplyClaim;
-use super::node::Node;
-use super::session::{CLAIMS, SharedSession};
-use crate::ground::random::random_hex;
-use crate::store::{Condition, Name, Operation, Step};
-
-/// The entry of a claim in the store.
-#[derive(Debug, Clone)]
-pub(in super::super) struct ClaimEntry {
-    key: Name,
-    /// The id of the node, and a random number: another request with the same id has another claim.
-    value: Bytes,
-}
-
-impl ClaimEntry {
-    pub(in super::super) fn new(node: &Node, id: &Id) -> Self {
-        let value = format!("{}:{}", node.id, random_hex::<8>());
-        Self { key: id.to_string().into(), value: value.into() }
-    }
-
-    /// Returns the node that a claim belongs to.
-    pub(in super::super) fn node(value: &[u8]) -> &str {
-        let node = value.split(|byte| *byte == b':').next().unwrap_or_default();
-        std::str::from_utf8(node).unwrap_or_default()
-    }
-
-    pub(super) fn is_free(&self) -> Condition {
-        Condition::Free { map: CLAIMS, key: self.key.clone(), value: self.value.clone() }
-    }
-
-    pub(super) fn enter(&self, ttl: Duration) -> Operation {
-        Operation::Enter { map: CLAIMS, key: self.key.clone(), value: self.value.clone(), ttl }
-    }
-
-    fn leave(&self) -> Operation {
-        Operation::Leave { map: CLAIMS, key: self.key.clone(), value: Some(self.value.clone()) }
-    }
-}
+use super::claim_entry::ClaimEntry;
+use super::session::SharedSession;
+use crate::store::Step;
 
 /// A claimed request. Dropping it releases the claim, if the reply was handed over.
 pub(in super::super) struct Claim {

@@ -12,15 +12,15 @@ use bytes::Bytes;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::super::event::Event;
-use super::super::event_log::EventLog;
-use super::claim::ClaimEntry;
+use super::super::log::event::Event;
+use super::super::log::event_log::EventLog;
+use super::claim_entry::ClaimEntry;
 use super::message::{News, NodeMessage};
 use super::remote_log::reader_node;
 use super::session::{SharedSession, TELLER};
-use crate::ground::random::random_version;
 use crate::store::{
     Answer, Append, Condition, Keep, LogEntry, Operation, Outcome, Result, Step, StoreFailure, Version,
+    random_version,
 };
 
 /// The copy of a log in the store.
@@ -59,7 +59,7 @@ impl EventStore {
         claims: Vec<ClaimEntry>,
     ) -> Self {
         let teller = log.is_for_notifications.then(random_version);
-        let due = Instant::now() + session.limits.kept_for / 3;
+        let due = Instant::now() + session.limits.kept.time / 3;
         Self { session, log, ended, question_ttl, claims, stored: 0, due, teller, is_uncertain: false }
     }
 
@@ -67,6 +67,7 @@ impl EventStore {
     pub(in super::super) async fn run(mut self) {
         let ended = self.ended.clone();
         tokio::select! {
+            biased;
             () = ended.cancelled() => {}
             () = self.copy() => {}
         }
@@ -92,6 +93,7 @@ impl EventStore {
                 has_looked_again = true;
             } else if is_complete && Instant::now() < self.due {
                 tokio::select! {
+                    biased;
                     changed = changed.changed() => if changed.is_err() { return },
                     () = tokio::time::sleep_until(self.due) => {}
                 }
@@ -155,7 +157,7 @@ impl EventStore {
         }
         if batch.first == 1 || now >= self.due {
             for claim in &self.claims {
-                step = step.then(claim.enter(self.session.limits.kept_for));
+                step = step.then(claim.enter(self.session.limits.kept.time));
             }
         }
         let renews = self.session.renew_if_due(now, &mut step);
@@ -193,9 +195,9 @@ impl EventStore {
     fn ttl(&self) -> Duration {
         let limits = &self.session.limits;
         if self.log.is_for_notifications && !self.log.is_written() {
-            limits.session_idle.max(limits.kept_for)
+            limits.session_idle.max(limits.kept.time)
         } else {
-            limits.kept_for
+            limits.kept.time
         }
     }
 

@@ -15,6 +15,8 @@ pub(in super::super) struct NodeMessage {
 pub(in super::super) enum News {
     /// There are more events of a stream that is read here.
     Events { stream: String },
+    /// A notification stream of this server was continued at another one.
+    Continued { stream: String },
     /// The client has answered a question of this server. A long answer has to be read from the store.
     Answer { question: String, frame: Option<Box<RawValue>> },
     /// The client has cancelled the request with this id.

@@ -2,16 +2,19 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `claim.rs` | How is a request kept from running twice? |
+//! | `claim.rs`, `claim_entry.rs` | How is a request kept from running twice? |
 //! | `event_store.rs` | How do the events of a stream get into the store? |
 //! | `message.rs` | What do servers tell each other? |
 //! | `node.rs` | Which servers are alive, and how do messages reach them? |
+//! | `question_id.rs` | Which server asked a question? |
 //! | `remote_log.rs` | How is a stream read that another server writes? |
 //! | `session.rs` | Which steps does a session take in the store? |
 
 pub(super) mod claim;
+pub(super) mod claim_entry;
 pub(super) mod event_store;
 pub(super) mod message;
 pub(super) mod node;
+pub(super) mod question_id;
 pub(super) mod remote_log;
 pub(super) mod session;

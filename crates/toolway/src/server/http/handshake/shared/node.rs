@@ -147,8 +147,7 @@ impl<E: NodeEvents> NodeTask<E> {
         let (mut inbox_channel, mut all_channel) = (None, None);
         loop {
             tokio::select! {
-                message = next_message(&*store, &inbox, &mut inbox_channel) => self.receive(message, &mut look),
-                message = next_message(&*store, &all, &mut all_channel) => self.receive(message, &mut look),
+                biased;
                 () = tokio::time::sleep_until(mark) => {
                     mark = Instant::now() + MARK_INTERVAL;
                     let Some(node) = self.node.upgrade() else { return };
@@ -162,6 +161,8 @@ impl<E: NodeEvents> NodeTask<E> {
                     look = Instant::now() + LOOK_INTERVAL;
                     self.with(E::look);
                 }
+                message = next_message(&*store, &inbox, &mut inbox_channel) => self.receive(message, &mut look),
+                message = next_message(&*store, &all, &mut all_channel) => self.receive(message, &mut look),
             }
         }
     }

@@ -17,12 +17,15 @@ use tokio::time::Instant;
 use toolway_protocol::jsonrpc::write_error;
 use toolway_protocol::{Id, RpcError};
 
-use super::super::event::EventKind;
-use super::super::event_log::{ReadOutcome, ReadableEvent};
+use super::super::log::event::EventKind;
+use super::super::log::event_log::{ReadOutcome, ReadableEvent};
+use super::message::{News, NodeMessage};
 use super::session::SharedSession;
 use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
-use crate::store::{Answer, Append, Condition, Keep, LogEntry, LogPage, Operation, Outcome, Result, Room, Step};
+use crate::store::{
+    Answer, Append, Condition, Keep, LogEntry, LogPage, Operation, Outcome, Result, Room, Step,
+};
 
 /// The first event of the stream of a request.
 #[derive(Serialize, Deserialize)]
@@ -127,7 +130,9 @@ pub(in super::super) async fn find(
     }
     match start {
         Some((EventKind::RequestStart, text)) => {
-            let Ok(start) = serde_json::from_slice::<StreamStart>(&text) else { return Ok(StoredStream::Unknown) };
+            let Ok(start) = serde_json::from_slice::<StreamStart>(&text) else {
+                return Ok(StoredStream::Unknown);
+            };
             if after > seen.last {
                 let is_written = !seen.is_ended && session.node.is_alive(&start.node).await?;
                 return Ok(if is_written { StoredStream::Behind } else { StoredStream::Unknown });
@@ -138,22 +143,34 @@ pub(in super::super) async fn find(
             let (session, stream, last_at_takeover) = (session.clone(), stream.to_owned(), seen.last);
             Ok(StoredStream::Request(RemoteLog { session, stream, reader, start, last_at_takeover }))
         }
-        Some((EventKind::NotificationsStart, _)) if after <= seen.last => {
-            Ok(StoredStream::Notifications(end_notifications(session, stream, after).await?))
+        Some((EventKind::NotificationsStart, node)) if after <= seen.last => {
+            let node = String::from_utf8_lossy(&node);
+            Ok(StoredStream::Notifications(end_notifications(session, stream, &node, after).await?))
         }
         _ => Ok(StoredStream::Unknown),
     }
 }
 
-/// Ends a notification stream, so that its writer stops, and returns its events after a number.
-async fn end_notifications(session: &SharedSession, stream: &str, mut after: u64) -> Result<Vec<ReadableEvent>> {
-    let end = end_of(session, stream, Vec::new());
+/// Ends a notification stream, so that the node that writes it stops, and returns its events after a number.
+async fn end_notifications(
+    session: &SharedSession,
+    stream: &str,
+    node: &str,
+    mut after: u64,
+) -> Result<Vec<ReadableEvent>> {
+    let continued = NodeMessage::write(&session.id, News::Continued { stream: stream.to_owned() });
+    let end = Step::new()
+        .when(session.is_open())
+        .then(end_of(session, stream, Vec::new()))
+        .then(session.node.telling(node, continued));
     // If another server has ended the stream already, the outcome is another one, with the same effect.
-    session.run(&Step::new().when(session.is_open()).then(end)).await?;
+    session.run(&end).await?;
     let mut events = Vec::new();
     loop {
         let read = Operation::Read { log: stream.to_owned().into(), after, limit: PAGE };
-        let Outcome::Done(mut answers) = session.run(&Step::new().then(read)).await? else { return Ok(events) };
+        let Outcome::Done(mut answers) = session.run(&Step::new().then(read)).await? else {
+            return Ok(events);
+        };
         let Some(page) = answers.pop().and_then(into_page) else { return Ok(events) };
         let Some((last, _)) = page.entries.last() else { return Ok(events) };
         after = *last;
@@ -169,8 +186,8 @@ fn end_of(session: &SharedSession, stream: &str, entries: Vec<LogEntry>) -> Oper
         first: None,
         entries,
         ends: true,
-        room: Room { entries: session.limits.kept_events, bytes: session.limits.kept_bytes },
-        ttl: session.limits.kept_for,
+        room: session.limits.kept.room,
+        ttl: session.limits.kept.time,
     })
 }
 
@@ -191,7 +208,9 @@ impl RemoteLog {
             // The session lives as long as a client reads its streams.
             let renews = self.session.renew_if_due(now, &mut step);
             step = step.then(Operation::Read { log: log(), after, limit: PAGE });
-            let Outcome::Done(mut answers) = self.session.run(&step).await? else { return Ok(ReadOutcome::Over) };
+            let Outcome::Done(mut answers) = self.session.run(&step).await? else {
+                return Ok(ReadOutcome::Over);
+            };
             if renews {
                 self.session.mark_renewed(now);
             }

@@ -10,21 +10,29 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 use toolway_protocol::Id;
 
-use super::super::limits::SessionLimits;
-use super::claim::ClaimEntry;
+use super::super::log::event_log::KeptEvents;
+use super::claim_entry::{CLAIMS, ClaimEntry};
 use super::message::{News, NodeMessage};
 use super::node::Node;
 use crate::ground::mutex::Mutex;
-use crate::ground::random::random_version;
-use crate::store::{Answer, Condition, Name, Operation, Outcome, Result, Step, StoredValue, Version};
+use crate::store::{
+    Answer, Condition, Groups, Name, Operation, Outcome, Result, Step, StoredValue, Version, random_version,
+};
 
 /// A session in the store.
 pub(in super::super) struct SharedSession {
     pub(in super::super) node: Arc<Node>,
     pub(super) id: String,
     pub(in super::super) group: String,
-    pub(super) limits: Arc<SessionLimits>,
+    pub(super) limits: SharedLimits,
     state: Mutex<RecordState>,
+}
+
+/// How long the data of a session is stored.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct SharedLimits {
+    pub(in super::super) session_idle: Duration,
+    pub(in super::super) kept: KeptEvents,
 }
 
 /// The record of the session as this server knows it.
@@ -45,7 +53,7 @@ pub(in super::super) enum Entered {
 }
 
 impl SharedSession {
-    pub(in super::super) fn new(node: Arc<Node>, id: String, group: String, limits: Arc<SessionLimits>) -> Self {
+    pub(in super::super) fn new(node: Arc<Node>, id: String, group: String, limits: SharedLimits) -> Self {
         let state = Mutex::new(RecordState { version: None, renewed_at: None });
         Self { node, id, group, limits, state }
     }
@@ -72,7 +80,7 @@ impl SharedSession {
         }
         let renews = self.renew_if_due(now, &mut step);
         if let Some(claim) = claim {
-            step = step.then(claim.enter(self.limits.kept_for));
+            step = step.then(claim.enter(self.limits.kept.time));
         }
         step = step.then(Operation::Get { key: RECORD, known });
         match self.run(&step).await? {
@@ -97,7 +105,7 @@ impl SharedSession {
     pub(in super::super) async fn renew_claims(&self, claims: &[ClaimEntry]) -> Result<()> {
         let mut step = Step::new().when(self.is_open());
         for claim in claims {
-            step = step.then(claim.enter(self.limits.kept_for));
+            step = step.then(claim.enter(self.limits.kept.time));
         }
         self.run(&step).await.map(drop)
     }
@@ -183,7 +191,7 @@ impl SharedSession {
             return Ok(());
         };
         let tell = self.node.telling(ClaimEntry::node(&holder), message);
-        let enter = Operation::Enter { map: CANCELLED, key, value: holder, ttl: self.limits.kept_for };
+        let enter = Operation::Enter { map: CANCELLED, key, value: holder, ttl: self.limits.kept.time };
         self.run(&Step::new().when(self.is_open()).then(enter).then(tell)).await.map(drop)
     }
 
@@ -211,8 +219,10 @@ impl SharedSession {
         frame: Bytes,
         ttl: Duration,
     ) -> Result<()> {
-        let short = (frame.len() <= MAX_FRAME_IN_MESSAGE).then(|| serde_json::from_slice::<Box<RawValue>>(&frame));
-        let news = News::Answer { question: question.to_owned(), frame: short.and_then(std::result::Result::ok) };
+        let short =
+            (frame.len() <= MAX_FRAME_IN_MESSAGE).then(|| serde_json::from_slice::<Box<RawValue>>(&frame));
+        let news =
+            News::Answer { question: question.to_owned(), frame: short.and_then(std::result::Result::ok) };
         let key = question_key(question);
         let step = Step::new()
             .when(Condition::HasVersion(key.clone(), OPEN_QUESTION))
@@ -257,6 +267,15 @@ impl SharedSession {
     }
 }
 
+/// Returns the group of a session. A caller cannot find the session of another owner, because the owner is part of the
+/// name. A session without an owner differs from one whose owner has an empty name.
+pub(in super::super) fn session_group(groups: &Groups, id: &str, owner: Option<&str>) -> String {
+    match owner {
+        Some(owner) => format!("s/{id}/{}", groups.hash("session", &[owner])),
+        None => format!("s/{id}"),
+    }
+}
+
 fn question_key(question: &str) -> Name {
     format!("q/{question}").into()
 }
@@ -272,8 +291,6 @@ fn into_value(answer: Answer) -> Option<StoredValue> {
 const RECORD: Name = Name::Borrowed("record");
 /// The values that handlers remember for the client.
 pub(in super::super) const MEMORY: &str = "memory";
-/// The requests that run, with their nodes.
-pub(super) const CLAIMS: Name = Name::Borrowed("running");
 /// The requests that were cancelled.
 const CANCELLED: Name = Name::Borrowed("cancelled");
 /// The node whose stream gets the notifications.

@@ -5,7 +5,6 @@
 //! there. The log is in the memory of the server that writes it. If servers share a store, `shared/log_writer.rs` copies
 //! it there, and readers get only what the store has confirmed.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -17,20 +16,28 @@ use toolway_protocol::jsonrpc::write_error;
 
 use super::event::{Event, EventKind};
 use super::kept_streams::{KeptStreams, ResumableStream};
-use super::limits::SessionLimits;
-use crate::ground::budget::{Account, Charge, Exhausted, Resource};
+use super::log_state::{LogState, WriterState};
+use crate::ground::budget::{Account, Exhausted, Resource};
 use crate::ground::mutex::Mutex;
 use crate::server::failure::errors::busy;
 use crate::store::Room;
 
-/// The log of one stream.
-pub(super) struct EventLog {
-    /// The id of the stream, which is the first part of its event ids.
-    pub(super) stream: String,
-    /// `true` for a notification stream, `false` for the stream of a request.
-    pub(super) is_for_notifications: bool,
+/// How much of a log is kept, and how long after its last use.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct KeptEvents {
     /// The space for events that may be dropped.
-    pub(super) room: Room,
+    pub(in super::super) room: Room,
+    pub(in super::super) time: Duration,
+}
+
+/// The log of one stream.
+pub(in super::super) struct EventLog {
+    /// The id of the stream, which is the first part of its event ids.
+    pub(in super::super) stream: String,
+    /// `true` for a notification stream, `false` for the stream of a request.
+    pub(in super::super) is_for_notifications: bool,
+    /// The space for events that may be dropped.
+    pub(in super::super) room: Room,
     kept_for: Duration,
     /// `true` if events have to be confirmed by a store before they are read.
     is_shared: bool,
@@ -44,116 +51,58 @@ pub(super) struct EventLog {
     reader_moved: Notify,
 }
 
-struct LogState {
-    /// The events that the log still holds.
-    events: VecDeque<Event>,
-    /// The number of the last event.
-    last: u64,
-    /// The number of the last event that may be read.
-    confirmed: u64,
-    /// `true` if the store does not confirm the rest in time: it is read without event ids.
-    is_unconfirmed_end: bool,
-    is_ended: bool,
-    /// `true` if the log was deleted, or another server ended it.
-    is_forgotten: bool,
-    /// The bytes of all events of the log.
-    bytes: usize,
-    /// The events that may be dropped, and their bytes.
-    droppable: Room,
-    /// The bytes of all events that were ever appended.
-    total_bytes: usize,
-    writer: WriterState,
-    reader: ReaderState,
-    last_used: Instant,
-    /// The charge for the memory of the log.
-    charge: Option<Charge>,
-}
-
-#[derive(PartialEq, Eq)]
-enum WriterState {
-    NotStarted,
-    Writing,
-    Done,
-}
-
-/// The reader in this process. A handler that writes faster than the reader reads has to wait, as on every other
-/// transport. Once the reader has stalled, the writer does not wait again until the reader continues.
-#[derive(Default)]
-struct ReaderState {
-    /// The number of the current reader. A reader with another number was replaced.
-    number: u64,
-    attached: usize,
-    was_attached: bool,
-    last_read: u64,
-    is_stalled: bool,
-}
-
 impl EventLog {
-    pub(super) fn new(
+    pub(in super::super) fn new(
         stream: String,
         is_for_notifications: bool,
         is_shared: bool,
-        limits: &SessionLimits,
+        kept: KeptEvents,
         account: Arc<Account>,
         kept_streams: &Arc<KeptStreams<Arc<Self>>>,
     ) -> Arc<Self> {
         Arc::new(Self {
             stream,
             is_for_notifications,
-            room: Room { entries: limits.kept_events, bytes: limits.kept_bytes },
-            kept_for: limits.kept_for,
+            room: kept.room,
+            kept_for: kept.time,
             is_shared,
             account,
             kept_streams: Arc::downgrade(kept_streams),
-            state: Mutex::new(LogState {
-                events: VecDeque::new(),
-                last: 0,
-                confirmed: 0,
-                is_unconfirmed_end: false,
-                is_ended: false,
-                is_forgotten: false,
-                bytes: 0,
-                droppable: Room { entries: 0, bytes: 0 },
-                total_bytes: 0,
-                writer: WriterState::NotStarted,
-                reader: ReaderState::default(),
-                last_used: Instant::now(),
-                charge: None,
-            }),
+            state: Mutex::new(LogState::new()),
             changed: watch::Sender::new(()),
             reader_moved: Notify::new(),
         })
     }
 
     /// Returns a guard for the writer. Dropping the guard tells readers that no event will follow.
-    pub(super) fn start_writing(self: &Arc<Self>) -> WriterGuard {
+    pub(in super::super) fn start_writing(self: &Arc<Self>) -> WriterGuard {
         self.state.lock().writer = WriterState::Writing;
         WriterGuard(self.clone())
     }
 
     /// Appends the first event, so that the stream can be resumed before its first message.
-    pub(super) fn open(&self, start: impl Into<Bytes>) {
+    pub(in super::super) fn open(&self, start: impl Into<Bytes>) {
         let kind =
             if self.is_for_notifications { EventKind::NotificationsStart } else { EventKind::RequestStart };
         self.push(kind, start.into(), None);
     }
 
-    pub(super) fn is_open(&self) -> bool {
+    pub(in super::super) fn is_open(&self) -> bool {
         self.state.lock().last > 0
     }
 
     /// Appends a message. If a reader in this process is too far behind, waits for it for a limited time.
-    pub(super) async fn append_message(&self, frame: Bytes) {
+    pub(in super::super) async fn append_message(&self, frame: Bytes) {
         self.append(EventKind::Message, frame, None).await;
     }
 
     /// Appends a question.
-    pub(super) async fn append_question(&self, frame: Bytes, id: Option<String>) {
+    pub(in super::super) async fn append_question(&self, frame: Bytes, id: Option<String>) {
         self.append(EventKind::Question, frame, id).await;
     }
 
     /// Asks the client to disconnect, and to reconnect after `retry`.
-    pub(super) async fn release(&self, retry: Duration) {
+    pub(in super::super) async fn release(&self, retry: Duration) {
         self.append(EventKind::Release, retry.as_millis().to_string().into(), None).await;
     }
 
@@ -168,14 +117,14 @@ impl EventLog {
     }
 
     /// Appends a notification, which does not wait. Returns `false` if the log was forgotten.
-    pub(super) fn append_notification(&self, frame: Bytes) -> bool {
+    pub(in super::super) fn append_notification(&self, frame: Bytes) -> bool {
         self.make_room(frame.len());
         self.push(EventKind::Message, frame, None)
     }
 
     /// Appends the answer, which may be empty, and ends the stream. An answer that finds no room is replaced by an error
     /// for the request `id`.
-    pub(super) async fn end(&self, answer: Vec<u8>, id: Option<&Id>) {
+    pub(in super::super) async fn end(&self, answer: Vec<u8>, id: Option<&Id>) {
         // A single message may exceed the room of the log, and is then dropped when another event follows. So this
         // method first waits until the reader has read every message.
         self.wait_for_reader(0, 0).await;
@@ -231,7 +180,7 @@ impl EventLog {
     }
 
     /// Deletes the log.
-    pub(super) fn forget(&self) {
+    pub(in super::super) fn forget(&self) {
         let mut state = self.state.lock();
         state.is_forgotten = true;
         state.charge = None;
@@ -241,23 +190,23 @@ impl EventLog {
         self.reader_moved.notify_one();
     }
 
-    pub(super) fn is_forgotten(&self) -> bool {
+    pub(in super::super) fn is_forgotten(&self) -> bool {
         self.state.lock().is_forgotten
     }
 
     /// Returns whether the log has expired: it is not in use, and was last used too long ago.
-    pub(super) fn has_expired(&self, now: Instant) -> bool {
+    pub(in super::super) fn has_expired(&self, now: Instant) -> bool {
         let state = self.state.lock();
         state.is_finished() && state.last_used.checked_add(self.kept_for).is_some_and(|end| end <= now)
     }
 
     /// Returns whether the stream is being read, or was read before and may be resumed.
-    pub(super) fn is_wanted(&self) -> bool {
+    pub(in super::super) fn is_wanted(&self) -> bool {
         let reader = &self.state.lock().reader;
         reader.attached > 0 || reader.was_attached
     }
 
-    pub(super) fn has_reader(&self) -> bool {
+    pub(in super::super) fn has_reader(&self) -> bool {
         self.state.lock().reader.attached > 0
     }
 
@@ -284,7 +233,7 @@ impl EventLog {
     }
 
     /// Waits until the store has everything, or cannot be reached.
-    pub(super) async fn wait_until_confirmed(&self) {
+    pub(in super::super) async fn wait_until_confirmed(&self) {
         let mut changed = self.changed.subscribe();
         while self.state.lock().is_waiting_for_store() {
             if changed.changed().await.is_err() {
@@ -294,13 +243,13 @@ impl EventLog {
     }
 
     /// Returns a receiver that is notified when there may be something to read, to confirm, or nothing any more.
-    pub(super) fn changes(&self) -> watch::Receiver<()> {
+    pub(in super::super) fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 }
 
 /// The events that a reader may send now.
-pub(super) enum ReadOutcome {
+pub(in super::super) enum ReadOutcome {
     Events(Vec<ReadableEvent>),
     /// There is nothing yet.
     Empty,
@@ -309,16 +258,16 @@ pub(super) enum ReadOutcome {
 }
 
 /// An event for a reader.
-pub(super) struct ReadableEvent {
-    pub(super) number: u64,
-    pub(super) kind: EventKind,
-    pub(super) text: Bytes,
+pub(in super::super) struct ReadableEvent {
+    pub(in super::super) number: u64,
+    pub(in super::super) kind: EventKind,
+    pub(in super::super) text: Bytes,
     /// `false` if the client cannot resume after this event.
-    pub(super) is_confirmed: bool,
+    pub(in super::super) is_confirmed: bool,
 }
 
 /// How the stream can be resumed after an event.
-pub(super) enum ResumePoint {
+pub(in super::super) enum ResumePoint {
     /// The stream goes on.
     GoesOn,
     /// The client has everything.
@@ -330,7 +279,7 @@ pub(super) enum ResumePoint {
 /// The side of the reader.
 impl EventLog {
     /// Returns how the stream can be resumed after an event.
-    pub(super) fn resume_point(&self, after: u64) -> ResumePoint {
+    pub(in super::super) fn resume_point(&self, after: u64) -> ResumePoint {
         let state = self.state.lock();
         if state.is_forgotten || after == 0 || after > state.confirmed {
             ResumePoint::Unknown
@@ -342,20 +291,20 @@ impl EventLog {
     }
 
     /// Registers a reader. The writer waits for it from now on.
-    pub(super) fn attach(self: &Arc<Self>) -> ReaderGuard {
+    pub(in super::super) fn attach(self: &Arc<Self>) -> ReaderGuard {
         self.state.lock().reader.attached += 1;
         ReaderGuard(self.clone())
     }
 
     /// Registers the first reader. Returns its number.
-    pub(super) fn begin_reading(&self) -> u64 {
+    pub(in super::super) fn begin_reading(&self) -> u64 {
         let mut state = self.state.lock();
         state.reader.was_attached = true;
         state.reader.number
     }
 
     /// Replaces the reader. Returns the number of the new one, and the number of the last event so far.
-    pub(super) fn take_over(&self, after: u64) -> (u64, u64) {
+    pub(in super::super) fn take_over(&self, after: u64) -> (u64, u64) {
         let mut state = self.state.lock();
         state.reader.number += 1;
         state.reader.was_attached = true;
@@ -367,14 +316,14 @@ impl EventLog {
     }
 
     /// Ends the reader, because a client reads the stream at another server.
-    pub(super) fn replace_reader(&self) {
+    pub(in super::super) fn replace_reader(&self) {
         self.state.lock().reader.number += 1;
         self.changed.send_replace(());
         self.reader_moved.notify_one();
     }
 
     /// Returns the events after a number.
-    pub(super) fn read(&self, reader: u64, after: u64) -> ReadOutcome {
+    pub(in super::super) fn read(&self, reader: u64, after: u64) -> ReadOutcome {
         let state = self.state.lock();
         if state.is_forgotten || reader != state.reader.number {
             return ReadOutcome::Over;
@@ -401,7 +350,7 @@ impl EventLog {
         }
     }
 
-    pub(super) fn record_read(&self, number: u64) {
+    pub(in super::super) fn record_read(&self, number: u64) {
         let mut state = self.state.lock();
         state.reader.last_read = number;
         state.reader.is_stalled = false;
@@ -411,19 +360,19 @@ impl EventLog {
 }
 
 /// Events for the store.
-pub(super) struct UnconfirmedEvents {
+pub(in super::super) struct UnconfirmedEvents {
     /// The number of the first event.
-    pub(super) first: u64,
+    pub(in super::super) first: u64,
     /// `None` for an event that was dropped meanwhile.
-    pub(super) events: Vec<Option<Event>>,
+    pub(in super::super) events: Vec<Option<Event>>,
     /// `true` if the last of the events ends the log.
-    pub(super) ends: bool,
+    pub(in super::super) ends: bool,
 }
 
 /// The side of the copy in the store.
 impl EventLog {
     /// Returns the events after `after`, at most so many bytes.
-    pub(super) fn events_after(&self, after: u64, max_bytes: usize) -> UnconfirmedEvents {
+    pub(in super::super) fn events_after(&self, after: u64, max_bytes: usize) -> UnconfirmedEvents {
         let state = self.state.lock();
         let mut found = UnconfirmedEvents { first: after + 1, events: Vec::new(), ends: false };
         let mut next = state.events.partition_point(|event| event.number <= after);
@@ -443,19 +392,19 @@ impl EventLog {
     }
 
     /// Returns the number of the last confirmed event, and of the last event.
-    pub(super) fn confirmed_and_last(&self) -> (u64, u64) {
+    pub(in super::super) fn confirmed_and_last(&self) -> (u64, u64) {
         let state = self.state.lock();
         (state.confirmed, state.last)
     }
 
     /// Returns whether no event will follow.
-    pub(super) fn is_written(&self) -> bool {
+    pub(in super::super) fn is_written(&self) -> bool {
         let state = self.state.lock();
         state.is_ended || state.is_forgotten || state.writer == WriterState::Done
     }
 
     /// Records that the store has all events up to a number.
-    pub(super) fn confirm(&self, number: u64) {
+    pub(in super::super) fn confirm(&self, number: u64) {
         let mut state = self.state.lock();
         state.confirmed = state.confirmed.max(number.min(state.last));
         state.drop_excess(self.room);
@@ -464,7 +413,7 @@ impl EventLog {
     }
 
     /// Takes back the events that the store has not confirmed.
-    pub(super) fn retract_unconfirmed(&self) {
+    pub(in super::super) fn retract_unconfirmed(&self) {
         let mut state = self.state.lock();
         let confirmed = state.confirmed;
         while state.events.back().is_some_and(|event| event.number > confirmed) {
@@ -474,96 +423,14 @@ impl EventLog {
     }
 
     /// Lets the reader have the rest without event ids, because the store cannot be reached.
-    pub(super) fn give_up_confirmation(&self) {
+    pub(in super::super) fn give_up_confirmation(&self) {
         self.state.lock().is_unconfirmed_end = true;
         self.changed.send_replace(());
     }
 }
 
-impl LogState {
-    fn push(&mut self, kind: EventKind, text: Bytes, question: Option<String>) {
-        self.last += 1;
-        self.last_used = Instant::now();
-        self.bytes += text.len();
-        self.total_bytes += text.len();
-        self.is_ended = kind == EventKind::End;
-        if kind.may_be_dropped() {
-            self.droppable.entries += 1;
-            self.droppable.bytes += text.len();
-        }
-        let written = self.total_bytes;
-        self.events.push_back(Event { number: self.last, kind, text, question, written });
-    }
-
-    /// Removes the last event.
-    fn pop(&mut self) {
-        let Some(event) = self.events.pop_back() else { return };
-        self.bytes -= event.text.len();
-        self.total_bytes -= event.text.len();
-        if event.kind.may_be_dropped() {
-            self.droppable.entries -= 1;
-            self.droppable.bytes -= event.text.len();
-        }
-    }
-
-    /// Drops the oldest events that may be dropped, while they exceed the room. The last event, and events that are not
-    /// confirmed, stay.
-    fn drop_excess(&mut self, room: Room) {
-        while self.droppable.entries > room.entries || self.droppable.bytes > room.bytes {
-            let end = self.confirmed.min(self.last.saturating_sub(1));
-            let oldest = self.events.iter().position(|event| event.kind.may_be_dropped());
-            let oldest = oldest.filter(|oldest| self.events[*oldest].number <= end);
-            let Some(dropped) = oldest.and_then(|oldest| self.events.remove(oldest)) else { break };
-            self.droppable.entries -= 1;
-            self.droppable.bytes -= dropped.text.len();
-            self.bytes -= dropped.text.len();
-        }
-        let size = self.size();
-        if let Some(charge) = self.charge.as_mut().filter(|charge| charge.amount() > size) {
-            // A charge can always become smaller.
-            let _ = charge.resize(size);
-        }
-    }
-
-    /// Returns how many bytes the log takes.
-    fn size(&self) -> usize {
-        STREAM_OVERHEAD + self.bytes
-    }
-
-    /// Returns whether no client reads the stream, and no request writes it.
-    fn is_finished(&self) -> bool {
-        self.writer != WriterState::Writing && self.reader.attached == 0
-    }
-
-    /// Returns how many events follow a number, and their bytes.
-    fn after(&self, number: u64) -> (usize, usize) {
-        let first = self.events.partition_point(|event| event.number <= number);
-        let Some(event) = self.events.get(first) else { return (0, 0) };
-        (self.events.len() - first, self.total_bytes - (event.written - event.text.len()))
-    }
-
-    fn is_reader_behind(&self, entries: usize, size: usize, room: Room) -> bool {
-        if self.reader.attached == 0 || self.reader.is_stalled {
-            return false;
-        }
-        let (unread, bytes) = self.after(self.reader.last_read);
-        // The first event has no message.
-        let unread = unread - usize::from(self.reader.last_read == 0 && unread > 0);
-        unread > 0 && (unread + entries > room.entries.min(MAX_BEHIND) || bytes + size > room.bytes)
-    }
-
-    fn is_waiting_for_store(&self) -> bool {
-        self.confirmed < self.last && !self.is_unconfirmed_end && !self.is_forgotten
-    }
-
-    fn is_store_behind(&self, size: usize, room: Room) -> bool {
-        let (waiting, bytes) = self.after(self.confirmed);
-        !self.is_forgotten && waiting > 0 && (waiting >= room.entries || bytes + size > room.bytes)
-    }
-}
-
 /// The writer of a log. Dropping it tells readers that no event will follow.
-pub(super) struct WriterGuard(Arc<EventLog>);
+pub(in super::super) struct WriterGuard(Arc<EventLog>);
 
 impl Drop for WriterGuard {
     fn drop(&mut self) {
@@ -576,7 +443,7 @@ impl Drop for WriterGuard {
 }
 
 /// A registered reader. Dropping it unregisters the reader.
-pub(super) struct ReaderGuard(Arc<EventLog>);
+pub(in super::super) struct ReaderGuard(Arc<EventLog>);
 
 impl Drop for ReaderGuard {
     fn drop(&mut self) {
@@ -608,9 +475,5 @@ impl ResumableStream for Arc<EventLog> {
 
 /// How many events a reader takes in one step.
 const MAX_READ_EVENTS: usize = 64;
-/// How many bytes a log takes, besides its events.
-const STREAM_OVERHEAD: usize = 512;
-/// How many events a reader may be behind before the writer waits.
-const MAX_BEHIND: usize = 256;
 /// How long the writer waits for a reader before the reader counts as stalled.
 const STALL_TIMEOUT: Duration = Duration::from_secs(1);

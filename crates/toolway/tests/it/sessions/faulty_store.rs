@@ -1,0 +1,94 @@
+//! How does the store that several servers share fail?
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use toolway::BoxFuture;
+use toolway::store::{
+    Answer, MemoryStore, Operation, Outcome, Result, Secret, Step, Store, StoreError, StoreFailure,
+    Subscription,
+};
+
+/// The way of one server to the store that all share. It counts visits, and can be cut.
+#[derive(Default)]
+pub(super) struct FaultyStore {
+    memory: Arc<MemoryStore>,
+    /// Every visit fails.
+    pub(super) is_away: AtomicBool,
+    /// Messages are lost.
+    pub(super) loses_messages: AtomicBool,
+    /// How many steps that append to a stream are confirmed and then lost, as by a fail-over.
+    pub(super) lost_appends: AtomicUsize,
+    /// How many visits there were for sessions.
+    visits: AtomicUsize,
+}
+
+impl FaultyStore {
+    pub(super) fn new(memory: &Arc<MemoryStore>) -> Arc<Self> {
+        Arc::new(Self { memory: memory.clone(), ..Self::default() })
+    }
+
+    /// Returns the number of visits for sessions since the last time.
+    pub(super) fn take_visits(&self) -> usize {
+        self.visits.swap(0, Ordering::AcqRel)
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.is_away.load(Ordering::Acquire) {
+            return Err(StoreError::new(StoreFailure::NotDone, "the store is away"));
+        }
+        Ok(())
+    }
+}
+
+impl Store for FaultyStore {
+    fn run<'s>(&'s self, group: &'s str, step: &'s Step) -> BoxFuture<'s, Result<Outcome>> {
+        Box::pin(async move {
+            self.check()?;
+            let is_of_session = group.starts_with("s/");
+            self.visits.fetch_add(usize::from(is_of_session), Ordering::AcqRel);
+            let appends = step.operations.iter().any(|operation| matches!(operation, Operation::Append(_)));
+            let lose = |left: usize| left.checked_sub(1);
+            if is_of_session
+                && appends
+                && self.lost_appends.fetch_update(Ordering::AcqRel, Ordering::Acquire, lose).is_ok()
+            {
+                let answers = step.operations.iter().map(|_| Answer::Nothing).collect();
+                return Ok(Outcome::Done(answers));
+            }
+            if self.loses_messages.load(Ordering::Acquire) {
+                let mut step = step.clone();
+                let dropped = Operation::Entries("no such map".into());
+                for operation in &mut step.operations {
+                    if matches!(operation, Operation::Publish { .. }) {
+                        operation.clone_from(&dropped);
+                    }
+                }
+                return self.memory.run(group, &step).await;
+            }
+            self.memory.run(group, step).await
+        })
+    }
+
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, Result<()>> {
+        Box::pin(async move {
+            self.check()?;
+            if self.loses_messages.load(Ordering::Acquire) {
+                return Ok(());
+            }
+            self.memory.publish(channel, message).await
+        })
+    }
+
+    fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, Result<Box<dyn Subscription>>> {
+        Box::pin(async move {
+            self.check()?;
+            self.memory.subscribe(channel).await
+        })
+    }
+
+    fn secret(&self) -> Secret {
+        self.memory.secret()
+    }
+}
