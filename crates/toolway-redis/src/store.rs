@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use redis::{Cmd, Value};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use toolway_store::{
     BoxFuture, Outcome, Result, Secret, Step, Store, StoreError, StoreFailure, Subscription,
 };
@@ -66,6 +67,8 @@ impl Redis {
         start::check(target, connector, sentinel, durability).await?;
         let confirmed = if durability == Durability::Written { 0 } else { CONFIRMED_CONNECTIONS };
         let servers = Servers::new(target, connector, sentinel, confirmed);
+        // In a Redis Cluster this waits until the node that publishes messages is known.
+        servers.node_of(OWN_GROUP, Instant::now() + connector.timeout).await.map_err(not_allowed)?;
         let (locator, link) = servers.for_messages(target, connector, sentinel);
         let messages = Arc::new(Messages::new(locator, link));
         let connections = servers.connections();
