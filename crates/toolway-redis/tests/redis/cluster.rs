@@ -58,6 +58,12 @@ impl Nodes {
             replica.try_query::<()>(&["CLUSTER", "REPLICATE", &id]).await.is_ok()
         })
         .await;
+        for server in &self.servers {
+            eventually("each primary knows the replica", async || {
+                server.query::<String>(&["CLUSTER", "NODES"]).await.contains(" slave ")
+            })
+            .await;
+        }
         self.servers.push(replica);
     }
 
