@@ -8,6 +8,7 @@
 mod cluster;
 mod contract;
 mod faults;
+mod logs;
 mod messages;
 mod network;
 mod proxy;
