@@ -7,6 +7,7 @@
 
 mod cluster;
 mod contract;
+mod events;
 mod faults;
 mod logs;
 mod messages;
