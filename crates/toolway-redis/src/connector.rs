@@ -113,13 +113,15 @@ impl OpenError {
     /// Returns whether the server refused the credentials.
     pub(crate) fn is_login(&self) -> bool {
         match &*self.cause {
-            OpenCause::Failed(error) => {
-                error.kind() == redis::ErrorKind::AuthenticationFailed
-                    || matches!(error.code(), Some("WRONGPASS" | "NOAUTH" | "NOPERM"))
-            }
+            OpenCause::Failed(error) => is_login(error),
             _ => false,
         }
     }
+}
+
+fn is_login(error: &RedisError) -> bool {
+    error.kind() == redis::ErrorKind::AuthenticationFailed
+        || matches!(error.code(), Some("WRONGPASS" | "NOAUTH" | "NOPERM"))
 }
 
 impl fmt::Display for OpenError {
@@ -134,6 +136,10 @@ impl fmt::Display for OpenError {
 impl fmt::Display for OpenCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // The text of the server may name the user.
+            Self::Failed(error) if is_login(error) => {
+                write!(f, "the server refuses the user ({})", error.code().unwrap_or("AUTH"))
+            }
             Self::Failed(error) => error.fmt(f),
             Self::TimedOut => f.write_str("no answer within the time limit"),
             Self::IsReplica => f.write_str("the server is a replica"),

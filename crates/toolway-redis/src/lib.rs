@@ -67,3 +67,13 @@ pub use builder::Builder;
 pub use durability::Durability;
 pub use error::SetupError;
 pub use store::Redis;
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+/// Compiles the program of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/operate-on-redis.md")]
+struct OperateOnRedis;

@@ -4,7 +4,7 @@
 //! is closed for steps: they fail at once, until a probe has connected.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use redis::PushKind;
@@ -42,12 +42,13 @@ pub(crate) enum LinkState {
 pub(crate) struct Lease {
     pub(crate) connection: MultiplexedConnection,
     pub(crate) address: Address,
-    generation: u64,
+    /// No other connection of this process has this number.
+    pub(crate) number: u64,
 }
 
 /// Something that a step noticed about a connection.
 struct Signal {
-    generation: u64,
+    connection: u64,
     kind: SignalKind,
 }
 
@@ -72,16 +73,16 @@ impl Link {
             signals: receiver,
             failures: failures.clone(),
             is_up,
-            generation: 0,
         };
         Self { state, signals, failures, _keeper: Task::spawn(keeper.run()) }
     }
 
-    /// Waits for the connection until `deadline`.
-    pub(crate) async fn lease(&self, deadline: Instant) -> Result<Lease> {
+    /// Waits for the connection until `deadline`. It is not the one with the number `lost`.
+    pub(crate) async fn lease(&self, lost: Option<u64>, deadline: Instant) -> Result<Lease> {
         let mut state = self.state.clone();
         loop {
             match &*state.borrow_and_update() {
+                LinkState::Up(lease) if lost == Some(lease.number) => {}
                 LinkState::Up(lease) => return Ok(lease.clone()),
                 LinkState::Closed(why) => {
                     return Err(not_done(format!("Redis has failed several times in a row: {why}")));
@@ -121,7 +122,7 @@ impl Link {
 
     fn signal(&self, lease: &Lease, kind: SignalKind) {
         // A full queue has the same signal in it many times already.
-        _ = self.signals.try_send(Signal { generation: lease.generation, kind });
+        _ = self.signals.try_send(Signal { connection: lease.number, kind });
     }
 }
 
@@ -141,7 +142,6 @@ struct Keeper {
     signals: mpsc::Receiver<Signal>,
     failures: Arc<AtomicU32>,
     is_up: Arc<watch::Sender<u64>>,
-    generation: u64,
 }
 
 impl Keeper {
@@ -178,10 +178,10 @@ impl Keeper {
     /// Offers a connection to the steps until it is lost, and returns why it is.
     async fn hold(&mut self, address: Address, opened: Opened) -> &'static str {
         let Opened { connection, mut pushes } = opened;
-        self.generation += 1;
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         // One more failure closes a link that was closed before.
         self.failures.fetch_min(FAILURES_IN_A_ROW - 1, Ordering::Relaxed);
-        let lease = Lease { connection: connection.clone(), address, generation: self.generation };
+        let lease = Lease { connection: connection.clone(), address, number };
         self.state.send_replace(LinkState::Up(lease));
         self.is_up.send_modify(|count| *count += 1);
         loop {
@@ -191,7 +191,7 @@ impl Keeper {
                     _ => return "the server has closed it",
                 },
                 Some(signal) = self.signals.recv() => {
-                    if signal.generation != self.generation {
+                    if signal.connection != number {
                         continue;
                     }
                     match signal.kind {
@@ -227,3 +227,5 @@ pub(crate) fn not_done(message: impl Into<String>) -> StoreError {
 /// The number of failures after which a link is closed.
 const FAILURES_IN_A_ROW: u32 = 5;
 const SIGNALS: usize = 64;
+/// The number of the next connection.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);

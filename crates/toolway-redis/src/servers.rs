@@ -16,7 +16,9 @@ use crate::node::Node;
 use crate::switch::watch_switches;
 #[cfg(feature = "sentinel")]
 use crate::task::Task;
-use crate::url::{Address, Target, TargetKind};
+#[cfg(any(feature = "cluster", feature = "sentinel"))]
+use crate::url::TargetKind;
+use crate::url::{Address, Target};
 
 /// The servers of a store.
 pub(crate) struct Servers {

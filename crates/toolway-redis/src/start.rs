@@ -69,9 +69,19 @@ async fn connect(
             }
         }
         let mut servers = Vec::new();
+        let mut failure = None;
         for address in nodes {
-            let opened = connector.open(&address).await?;
-            servers.push((address, opened));
+            match connector.open(&address).await {
+                Ok(opened) => servers.push((address, opened)),
+                Err(error) if is_final(&error) => return Err(error),
+                Err(error) => {
+                    tracing::warn!(%error, "a node of the Redis Cluster cannot be checked");
+                    failure = Some(error);
+                }
+            }
+        }
+        if let Some(error) = failure.filter(|_| servers.is_empty()) {
+            return Err(error);
         }
         return Ok(servers);
     }

@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use redis::{Cmd, Value};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use toolway_store::{
     BoxFuture, Outcome, Result, Secret, Step, Store, StoreError, StoreFailure, Subscription,
 };
@@ -66,6 +68,8 @@ impl Redis {
         start::check(target, connector, sentinel, durability).await?;
         let confirmed = if durability == Durability::Written { 0 } else { CONFIRMED_CONNECTIONS };
         let servers = Servers::new(target, connector, sentinel, confirmed);
+        // In a Redis Cluster this waits until the node that publishes messages is known.
+        servers.node_of(OWN_GROUP, Instant::now() + connector.timeout).await.map_err(not_allowed)?;
         let (locator, link) = servers.for_messages(target, connector, sentinel);
         let messages = Arc::new(Messages::new(locator, link));
         let connections = servers.connections();
@@ -188,18 +192,21 @@ impl Marks {
     async fn guard(self, secret: Secret, mut connections: watch::Receiver<u64>) {
         connections.mark_unchanged();
         while connections.changed().await.is_ok() {
-            let format = self.write_once(&self.keys.format(), FORMAT.to_string().as_bytes()).await;
-            match (format, self.secret(secret.as_bytes()).await) {
-                (Ok(_), Ok(stored)) if stored != secret => tracing::error!(
-                    "Redis has lost the secret of this store, and another server has drawn a new one: restart this server"
-                ),
-                (Ok(_), Ok(_)) => {}
-                // Without the connection there is another change soon.
-                (Err(error), _) | (_, Err(error)) => {
-                    tracing::debug!(%error, "could not write the secret again");
-                }
+            while let Err(error) = self.write_again(secret).await {
+                tracing::debug!(%error, "could not write the secret again");
+                tokio::time::sleep(BEFORE_NEXT_GUARD).await;
             }
         }
+    }
+
+    async fn write_again(&self, secret: Secret) -> Result<()> {
+        self.write_once(&self.keys.format(), FORMAT.to_string().as_bytes()).await?;
+        if self.secret(secret.as_bytes()).await? != secret {
+            tracing::error!(
+                "Redis has lost the secret of this store, and another server has drawn a new one: restart this server"
+            );
+        }
+        Ok(())
     }
 
     /// Returns the value of a key, after setting it if there is none.
@@ -228,5 +235,7 @@ fn not_allowed(error: StoreError) -> SetupError {
 
 /// The number of the format of the data. The one before it can be read as well.
 const FORMAT: u32 = 1;
+/// The time between two attempts to write the secret again.
+const BEFORE_NEXT_GUARD: Duration = Duration::from_secs(1);
 /// The number of connections for steps that wait for replicas or for the disk.
 const CONFIRMED_CONNECTIONS: usize = 4;

@@ -73,8 +73,10 @@ impl Visitor {
         let deadline = Instant::now() + self.timeout;
         let mut lost = None;
         let mut asked = None;
+        let mut lost_connection = None;
         loop {
-            let failure = match self.attempt(&request, asked.take(), deadline).await {
+            let attempt = self.attempt(&request, asked.take(), &mut lost_connection, deadline);
+            let failure = match attempt.await {
                 Ok(value) => return Ok(Reply { value, is_repeat: lost.is_some() }),
                 Err(failure) => failure,
             };
@@ -122,6 +124,7 @@ impl Visitor {
         &self,
         request: &Request<'_>,
         asked: Option<Address>,
+        lost_connection: &mut Option<u64>,
         deadline: Instant,
     ) -> Result<Value, Failure> {
         let named = asked.as_ref().and_then(|address| self.servers.node_at(address));
@@ -130,7 +133,7 @@ impl Visitor {
             None => self.servers.node_of(request.group, deadline).await.map_err(Failure::NotSent)?,
         };
         let link = node.link(request.is_confirmed);
-        let lease = link.lease(deadline).await.map_err(Failure::NotSent)?;
+        let lease = link.lease(*lost_connection, deadline).await.map_err(Failure::NotSent)?;
         if deadline.saturating_duration_since(Instant::now()) < self.reserve() {
             return Err(Failure::NotSent(not_done("the connection to Redis came too late")));
         }
@@ -156,6 +159,7 @@ impl Visitor {
         };
         match tokio::time::timeout_at(deadline, exchange).await {
             Ok(Err(Failure::Lost(why))) => {
+                *lost_connection = Some(lease.number);
                 link.lost(&lease);
                 Err(Failure::Lost(why))
             }
@@ -163,6 +167,7 @@ impl Visitor {
                 link.succeeded();
                 match result {
                     Err(Failure::Refused(refusal)) if refusal.remedy == Remedy::FindPrimary => {
+                        *lost_connection = Some(lease.number);
                         link.lost(&lease);
                         Err(Failure::Refused(refusal))
                     }

@@ -20,8 +20,9 @@ impl Nodes {
         for (number, server) in (0..).zip(&servers) {
             let first = number * share;
             let last = if number + 1 == primaries { 16_383 } else { first + share - 1 };
-            let range = [first.to_string(), last.to_string()];
-            let (): () = server.query(&["CLUSTER", "ADDSLOTSRANGE", &range[0], &range[1]]).await;
+            let slots: Vec<_> = (first..=last).map(|slot| slot.to_string()).collect();
+            let words = ["CLUSTER", "ADDSLOTS"].into_iter().chain(slots.iter().map(String::as_str));
+            let (): () = server.query(&words.collect::<Vec<_>>()).await;
         }
         let nodes = Self { servers };
         for server in &nodes.servers[1..] {
@@ -57,6 +58,12 @@ impl Nodes {
             replica.try_query::<()>(&["CLUSTER", "REPLICATE", &id]).await.is_ok()
         })
         .await;
+        for server in &self.servers {
+            eventually("each primary knows the replica", async || {
+                server.query::<String>(&["CLUSTER", "NODES"]).await.contains(" slave ")
+            })
+            .await;
+        }
         self.servers.push(replica);
     }
 

@@ -154,7 +154,8 @@ async fn what_the_server_refuses_is_not_done() {
     ] {
         proxy.set(Mode::Answer(error));
         // Not even a step that must not be repeated has an unknown outcome.
-        assert_eq!(failure(&store, &unnumbered()).await, StoreFailure::NotDone, "{error}");
+        let result = store.run("group", &unnumbered()).await.unwrap_err();
+        assert_eq!(result.failure(), StoreFailure::NotDone, "{error}: {result}");
         proxy.set(Mode::Pass);
         eventually("the store works again", async || get(&store, "key").await.is_ok()).await;
     }

@@ -7,7 +7,9 @@
 
 mod cluster;
 mod contract;
+mod events;
 mod faults;
+mod logs;
 mod messages;
 mod network;
 mod proxy;

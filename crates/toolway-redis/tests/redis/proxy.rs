@@ -1,6 +1,5 @@
 //! How does a test break the network between a store and its server?
 
-use std::fmt::Write;
 use std::net::SocketAddr;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -99,27 +98,20 @@ async fn requests(
 
 /// Replaces each step by a script that only returns an error, so that replies keep their order.
 fn answered(chunk: &[u8], error: &str) -> Vec<u8> {
-    let text = String::from_utf8_lossy(chunk);
-    let mut commands = String::new();
-    for command in text.split_inclusive("\r\n*") {
-        // The star belongs to the next command.
-        let (command, star) = command.strip_suffix('*').map_or((command, ""), |command| (command, "*"));
-        if command.contains("\r\nEVALSHA\r\n") {
-            let script = "return redis.error_reply(ARGV[1])";
-            let (size, error_size) = (script.len(), error.len());
-            let first = if command.starts_with('*') { "*" } else { "" };
-            commands += first;
-            write!(
-                commands,
-                "4\r\n$4\r\nEVAL\r\n${size}\r\n{script}\r\n$1\r\n0\r\n${error_size}\r\n{error}\r\n"
-            )
-            .unwrap();
-        } else {
-            commands += command;
-        }
-        commands += star;
+    let script = "return redis.error_reply(ARGV[1])";
+    let (size, error_size) = (script.len(), error.len());
+    let answer =
+        format!("*4\r\n$4\r\nEVAL\r\n${size}\r\n{script}\r\n$1\r\n0\r\n${error_size}\r\n{error}\r\n");
+    let later = chunk.windows(3).enumerate().filter(|(_, bytes)| *bytes == b"\r\n*").map(|(at, _)| at + 2);
+    let mut starts: Vec<_> = std::iter::once(0).chain(later).collect();
+    starts.push(chunk.len());
+    let mut commands = Vec::new();
+    for ends in starts.windows(2) {
+        let command = &chunk[ends[0]..ends[1]];
+        let is_step = command.windows(7).any(|word| word == b"EVALSHA");
+        commands.extend_from_slice(if is_step { answer.as_bytes() } else { command });
     }
-    commands.into_bytes()
+    commands
 }
 
 async fn replies(

@@ -38,6 +38,67 @@ async fn random_steps_have_the_outcomes_that_they_have_in_memory() {
     assert!(kinds.iter().all(|count| *count > 100), "the steps must have all kinds of outcomes: {kinds:?}");
 }
 
+#[tokio::test]
+async fn a_long_log_with_few_entries_left_is_read_as_in_memory() {
+    if is_missing() {
+        return;
+    }
+    let server = Server::start(&[]);
+    let (store, memory) = (connect(server.url()).await, MemoryStore::new());
+    let entry = |number: u32| LogEntry {
+        bytes: number.to_string().into(),
+        keep: if number.is_multiple_of(900) { Keep::Always } else { Keep::WhileThereIsRoom },
+    };
+    let both = async |step: Step| {
+        let expected = memory.run("group", &step).await.unwrap();
+        assert_eq!(store.run("group", &step).await.unwrap(), expected);
+    };
+    for batch in 0..5 {
+        // More than the script writes at once.
+        let entries = (batch * 700 + 1..=(batch + 1) * 700).map(entry).collect();
+        let room = Room { entries: 300, bytes: 1 << 20 };
+        let (log, writer) = ("log".into(), "writer".into());
+        both(Step::new().then(Append { log, writer, first: None, entries, ends: false, room, ttl: MINUTE }))
+            .await;
+    }
+    for after in [0, 1, 899, 900, 1800, 3199, 3200, 3201, 3499, 3500, 3501, u64::MAX] {
+        for entries in [0, 1, 3, 100, 1000] {
+            let limit = Room { entries, bytes: 500 };
+            both(Step::new().then(Operation::Read { log: "log".into(), after, limit })).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn entries_of_a_map_that_have_expired_are_removed() {
+    if is_missing() {
+        return;
+    }
+    let server = Server::start(&[]);
+    let store = connect(server.url()).await;
+    let enter = async |key: String, ttl| {
+        let enter = Operation::Enter { map: "map".into(), key: key.into(), value: "value".into(), ttl };
+        store.run("group", &Step::new().then(enter)).await.unwrap();
+    };
+    enter("stays".to_owned(), MINUTE).await;
+    for number in 0..400 {
+        enter(number.to_string(), Duration::from_millis(1)).await;
+    }
+    let count: u32 = server.query(&["HLEN", "tw1:{group}m/map"]).await;
+    assert!(count <= 256, "{count} entries are left");
+    let entries = Step::new().then(Operation::Entries("map".into()));
+    crate::server::eventually("only one entry lives", async || {
+        let only = vec![("stays".to_owned(), "value".into())];
+        store.run("group", &entries).await.unwrap() == Outcome::Done(vec![Answer::Entries(only)])
+    })
+    .await;
+    // A map that is full of expired entries has room.
+    let room = Condition::HasRoom { map: "map".into(), key: "new".into(), limit: 2 };
+    assert_eq!(store.run("group", &Step::new().when(room)).await.unwrap(), Outcome::Done(Vec::new()));
+    let count: u32 = server.query(&["HLEN", "tw1:{group}m/map"]).await;
+    assert_eq!(count, 1);
+}
+
 /// Sorts the entries of maps, which come in any order.
 fn sorted(mut outcome: Outcome) -> Outcome {
     if let Outcome::Done(answers) = &mut outcome {

@@ -13,7 +13,7 @@ use crate::steps::{append, claim, connect, done, failure, log, patient, put};
 async fn pair() -> (Server, Proxy, Server) {
     let primary = Server::start(&["--repl-diskless-sync-delay", "0"]);
     let proxy = Proxy::start(primary.port).await;
-    let replica = Server::start(&["--replicaof", &format!("127.0.0.1 {}", proxy.port)]);
+    let replica = Server::start(&["--replicaof", "127.0.0.1", &proxy.port.to_string()]);
     eventually("the replica is in step", async || {
         let info: String = primary.query(&["INFO", "replication"]).await;
         info.contains("state=online")
@@ -79,4 +79,21 @@ async fn a_replicated_change_needs_its_replica() {
     proxy.set(Mode::Pass);
     proxy.cut();
     eventually("the replica is back", async || store.run("group", &claim("id", "node")).await.is_ok()).await;
+}
+
+#[tokio::test]
+async fn a_synced_change_is_on_the_disk_where_the_server_can_tell() {
+    if is_missing() {
+        return;
+    }
+    let server = Server::start_durable();
+    let connect = async || patient(server.url()).durability(Durability::Synced(0)).connect().await;
+    if server.try_query::<redis::Value>(&["WAITAOF", "0", "0", "1"]).await.is_err() {
+        assert_eq!(connect().await.unwrap_err().setting(), "durability");
+        return;
+    }
+    let store = connect().await.unwrap();
+    done(&store, &put("key", "value")).await;
+    let (): () = server.query(&["CONFIG", "SET", "appendonly", "no"]).await;
+    assert_eq!(connect().await.unwrap_err().setting(), "appendonly");
 }

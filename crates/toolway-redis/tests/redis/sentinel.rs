@@ -18,7 +18,7 @@ struct Watched {
 impl Watched {
     async fn start() -> Self {
         let primary = Server::start(&["--repl-diskless-sync-delay", "0"]);
-        let replica = Server::start(&["--replicaof", &format!("127.0.0.1 {}", primary.port)]);
+        let replica = Server::start(&["--replicaof", "127.0.0.1", &primary.port.to_string()]);
         let sentinels: Vec<_> = (0..3)
             .map(|_| {
                 Server::start_as(|directory| {

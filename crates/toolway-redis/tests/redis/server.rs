@@ -15,6 +15,7 @@ pub(crate) fn is_missing() -> bool {
     static IS_MISSING: LazyLock<bool> = LazyLock::new(|| {
         let found = Command::new("redis-server").arg("--version").stdout(Stdio::null()).status();
         if found.is_ok_and(|status| status.success()) {
+            crate::events::capture();
             return false;
         }
         let text = "redis-server was not found, so the tests of toolway-redis with real servers did not run: \

@@ -81,9 +81,20 @@ async fn a_user_with_the_documented_rights_can_do_everything_and_others_are_refu
     }
     let server = Server::start(&[]);
     let users: [&[&str]; 3] = [
-        &["alice", "on", ">hunter2", "~tw1:*", "&tw1:*", "+@all", "-@admin", "-@dangerous", "+info"],
+        &[
+            "alice",
+            "on",
+            ">hunter2",
+            "~tw1:*",
+            "resetchannels",
+            "&tw1:*",
+            "+@all",
+            "-@admin",
+            "-@dangerous",
+            "+info",
+        ],
         &["mute", "on", ">hunter2", "~tw1:*", "resetchannels", "+@all"],
-        &["blind", "on", ">hunter2", "~tw1:*", "&tw1:*", "+@all", "-@scripting"],
+        &["blind", "on", ">hunter2", "~tw1:*", "resetchannels", "&tw1:*", "+@all", "-@scripting"],
     ];
     for user in users {
         let (): () = server.query(&[&["ACL", "SETUSER"], user].concat()).await;

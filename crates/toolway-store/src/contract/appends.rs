@@ -5,7 +5,7 @@ use tokio::task::JoinSet;
 
 use super::operations::{LONG_TTL, SHORT_TTL, append, droppable, kept, name};
 use super::trial::{Trial, answers, cases, odd_bytes, odd_names};
-use crate::step::{Answer, Append, Operation, Outcome, Step};
+use crate::step::{Answer, Append, Operation, Outcome, Room, Step};
 
 cases! { "appends":
     the_store_numbers_entries_from_one,
@@ -180,7 +180,7 @@ async fn a_deleted_log_begins_again(trial: &Trial<'_>) {
     assert!(!trial.has_log("log").await);
     trial.op(Operation::DeleteLog(name("log"))).await;
     // Entries of the deleted log take no room in the new one.
-    let room = crate::step::Room { entries: 2, bytes: 6 };
+    let room = Room { entries: 2, bytes: 6 };
     assert_eq!(trial.append(append("log", &["new"]).within(room)).await, 1);
     assert_eq!(trial.append(append("log", &["new"]).within(room)).await, 2);
     assert_eq!(trial.texts("log").await, [(1, "new".to_owned()), (2, "new".to_owned())]);

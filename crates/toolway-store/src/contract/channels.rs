@@ -153,7 +153,7 @@ async fn poll_and_drop(subscription: &mut Box<dyn Subscription>, polls: usize, e
 async fn a_subscriber_that_missed_messages_is_told_and_continues(trial: &Trial<'_>) {
     let mut subscription = trial.subscribe("channel").await;
     // A store may drop some of these messages, but then it must report that.
-    let mut published = 2000_u64;
+    let mut published = 1000_u64;
     for number in 1..=published {
         trial.publish("channel", number.to_string()).await;
     }

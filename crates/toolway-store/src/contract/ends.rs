@@ -24,8 +24,6 @@ async fn outcome(trial: &Trial<'_>, append: Append) -> Outcome {
     trial.run(&Step::new().then(append)).await
 }
 
-const ENDED_AT_2: Outcome = Outcome::Ended { operation: 0, last: 2 };
-
 async fn an_append_can_end_a_log(trial: &Trial<'_>) {
     trial.say("log", &["one"]).await;
     assert!(!trial.log("log").await.is_ended);
@@ -176,3 +174,6 @@ async fn a_deleted_log_has_no_end(trial: &Trial<'_>) {
         assert!(!trial.log(log).await.is_ended, "{log}");
     }
 }
+
+/// The outcome of an append to a log that has ended after two entries.
+const ENDED_AT_2: Outcome = Outcome::Ended { operation: 0, last: 2 };

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::operations::{LONG_TTL, SHORT_TTL, append, name, read_by, renew_log};
+use super::operations::{LONG_TTL, SHORT_TTL, append, read, read_by, renew_log};
 use super::trial::{Trial, cases};
-use crate::step::{Answer, Operation, Outcome, Step};
+use crate::step::{Answer, Outcome, Step};
 
 cases! { "lifetimes":
     an_append_replaces_the_time_to_live_of_the_whole_log,
@@ -69,11 +69,7 @@ async fn a_log_may_expire_at_once_or_never(trial: &Trial<'_>) {
     assert_eq!(trial.append(append("gone", &["two"]).lasting(Duration::ZERO)).await, 2);
     assert!(!trial.has_log("gone").await, "a log with a lifetime of zero must be gone at once");
     trial.say("renewed", &["one"]).await;
-    let both = Step::new().then(renew_log("renewed", Duration::ZERO)).then(Operation::Read {
-        log: name("renewed"),
-        after: 0,
-        limit: super::operations::AMPLE_ROOM,
-    });
+    let both = Step::new().then(renew_log("renewed", Duration::ZERO)).then(read("renewed"));
     assert_eq!(trial.done(&both).await[1], Answer::Page(None));
     trial.append(append("endless", &["one"]).lasting(Duration::MAX)).await;
     trial.append(append("renewed for ever", &["one"]).lasting(SHORT_TTL)).await;

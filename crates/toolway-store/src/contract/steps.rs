@@ -1,5 +1,8 @@
 //! What does the contract require of a step as a whole?
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use super::operations::{
     LONG_TTL, absent, append, enter, exists, free, get, has_room, leave, name, put, put_version, read,
     read_by, renew, renew_log, set_reader,
@@ -32,7 +35,7 @@ fn changes() -> Vec<Operation> {
     vec![
         put("put", "new", LONG_TTL),
         put("created", "new", LONG_TTL),
-        renew("renewed", std::time::Duration::ZERO),
+        renew("renewed", Duration::ZERO),
         Operation::Delete(name("deleted")),
         enter("map", "new", "new", LONG_TTL),
         leave("left", "old", None),
@@ -40,7 +43,7 @@ fn changes() -> Vec<Operation> {
         append("log", &["two"]).into(),
         append("created", &["one"]).numbered(1).into(),
         set_reader("read", "new"),
-        renew_log("renewed", std::time::Duration::ZERO),
+        renew_log("renewed", Duration::ZERO),
         Operation::DeleteLog(name("deleted")),
     ]
 }
@@ -392,6 +395,13 @@ async fn the_name_of_a_group_is_any_text(trial: &Trial<'_>) {
             "{group:?}"
         );
     }
+    // The empty name is the only one that is not made new by its beginning; here the key does that.
+    let step = Step::new()
+        .when(absent(&trial.group))
+        .then(put(&trial.group, "value", LONG_TTL))
+        .then(get(&trial.group));
+    let outcome = trial.store().run("", &step).await.expect("`run` must succeed");
+    assert!(matches!(&answers(&step, outcome)[1], Answer::Value(Some(_))), "the empty name of a group");
 }
 
 async fn all_handles_have_the_same_data(trial: &Trial<'_>) {
@@ -418,7 +428,7 @@ async fn all_handles_have_the_same_secret(trial: &Trial<'_>) {
     let secret = one.secret();
     assert_eq!(secret, other.secret(), "the handles of a store must have the same secret");
     assert_eq!(secret, one.secret(), "the secret must not change");
-    let distinct: std::collections::BTreeSet<_> = secret.as_bytes().iter().collect();
+    let distinct: BTreeSet<_> = secret.as_bytes().iter().collect();
     // 32 random bytes have fewer than 8 distinct ones about once in 10^30 stores.
     assert!(distinct.len() >= 8, "the secret must be random");
 }
