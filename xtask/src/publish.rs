@@ -7,8 +7,15 @@ use crate::steps::StepSuccess;
 use crate::workspace::Workspace;
 
 /// The published crates; each comes after its dependencies.
-const PUBLISHED: [&str; 5] =
-    ["toolway-protocol", "toolway-macros", "toolway-schema", "toolway", "toolway-cli"];
+const PUBLISHED: [&str; 7] = [
+    "toolway-protocol",
+    "toolway-macros",
+    "toolway-schema",
+    "toolway-store",
+    "toolway-redis",
+    "toolway",
+    "toolway-cli",
+];
 
 /// Builds the archives that would be uploaded. Does not compile them, because every other step compiles the same code.
 pub(crate) fn package(workspace: &Workspace) -> Result {

@@ -19,7 +19,8 @@ use crate::steps::StepSuccess;
 use crate::workspace::Workspace;
 
 /// The libraries with a public API.
-const LIBRARIES: [&str; 3] = ["toolway-protocol", "toolway-schema", "toolway"];
+const LIBRARIES: [&str; 5] =
+    ["toolway-protocol", "toolway-schema", "toolway-store", "toolway-redis", "toolway"];
 
 /// The maximum numbers of public names in modules of `toolway`.
 const LIMITS: [(&str, usize); 3] = [("toolway::prelude", 15), ("toolway", 35), ("toolway::server", 60)];

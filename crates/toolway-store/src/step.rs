@@ -11,8 +11,8 @@ pub type Name = Cow<'static, str>;
 
 /// One atomic visit: if all conditions hold, all operations are done, in order; otherwise nothing is done.
 ///
-/// All names of a step belong to one group. Values, maps and logs have separate namespaces. Each name occurs in at most
-/// one operation that changes it.
+/// All names of a step belong to one group. Values, maps and logs have separate namespaces. Each value, log and
+/// entry of a map occurs in at most one operation that changes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Step {
     /// The conditions, checked in order before anything is done.

@@ -4,8 +4,15 @@ use std::path::Path;
 
 use super::{forbid, root};
 
-const PUBLISHED: [&str; 5] =
-    ["toolway", "toolway-cli", "toolway-macros", "toolway-protocol", "toolway-schema"];
+const PUBLISHED: [&str; 7] = [
+    "toolway",
+    "toolway-cli",
+    "toolway-macros",
+    "toolway-protocol",
+    "toolway-redis",
+    "toolway-schema",
+    "toolway-store",
+];
 /// Members of `[package]` that a registry shows.
 const MEMBERS: [&str; 7] = [
     "description",

@@ -111,7 +111,7 @@ impl ServerBuilder {
         let notifications =
             notifications.into_iter().map(|(name, handler)| (name, (handler, LogPace::default()))).collect();
         // Servers that share a store understand each other's cursors and sealed states.
-        let secret = self.store.as_ref().map(|store| store.secret());
+        let secret = self.store.as_ref().map(Store::secret);
         let cursors = self.cursor_key.unwrap_or_else(|| match &secret {
             Some(secret) => CursorKey::from_secret(secret.as_bytes()),
             None => CursorKey::random(),

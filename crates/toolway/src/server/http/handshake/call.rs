@@ -18,7 +18,7 @@ use toolway_protocol::{Id, Message, Method, ProtocolVersion, RpcError};
 
 use super::super::endpoint::body::{ResponseBody, event_stream};
 use super::super::endpoint::exchange::exchange;
-use super::super::endpoint::permit::{ReplyClaim, RequestPermit};
+use super::super::endpoint::permit::RequestPermit;
 use super::super::endpoint::reply::{accepted, error_reply, error_reply_without_id, reply, unavailable};
 use super::context::{AdmittedRequest, store_unavailable};
 use super::live_session::LiveSession;
@@ -131,17 +131,20 @@ pub(super) async fn call(
     params: Params,
 ) -> Response<ResponseBody> {
     let FoundSession { live, claim } = found;
-    let permitted = live.begin_request(&id).map_err(|error| error_reply(StatusCode::OK, Some(&id), &error));
-    let permitted = permitted.and_then(|turn| {
-        let permit = visit.endpoint.permit(&method, visit.account(Some(&live)).as_ref());
-        permit.map(|permit| (turn, permit)).map_err(|error| unavailable(Some(&id), &error))
-    });
-    let (turn, permit) = match permitted {
-        Ok(permitted) => permitted,
-        Err(refusal) => {
-            // The request does not run, so it may be sent again.
-            claim.into_iter().for_each(|mut claim| claim.mark_sent());
-            return refusal;
+    // A request that does not run may be sent again.
+    let release = |claim: Option<Claim>| claim.into_iter().for_each(Claim::release);
+    let turn = match live.begin_request(&id) {
+        Ok(turn) => turn,
+        Err(error) => {
+            release(claim);
+            return error_reply(StatusCode::OK, Some(&id), &error);
+        }
+    };
+    let permit = match visit.endpoint.permit(&method, visit.account(Some(&live)).as_ref()) {
+        Ok(permit) => permit,
+        Err(error) => {
+            release(claim);
+            return unavailable(Some(&id), &error);
         }
     };
     let mut permitted = PermittedRequest::new(permit, false);
@@ -223,10 +226,10 @@ pub(super) async fn run(
     // Attached before the writer starts, so that the writer waits for this reader from the beginning.
     let _attached = log.attach();
     let (decide, mut decided) = oneshot::channel();
-    let (begin, begun) = oneshot::channel();
+    let (begin, wants_stream) = oneshot::channel();
     let output =
         RequestOutput { live: live.clone(), permitted, log: log.clone(), said, decide: Some(decide) };
-    tokio::spawn(output.write(work, first, begun));
+    tokio::spawn(output.write(work, first, wants_stream));
     // A reply that the client can resume becomes a stream after `STREAM_DELAY`.
     let form = if takes_events && has_priming_events(live.session.version()) {
         match tokio::time::timeout(STREAM_DELAY, &mut decided).await {
@@ -276,9 +279,14 @@ struct RequestOutput {
 }
 
 impl RequestOutput {
-    /// Runs the work of a request and writes its output to the log, with or without a reader. `begun` says that the reply
-    /// has become a stream.
-    async fn write(mut self, mut work: Work, first: Option<OutboundItem>, mut begun: oneshot::Receiver<()>) {
+    /// Runs the work of a request and writes its output to the log, with or without a reader. `wants_stream` says that
+    /// the reply has become a stream.
+    async fn write(
+        mut self,
+        mut work: Work,
+        first: Option<OutboundItem>,
+        mut wants_stream: oneshot::Receiver<()>,
+    ) {
         // Dropped in every case, also on a panic: then readers stop waiting for more events.
         let _writing = self.log.start_writing();
         let mut questions = OpenQuestions { live: self.live.clone(), ids: Vec::new() };
@@ -302,9 +310,9 @@ impl RequestOutput {
                 biased;
                 Some(spoken) = self.said.recv() => next = Some(spoken),
                 answer = &mut work => break answer,
-                begin = &mut begun, if may_begin => {
+                wanted = &mut wants_stream, if may_begin => {
                     may_begin = false;
-                    if begin.is_ok() {
+                    if wanted.is_ok() {
                         self.open();
                     }
                 }

@@ -194,6 +194,11 @@ impl LiveSession {
         self.listener.wake();
     }
 
+    /// Returns the record as it was last seen.
+    pub(super) fn record(&self) -> Bytes {
+        self.record.lock().write()
+    }
+
     /// Marks the session as used, and applies the record in `text` if it is newer than the last one.
     pub(super) fn mark_used(&self, text: Option<&Bytes>) {
         self.touch();

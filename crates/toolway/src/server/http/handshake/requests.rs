@@ -238,7 +238,7 @@ async fn get(visit: AdmittedRequest<'_>) -> ReplyResult {
     }
     let live = visit.find_session(None).await?;
     let reader = match last_event_id(headers) {
-        None => listen(&visit, &live)?,
+        None => listen(&visit, &live).map_err(|full| unavailable(None, &full))?,
         Some(last) => resume(&visit, &live, last).await?,
     };
     Ok(event_stream(visit.account(Some(&live)), |pen| reader.write_to(pen)))
@@ -249,11 +249,8 @@ fn last_event_id(headers: &HeaderMap) -> Option<&[u8]> {
     headers.get(&LAST_EVENT_ID).map(HeaderValue::as_bytes).filter(|value| !value.is_empty())
 }
 
-fn listen(
-    visit: &AdmittedRequest<'_>,
-    live: &Arc<LiveSession>,
-) -> Result<StreamReader, Response<ResponseBody>> {
-    let feed = open_feed(visit, live).map_err(|full| unavailable(None, &full))?;
+fn listen(visit: &AdmittedRequest<'_>, live: &Arc<LiveSession>) -> Result<StreamReader, RpcError> {
+    let feed = open_feed(visit, live)?;
     let log = live.new_log(true);
     // Other servers tell this one when they continue the stream.
     log.open(live.shared.as_ref().map(|shared| shared.node.id.clone()).unwrap_or_default());
@@ -308,7 +305,10 @@ async fn resume(
         }
         StoredStream::AtEnd => Ok(StreamReader::new(live, &live.new_log(false), None, closing).at_end()),
         StoredStream::Request(log) => Ok(StreamReader::remote(live, log, number, closing)),
-        StoredStream::Notifications(events) => Ok(listen(visit, live)?.after_events_of(stream, events)),
+        StoredStream::Notifications(events) => {
+            let reader = listen(visit, live).map_err(|full| unavailable(None, &full))?;
+            Ok(reader.after_events_of(stream, events))
+        }
     }
 }
 

@@ -24,7 +24,7 @@ use super::shared::claim::Claim;
 use super::shared::claim_entry::ClaimEntry;
 use super::shared::message::{News, NodeMessage};
 use super::shared::node::{Node, NodeEvents};
-use super::shared::session::{Entered, SharedSession, session_group};
+use super::shared::session::{Entered, SharedSession, leave_record, session_group, take_record};
 use crate::ground::budget::{Account, Charge, Resource};
 use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
@@ -168,7 +168,11 @@ impl Sessions {
         let found = if self.node.is_some() {
             self.find_shared(id, owner, account, request).await?
         } else {
-            FoundSession { live: self.find_local(id, owner).ok_or(SessionError::Unknown)?, claim: None }
+            let live = match self.find_local(id, owner) {
+                Some(live) => live,
+                None => self.find_left(id, owner, account).await?,
+            };
+            FoundSession { live, claim: None }
         };
         found.live.renew_memory().await?;
         self.sweep_if_due();
@@ -186,6 +190,18 @@ impl Sessions {
         drop(table);
         expire(&self.server, vec![live]);
         None
+    }
+
+    /// Finds a session that another service of the same server left behind when it stopped.
+    async fn find_left(
+        &self,
+        id: &str,
+        owner: Option<&str>,
+        account: Option<&Arc<Account>>,
+    ) -> Result<Arc<LiveSession>, SessionError> {
+        let group = session_group(&self.server.inner.groups, id, owner);
+        let text = take_record(&*self.server.inner.store, &group).await?.ok_or(SessionError::Unknown)?;
+        self.restore(id, owner, None, Some(&text), account).await
     }
 
     async fn find_shared(
@@ -222,7 +238,7 @@ impl Sessions {
         let known = self.table.0.lock().touch(id, owner);
         let live = match known {
             Some(live) => live,
-            None => self.restore(id, owner, shared, text.as_ref(), account).await?,
+            None => self.restore(id, owner, Some(shared), text.as_ref(), account).await?,
         };
         live.mark_used(text.as_ref());
         Ok(FoundSession { live, claim })
@@ -238,17 +254,17 @@ impl Sessions {
         }
     }
 
-    /// Creates the state to serve a session that another server opened.
+    /// Creates the state to serve a session that another server, or another service of this one, opened.
     async fn restore(
         &self,
         id: &str,
         owner: Option<&str>,
-        shared: Arc<SharedSession>,
+        shared: Option<Arc<SharedSession>>,
         text: Option<&Bytes>,
         account: Option<&Arc<Account>>,
     ) -> Result<Arc<LiveSession>, SessionError> {
         let mut record = text.and_then(|text| Record::read(text));
-        if text.is_none() {
+        if let (None, Some(shared)) = (text, &shared) {
             // The session was removed from this server while the request entered it.
             shared.forget_version();
             if let Entered::In(Some(text)) = shared.enter(None).await? {
@@ -262,9 +278,14 @@ impl Sessions {
             return Ok(live);
         }
         // The server that opened the session counts it.
-        let counted = self.counted(self.session_account(account), None);
+        let account = self.session_account(account);
+        let charge = match &shared {
+            Some(_) => None,
+            None => account.charge_within(self.limits.session_budget(), Resource::Sessions, 1).ok(),
+        };
+        let counted = self.counted(account, charge);
         let owner = owner.map(str::to_owned);
-        let identity = SessionIdentity { id: id.to_owned(), owner, shared: Some(shared) };
+        let identity = SessionIdentity { id: id.to_owned(), owner, shared };
         let live = LiveSession::new(&self.server, &self.limits, identity, counted, record);
         live.note_missed_changes();
         table.insert(live.clone());
@@ -307,13 +328,18 @@ impl Sessions {
         });
     }
 
-    /// Cancels the running requests and ends the streams of all sessions. The sessions stay in the store, so that
-    /// another server can continue to serve them.
+    /// Cancels the running requests and ends the streams of all sessions. The sessions stay open: other servers of the
+    /// store continue to serve them, or the next service of this server.
     pub(crate) fn stop(&self) {
         let ids: Vec<_> = self.table.0.lock().live.keys().cloned().collect();
         for id in ids {
             let gone = self.table.0.lock().remove(&id);
             if let Some(live) = gone {
+                if live.shared.is_none() {
+                    let group = session_group(&self.server.inner.groups, &live.id, live.owner.as_deref());
+                    let ttl = self.limits.session_idle;
+                    leave_record(&self.server.inner.store, group, live.record(), ttl);
+                }
                 run_terminate_hooks(&self.server, &live, TerminationReason::Stopped, Box::default());
             }
         }

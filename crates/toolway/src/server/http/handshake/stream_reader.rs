@@ -284,7 +284,7 @@ impl EventSource {
         match self {
             Self::Local { changed, .. } => {
                 if changed.changed().await.is_err() {
-                    std::future::pending().await
+                    std::future::pending::<()>().await;
                 }
             }
             Self::Remote { signal, .. } => {

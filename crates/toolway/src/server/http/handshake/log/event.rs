@@ -6,19 +6,19 @@ use crate::store::{Keep, LogEntry};
 
 /// An event of a stream.
 #[derive(Debug, Clone)]
-pub(in super::super) struct Event {
-    pub(in super::super) number: u64,
-    pub(in super::super) kind: EventKind,
-    pub(in super::super) text: Bytes,
+pub(in crate::server) struct Event {
+    pub(in crate::server) number: u64,
+    pub(in crate::server) kind: EventKind,
+    pub(in crate::server) text: Bytes,
     /// The id of the question, if it is one.
-    pub(in super::super) question: Option<String>,
+    pub(in crate::server) question: Option<String>,
     /// How many bytes were written to the log up to the end of this event.
-    pub(in super::super) written: usize,
+    pub(in crate::server) written: usize,
 }
 
 impl Event {
     /// Returns the event as an entry of a stored log.
-    pub(in super::super) fn entry(&self) -> LogEntry {
+    pub(in crate::server) fn entry(&self) -> LogEntry {
         let mut bytes = Vec::with_capacity(self.text.len() + 1);
         bytes.push(self.kind as u8);
         bytes.extend_from_slice(&self.text);
@@ -29,7 +29,7 @@ impl Event {
 
 /// The kind of an event. The values are the first bytes of stored entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum EventKind {
+pub(in crate::server) enum EventKind {
     /// The start of the stream of a request.
     RequestStart = b'p' as isize,
     /// The start of a notification stream.
@@ -45,7 +45,7 @@ pub(in super::super) enum EventKind {
 
 impl EventKind {
     /// Reads an entry of a stored log. An empty entry stands for an event that was dropped.
-    pub(in super::super) fn read(entry: &Bytes) -> Option<(Self, Bytes)> {
+    pub(in crate::server) fn read(entry: &Bytes) -> Option<(Self, Bytes)> {
         let all = [
             Self::RequestStart,
             Self::NotificationsStart,
@@ -59,7 +59,7 @@ impl EventKind {
     }
 
     /// Returns whether the event may be dropped when the log is full. The start, the end and questions stay.
-    pub(in super::super) fn may_be_dropped(self) -> bool {
+    pub(in crate::server) fn may_be_dropped(self) -> bool {
         matches!(self, Self::Message | Self::Release)
     }
 }

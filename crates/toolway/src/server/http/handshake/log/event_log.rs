@@ -24,20 +24,20 @@ use crate::store::Room;
 
 /// How much of a log is kept, and how long after its last use.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) struct KeptEvents {
+pub(in crate::server) struct KeptEvents {
     /// The space for events that may be dropped.
-    pub(in super::super) room: Room,
-    pub(in super::super) time: Duration,
+    pub(in crate::server) room: Room,
+    pub(in crate::server) time: Duration,
 }
 
 /// The log of one stream.
-pub(in super::super) struct EventLog {
+pub(in crate::server) struct EventLog {
     /// The id of the stream, which is the first part of its event ids.
-    pub(in super::super) stream: String,
+    pub(in crate::server) stream: String,
     /// `true` for a notification stream, `false` for the stream of a request.
-    pub(in super::super) is_for_notifications: bool,
+    pub(in crate::server) is_for_notifications: bool,
     /// The space for events that may be dropped.
-    pub(in super::super) room: Room,
+    pub(in crate::server) room: Room,
     kept_for: Duration,
     /// `true` if events have to be confirmed by a store before they are read.
     is_shared: bool,
@@ -52,7 +52,7 @@ pub(in super::super) struct EventLog {
 }
 
 impl EventLog {
-    pub(in super::super) fn new(
+    pub(in crate::server) fn new(
         stream: String,
         is_for_notifications: bool,
         is_shared: bool,
@@ -75,34 +75,34 @@ impl EventLog {
     }
 
     /// Returns a guard for the writer. Dropping the guard tells readers that no event will follow.
-    pub(in super::super) fn start_writing(self: &Arc<Self>) -> WriterGuard {
+    pub(in crate::server) fn start_writing(self: &Arc<Self>) -> WriterGuard {
         self.state.lock().writer = WriterState::Writing;
         WriterGuard(self.clone())
     }
 
     /// Appends the first event, so that the stream can be resumed before its first message.
-    pub(in super::super) fn open(&self, start: impl Into<Bytes>) {
+    pub(in crate::server) fn open(&self, start: impl Into<Bytes>) {
         let kind =
             if self.is_for_notifications { EventKind::NotificationsStart } else { EventKind::RequestStart };
         self.push(kind, start.into(), None);
     }
 
-    pub(in super::super) fn is_open(&self) -> bool {
+    pub(in crate::server) fn is_open(&self) -> bool {
         self.state.lock().last > 0
     }
 
     /// Appends a message. If a reader in this process is too far behind, waits for it for a limited time.
-    pub(in super::super) async fn append_message(&self, frame: Bytes) {
+    pub(in crate::server) async fn append_message(&self, frame: Bytes) {
         self.append(EventKind::Message, frame, None).await;
     }
 
     /// Appends a question.
-    pub(in super::super) async fn append_question(&self, frame: Bytes, id: Option<String>) {
+    pub(in crate::server) async fn append_question(&self, frame: Bytes, id: Option<String>) {
         self.append(EventKind::Question, frame, id).await;
     }
 
     /// Asks the client to disconnect, and to reconnect after `retry`.
-    pub(in super::super) async fn release(&self, retry: Duration) {
+    pub(in crate::server) async fn release(&self, retry: Duration) {
         self.append(EventKind::Release, retry.as_millis().to_string().into(), None).await;
     }
 
@@ -117,14 +117,14 @@ impl EventLog {
     }
 
     /// Appends a notification, which does not wait. Returns `false` if the log was forgotten.
-    pub(in super::super) fn append_notification(&self, frame: Bytes) -> bool {
+    pub(in crate::server) fn append_notification(&self, frame: Bytes) -> bool {
         self.make_room(frame.len());
         self.push(EventKind::Message, frame, None)
     }
 
     /// Appends the answer, which may be empty, and ends the stream. An answer that finds no room is replaced by an error
     /// for the request `id`.
-    pub(in super::super) async fn end(&self, answer: Vec<u8>, id: Option<&Id>) {
+    pub(in crate::server) async fn end(&self, answer: Vec<u8>, id: Option<&Id>) {
         // A single message may exceed the room of the log, and is then dropped when another event follows. So this
         // method first waits until the reader has read every message.
         self.wait_for_reader(0, 0).await;
@@ -180,7 +180,7 @@ impl EventLog {
     }
 
     /// Deletes the log.
-    pub(in super::super) fn forget(&self) {
+    pub(in crate::server) fn forget(&self) {
         let mut state = self.state.lock();
         state.is_forgotten = true;
         state.charge = None;
@@ -190,23 +190,23 @@ impl EventLog {
         self.reader_moved.notify_one();
     }
 
-    pub(in super::super) fn is_forgotten(&self) -> bool {
+    pub(in crate::server) fn is_forgotten(&self) -> bool {
         self.state.lock().is_forgotten
     }
 
     /// Returns whether the log has expired: it is not in use, and was last used too long ago.
-    pub(in super::super) fn has_expired(&self, now: Instant) -> bool {
+    pub(in crate::server) fn has_expired(&self, now: Instant) -> bool {
         let state = self.state.lock();
         state.is_finished() && state.last_used.checked_add(self.kept_for).is_some_and(|end| end <= now)
     }
 
     /// Returns whether the stream is being read, or was read before and may be resumed.
-    pub(in super::super) fn is_wanted(&self) -> bool {
+    pub(in crate::server) fn is_wanted(&self) -> bool {
         let reader = &self.state.lock().reader;
         reader.attached > 0 || reader.was_attached
     }
 
-    pub(in super::super) fn has_reader(&self) -> bool {
+    pub(in crate::server) fn has_reader(&self) -> bool {
         self.state.lock().reader.attached > 0
     }
 
@@ -233,7 +233,7 @@ impl EventLog {
     }
 
     /// Waits until the store has everything, or cannot be reached.
-    pub(in super::super) async fn wait_until_confirmed(&self) {
+    pub(in crate::server) async fn wait_until_confirmed(&self) {
         let mut changed = self.changed.subscribe();
         while self.state.lock().is_waiting_for_store() {
             if changed.changed().await.is_err() {
@@ -243,13 +243,13 @@ impl EventLog {
     }
 
     /// Returns a receiver that is notified when there may be something to read, to confirm, or nothing any more.
-    pub(in super::super) fn changes(&self) -> watch::Receiver<()> {
+    pub(in crate::server) fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 }
 
 /// The events that a reader may send now.
-pub(in super::super) enum ReadOutcome {
+pub(in crate::server) enum ReadOutcome {
     Events(Vec<ReadableEvent>),
     /// There is nothing yet.
     Empty,
@@ -258,16 +258,16 @@ pub(in super::super) enum ReadOutcome {
 }
 
 /// An event for a reader.
-pub(in super::super) struct ReadableEvent {
-    pub(in super::super) number: u64,
-    pub(in super::super) kind: EventKind,
-    pub(in super::super) text: Bytes,
+pub(in crate::server) struct ReadableEvent {
+    pub(in crate::server) number: u64,
+    pub(in crate::server) kind: EventKind,
+    pub(in crate::server) text: Bytes,
     /// `false` if the client cannot resume after this event.
-    pub(in super::super) is_confirmed: bool,
+    pub(in crate::server) is_confirmed: bool,
 }
 
 /// How the stream can be resumed after an event.
-pub(in super::super) enum ResumePoint {
+pub(in crate::server) enum ResumePoint {
     /// The stream goes on.
     GoesOn,
     /// The client has everything.
@@ -279,7 +279,7 @@ pub(in super::super) enum ResumePoint {
 /// The side of the reader.
 impl EventLog {
     /// Returns how the stream can be resumed after an event.
-    pub(in super::super) fn resume_point(&self, after: u64) -> ResumePoint {
+    pub(in crate::server) fn resume_point(&self, after: u64) -> ResumePoint {
         let state = self.state.lock();
         if state.is_forgotten || after == 0 || after > state.confirmed {
             ResumePoint::Unknown
@@ -291,20 +291,20 @@ impl EventLog {
     }
 
     /// Registers a reader. The writer waits for it from now on.
-    pub(in super::super) fn attach(self: &Arc<Self>) -> ReaderGuard {
+    pub(in crate::server) fn attach(self: &Arc<Self>) -> ReaderGuard {
         self.state.lock().reader.attached += 1;
         ReaderGuard(self.clone())
     }
 
     /// Registers the first reader. Returns its number.
-    pub(in super::super) fn begin_reading(&self) -> u64 {
+    pub(in crate::server) fn begin_reading(&self) -> u64 {
         let mut state = self.state.lock();
         state.reader.was_attached = true;
         state.reader.number
     }
 
     /// Replaces the reader. Returns the number of the new one, and the number of the last event so far.
-    pub(in super::super) fn take_over(&self, after: u64) -> (u64, u64) {
+    pub(in crate::server) fn take_over(&self, after: u64) -> (u64, u64) {
         let mut state = self.state.lock();
         state.reader.number += 1;
         state.reader.was_attached = true;
@@ -316,14 +316,14 @@ impl EventLog {
     }
 
     /// Ends the reader, because a client reads the stream at another server.
-    pub(in super::super) fn replace_reader(&self) {
+    pub(in crate::server) fn replace_reader(&self) {
         self.state.lock().reader.number += 1;
         self.changed.send_replace(());
         self.reader_moved.notify_one();
     }
 
     /// Returns the events after a number.
-    pub(in super::super) fn read(&self, reader: u64, after: u64) -> ReadOutcome {
+    pub(in crate::server) fn read(&self, reader: u64, after: u64) -> ReadOutcome {
         let state = self.state.lock();
         if state.is_forgotten || reader != state.reader.number {
             return ReadOutcome::Over;
@@ -350,7 +350,7 @@ impl EventLog {
         }
     }
 
-    pub(in super::super) fn record_read(&self, number: u64) {
+    pub(in crate::server) fn record_read(&self, number: u64) {
         let mut state = self.state.lock();
         state.reader.last_read = number;
         state.reader.is_stalled = false;
@@ -360,19 +360,19 @@ impl EventLog {
 }
 
 /// Events for the store.
-pub(in super::super) struct UnconfirmedEvents {
+pub(in crate::server) struct UnconfirmedEvents {
     /// The number of the first event.
-    pub(in super::super) first: u64,
+    pub(in crate::server) first: u64,
     /// `None` for an event that was dropped meanwhile.
-    pub(in super::super) events: Vec<Option<Event>>,
+    pub(in crate::server) events: Vec<Option<Event>>,
     /// `true` if the last of the events ends the log.
-    pub(in super::super) ends: bool,
+    pub(in crate::server) ends: bool,
 }
 
 /// The side of the copy in the store.
 impl EventLog {
     /// Returns the events after `after`, at most so many bytes.
-    pub(in super::super) fn events_after(&self, after: u64, max_bytes: usize) -> UnconfirmedEvents {
+    pub(in crate::server) fn events_after(&self, after: u64, max_bytes: usize) -> UnconfirmedEvents {
         let state = self.state.lock();
         let mut found = UnconfirmedEvents { first: after + 1, events: Vec::new(), ends: false };
         let mut next = state.events.partition_point(|event| event.number <= after);
@@ -392,19 +392,19 @@ impl EventLog {
     }
 
     /// Returns the number of the last confirmed event, and of the last event.
-    pub(in super::super) fn confirmed_and_last(&self) -> (u64, u64) {
+    pub(in crate::server) fn confirmed_and_last(&self) -> (u64, u64) {
         let state = self.state.lock();
         (state.confirmed, state.last)
     }
 
     /// Returns whether no event will follow.
-    pub(in super::super) fn is_written(&self) -> bool {
+    pub(in crate::server) fn is_written(&self) -> bool {
         let state = self.state.lock();
         state.is_ended || state.is_forgotten || state.writer == WriterState::Done
     }
 
     /// Records that the store has all events up to a number.
-    pub(in super::super) fn confirm(&self, number: u64) {
+    pub(in crate::server) fn confirm(&self, number: u64) {
         let mut state = self.state.lock();
         state.confirmed = state.confirmed.max(number.min(state.last));
         state.drop_excess(self.room);
@@ -413,7 +413,7 @@ impl EventLog {
     }
 
     /// Takes back the events that the store has not confirmed.
-    pub(in super::super) fn retract_unconfirmed(&self) {
+    pub(in crate::server) fn retract_unconfirmed(&self) {
         let mut state = self.state.lock();
         let confirmed = state.confirmed;
         while state.events.back().is_some_and(|event| event.number > confirmed) {
@@ -423,14 +423,14 @@ impl EventLog {
     }
 
     /// Lets the reader have the rest without event ids, because the store cannot be reached.
-    pub(in super::super) fn give_up_confirmation(&self) {
+    pub(in crate::server) fn give_up_confirmation(&self) {
         self.state.lock().is_unconfirmed_end = true;
         self.changed.send_replace(());
     }
 }
 
 /// The writer of a log. Dropping it tells readers that no event will follow.
-pub(in super::super) struct WriterGuard(Arc<EventLog>);
+pub(in crate::server) struct WriterGuard(Arc<EventLog>);
 
 impl Drop for WriterGuard {
     fn drop(&mut self) {
@@ -443,7 +443,7 @@ impl Drop for WriterGuard {
 }
 
 /// A registered reader. Dropping it unregisters the reader.
-pub(in super::super) struct ReaderGuard(Arc<EventLog>);
+pub(in crate::server) struct ReaderGuard(Arc<EventLog>);
 
 impl Drop for ReaderGuard {
     fn drop(&mut self) {

@@ -10,7 +10,7 @@ use crate::ground::budget::Account;
 use crate::ground::mutex::Mutex;
 
 /// A stream that a client may resume.
-pub(in super::super) trait ResumableStream: Clone {
+pub(in crate::server) trait ResumableStream: Clone {
     /// The account of the peer that the stream is kept for.
     fn account(&self) -> &Arc<Account>;
 
@@ -25,7 +25,7 @@ pub(in super::super) trait ResumableStream: Clone {
 }
 
 /// The streams of all sessions that clients may resume.
-pub(in super::super) struct KeptStreams<S>(Mutex<Table<S>>);
+pub(in crate::server) struct KeptStreams<S>(Mutex<Table<S>>);
 
 struct Table<S> {
     /// The streams in the order in which they were kept.
@@ -48,25 +48,25 @@ impl<S> Default for KeptStreams<S> {
 
 impl<S: ResumableStream> KeptStreams<S> {
     /// Keeps a stream until it expires. Returns a number to [`remove`](Self::remove) it.
-    pub(in super::super) fn insert(&self, stream: &S) -> u64 {
+    pub(in crate::server) fn insert(&self, stream: &S) -> u64 {
         let mut table = self.0.lock();
         table.remove_expired();
         table.insert(KeptStream { stream: stream.clone(), until: Instant::now() + stream.kept_for() })
     }
 
     /// Deletes the streams that have expired, except those in use.
-    pub(in super::super) fn remove_expired(&self) {
+    pub(in crate::server) fn remove_expired(&self) {
         self.0.lock().remove_expired();
     }
 
     /// Removes a stream whose log was deleted.
-    pub(in super::super) fn remove(&self, number: u64) {
+    pub(in crate::server) fn remove(&self, number: u64) {
         self.0.lock().remove(number);
     }
 
     /// Removes the oldest stream that no client reads and no request writes, of one peer or of all. The caller deletes
     /// its log.
-    pub(in super::super) fn take_oldest_finished(&self, account: Option<&Arc<Account>>) -> Option<S> {
+    pub(in crate::server) fn take_oldest_finished(&self, account: Option<&Arc<Account>>) -> Option<S> {
         let mut table = self.0.lock();
         table.remove_expired();
         let is_finished =

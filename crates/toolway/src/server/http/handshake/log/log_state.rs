@@ -150,7 +150,10 @@ impl LogState {
 
     pub(super) fn is_store_behind(&self, size: usize, room: Room) -> bool {
         let (waiting, bytes) = self.after(self.confirmed);
-        !self.is_forgotten && waiting > 0 && (waiting >= room.entries || bytes + size > room.bytes)
+        !self.is_unconfirmed_end
+            && !self.is_forgotten
+            && waiting > 0
+            && (waiting >= room.entries || bytes + size > room.bytes)
     }
 }
 

@@ -12,15 +12,20 @@ use super::session::SharedSession;
 use crate::store::Step;
 
 /// A claimed request. Dropping it releases the claim, if the reply was handed over.
-pub(in super::super) struct Claim {
-    pub(in super::super) entry: ClaimEntry,
+pub(in crate::server) struct Claim {
+    pub(in crate::server) entry: ClaimEntry,
     session: Arc<SharedSession>,
     is_sent: bool,
 }
 
 impl Claim {
-    pub(in super::super) fn new(entry: ClaimEntry, session: Arc<SharedSession>) -> Self {
+    pub(in crate::server) fn new(entry: ClaimEntry, session: Arc<SharedSession>) -> Self {
         Self { entry, session, is_sent: false }
+    }
+
+    /// Releases the claim of a request that did not run.
+    pub(in crate::server) fn release(mut self) {
+        self.is_sent = true;
     }
 }
 

@@ -11,20 +11,20 @@ use crate::store::{Condition, Name, Operation};
 
 /// The entry of a claim in the store.
 #[derive(Debug, Clone)]
-pub(in super::super) struct ClaimEntry {
+pub(in crate::server) struct ClaimEntry {
     key: Name,
     /// The id of the node, and a random number: another request with the same id has another claim.
     value: Bytes,
 }
 
 impl ClaimEntry {
-    pub(in super::super) fn new(node: &Node, id: &Id) -> Self {
+    pub(in crate::server) fn new(node: &Node, id: &Id) -> Self {
         let value = format!("{}:{}", node.id, random_hex::<8>());
         Self { key: id.to_string().into(), value: value.into() }
     }
 
     /// Returns the node that a claim belongs to.
-    pub(in super::super) fn node(value: &[u8]) -> &str {
+    pub(in crate::server) fn node(value: &[u8]) -> &str {
         let node = value.split(|byte| *byte == b':').next().unwrap_or_default();
         std::str::from_utf8(node).unwrap_or_default()
     }

@@ -24,7 +24,7 @@ use crate::store::{
 };
 
 /// The copy of a log in the store.
-pub(in super::super) struct EventStore {
+pub(in crate::server) struct EventStore {
     session: Arc<SharedSession>,
     log: Arc<EventLog>,
     /// Cancelled when the session has ended.
@@ -51,7 +51,7 @@ enum Progress {
 }
 
 impl EventStore {
-    pub(in super::super) fn new(
+    pub(in crate::server) fn new(
         session: Arc<SharedSession>,
         log: Arc<EventLog>,
         ended: CancellationToken,
@@ -64,7 +64,7 @@ impl EventStore {
     }
 
     /// Copies the log until its end, and looks after it for a while.
-    pub(in super::super) async fn run(mut self) {
+    pub(in crate::server) async fn run(mut self) {
         let ended = self.ended.clone();
         tokio::select! {
             biased;
@@ -127,13 +127,13 @@ impl EventStore {
         let now = Instant::now();
         let batch = self.log.events_after(self.stored, MAX_STEP_BYTES);
         let (confirmed, _) = self.log.confirmed_and_last();
-        let mut step = Step::new().when(self.session.is_open());
+        let mut step = Step::new().when(SharedSession::is_open());
         if let Some(version) = self.teller.filter(|_| self.stored > 0 && !batch.events.is_empty()) {
             step = step.when(Condition::HasVersion(TELLER, version));
         }
-        let lost = || LogEntry { bytes: Bytes::new(), keep: Keep::WhileThereIsRoom };
+        let dropped = || LogEntry { bytes: Bytes::new(), keep: Keep::WhileThereIsRoom };
         let entries: Vec<_> =
-            batch.events.iter().map(|event| event.as_ref().map_or_else(lost, Event::entry)).collect();
+            batch.events.iter().map(|event| event.as_ref().map_or_else(dropped, Event::entry)).collect();
         let last = self.stored + entries.len() as u64;
         step = step.then(Append {
             log: self.log.stream.clone().into(),
@@ -244,6 +244,13 @@ impl EventStore {
         if let Err(error) = self.session.run(&step).await {
             tracing::debug!(%error, "a stream could not be closed in the store");
         }
+    }
+}
+
+impl Drop for EventStore {
+    fn drop(&mut self) {
+        // Nothing more is confirmed, so nothing waits for it.
+        self.log.give_up_confirmation();
     }
 }
 

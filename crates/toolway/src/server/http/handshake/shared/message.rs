@@ -6,13 +6,13 @@ use serde_json::value::RawValue;
 
 /// A message about one session.
 #[derive(Debug, Serialize, Deserialize)]
-pub(in super::super) struct NodeMessage {
-    pub(in super::super) session: String,
-    pub(in super::super) news: News,
+pub(in crate::server) struct NodeMessage {
+    pub(in crate::server) session: String,
+    pub(in crate::server) news: News,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(in super::super) enum News {
+pub(in crate::server) enum News {
     /// There are more events of a stream that is read here.
     Events { stream: String },
     /// A notification stream of this server was continued at another one.
@@ -28,7 +28,7 @@ pub(in super::super) enum News {
 }
 
 impl NodeMessage {
-    pub(in super::super) fn write(session: &str, news: News) -> Bytes {
+    pub(in crate::server) fn write(session: &str, news: News) -> Bytes {
         serde_json::to_vec(&Self { session: session.to_owned(), news }).unwrap_or_default().into()
     }
 

@@ -18,9 +18,9 @@ use crate::ground::random::random_hex;
 use crate::store::{Answer, Operation, Outcome, Result, Step, Store, Subscription};
 
 /// One of the servers that share a store.
-pub(in super::super) struct Node {
-    pub(in super::super) id: String,
-    pub(in super::super) store: Arc<dyn Store>,
+pub(in crate::server) struct Node {
+    pub(in crate::server) id: String,
+    pub(in crate::server) store: Arc<dyn Store>,
     /// The group of the map of nodes, which is the channel for all of them, too.
     group: String,
     state: Mutex<NodeState>,
@@ -36,7 +36,7 @@ struct NodeState {
 }
 
 /// The part of the server that messages are for.
-pub(in super::super) trait NodeEvents: Send + Sync + 'static {
+pub(in crate::server) trait NodeEvents: Send + Sync + 'static {
     /// Takes a message of another node.
     fn receive(&self, message: NodeMessage);
 
@@ -48,13 +48,13 @@ pub(in super::super) trait NodeEvents: Send + Sync + 'static {
 }
 
 impl Node {
-    pub(in super::super) fn new(store: Arc<dyn Store>, server: &str) -> Arc<Self> {
+    pub(in crate::server) fn new(store: Arc<dyn Store>, server: &str) -> Arc<Self> {
         let (id, group) = (random_hex::<8>(), format!("n/{server}"));
         Arc::new(Self { id, store, group, state: Mutex::default(), task: OnceLock::new() })
     }
 
     /// Prepares the node for calls: starts to listen to messages, and marks the node, unless its mark is fresh.
-    pub(in super::super) async fn ensure_marked<E: NodeEvents>(
+    pub(in crate::server) async fn ensure_marked<E: NodeEvents>(
         self: &Arc<Self>,
         events: &Arc<E>,
     ) -> Result<()> {
@@ -86,7 +86,7 @@ impl Node {
     }
 
     /// Returns whether a node is alive. An unknown node may be new, so the store is asked.
-    pub(in super::super) async fn is_alive(&self, node: &str) -> Result<bool> {
+    pub(in crate::server) async fn is_alive(&self, node: &str) -> Result<bool> {
         if node == self.id || self.state.lock().alive.contains(node) {
             return Ok(true);
         }
@@ -95,12 +95,12 @@ impl Node {
     }
 
     /// Sends a message to one node.
-    pub(in super::super) async fn tell(&self, node: &str, message: Bytes) {
+    pub(in crate::server) async fn tell(&self, node: &str, message: Bytes) {
         self.publish(&self.channel(node), message).await;
     }
 
     /// Sends a message to all nodes.
-    pub(in super::super) async fn tell_all(&self, message: Bytes) {
+    pub(in crate::server) async fn tell_all(&self, message: Bytes) {
         self.publish(&self.group, message).await;
     }
 

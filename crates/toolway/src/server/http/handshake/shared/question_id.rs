@@ -7,7 +7,7 @@ use crate::server::handshake::Session;
 use crate::server::handshake::questions::QUESTION_ID_PREFIX;
 
 /// Makes the ids of a session's questions name the server that asks.
-pub(in super::super) fn name_node_in_questions(session: &Session, node: &str) {
+pub(in crate::server) fn name_node_in_questions(session: &Session, node: &str) {
     if let Some(questions) = &session.questions {
         // Set once, before the first question.
         let _ = questions.prefix.set(format!("{node}-{}", random_hex::<4>()));
@@ -15,7 +15,7 @@ pub(in super::super) fn name_node_in_questions(session: &Session, node: &str) {
 }
 
 /// Returns a question's id as text, and the server that it names.
-pub(in super::super) fn node_of_question(id: &Id) -> Option<(&str, &str)> {
+pub(in crate::server) fn node_of_question(id: &Id) -> Option<(&str, &str)> {
     let Id::String(id) = id else { return None };
     let node = id.strip_prefix(QUESTION_ID_PREFIX)?.split('-').next()?;
     let is_node = node.len() == 16 && node.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -29,7 +29,7 @@ use crate::store::{
 
 /// The first event of the stream of a request.
 #[derive(Serialize, Deserialize)]
-pub(in super::super) struct StreamStart {
+pub(in crate::server) struct StreamStart {
     /// The server that writes the stream.
     node: String,
     /// The answer if that server dies.
@@ -38,7 +38,7 @@ pub(in super::super) struct StreamStart {
 
 impl StreamStart {
     /// Writes the start of a stream that ends with the answers to these requests.
-    pub(in super::super) fn write(node: &str, requests: &[Id], is_batch: bool) -> Bytes {
+    pub(in crate::server) fn write(node: &str, requests: &[Id], is_batch: bool) -> Bytes {
         let error = lost_request();
         let mut frame = Vec::new();
         for id in requests {
@@ -59,13 +59,13 @@ impl StreamStart {
 }
 
 /// Creates the error for a request whose server has died. Its effect is unknown.
-pub(in super::super) fn lost_request() -> RpcError {
+pub(in crate::server) fn lost_request() -> RpcError {
     RpcError::internal("the server that ran this request stopped before it had a result")
         .with_data(json!({"reason": "lost"}))
 }
 
 /// A stream in the store that a client wants to resume after an event.
-pub(in super::super) enum StoredStream {
+pub(in crate::server) enum StoredStream {
     /// The store does not have the stream, or the stream never had this event.
     Unknown,
     /// The store has lost the event. The server that writes the stream will write it again.
@@ -79,7 +79,7 @@ pub(in super::super) enum StoredStream {
 }
 
 /// A stored log that is read.
-pub(in super::super) struct RemoteLog {
+pub(in crate::server) struct RemoteLog {
     session: Arc<SharedSession>,
     stream: String,
     /// The name of this reader.
@@ -87,7 +87,7 @@ pub(in super::super) struct RemoteLog {
     /// The server that writes the log, and the answer if that server dies.
     start: StreamStart,
     /// The number of the last event when this reader took over.
-    pub(in super::super) last_at_takeover: u64,
+    pub(in crate::server) last_at_takeover: u64,
 }
 
 /// Returns the node that a reader belongs to.
@@ -97,7 +97,7 @@ pub(super) fn reader_node(reader: &[u8]) -> &str {
 }
 
 /// Makes this server the reader of a log that it writes itself, so that a reader elsewhere stops.
-pub(in super::super) async fn take_over_own_log(session: &SharedSession, stream: &str) -> Result<()> {
+pub(in crate::server) async fn take_over_own_log(session: &SharedSession, stream: &str) -> Result<()> {
     let set = Operation::SetReader { log: stream.to_owned().into(), reader: reader_name(session) };
     session.run(&Step::new().then(set)).await.map(drop)
 }
@@ -107,7 +107,7 @@ fn reader_name(session: &SharedSession) -> Bytes {
 }
 
 /// Looks for a stream in the store, and becomes its reader.
-pub(in super::super) async fn find(
+pub(in crate::server) async fn find(
     session: &Arc<SharedSession>,
     stream: &str,
     after: u64,
@@ -116,7 +116,7 @@ pub(in super::super) async fn find(
     let reader = reader_name(session);
     let first = Room { entries: 1, bytes: 0 };
     let step = Step::new()
-        .when(session.is_open())
+        .when(SharedSession::is_open())
         .then(Operation::SetReader { log: log(), reader: reader.clone() })
         .then(Operation::Read { log: log(), after: 0, limit: first })
         .then(Operation::Read { log: log(), after: after.saturating_sub(1), limit: first });
@@ -160,7 +160,7 @@ async fn end_notifications(
 ) -> Result<Vec<ReadableEvent>> {
     let continued = NodeMessage::write(&session.id, News::Continued { stream: stream.to_owned() });
     let end = Step::new()
-        .when(session.is_open())
+        .when(SharedSession::is_open())
         .then(end_of(session, stream, Vec::new()))
         .then(session.node.telling(node, continued));
     // If another server has ended the stream already, the outcome is another one, with the same effect.
@@ -192,18 +192,18 @@ fn end_of(session: &SharedSession, stream: &str, entries: Vec<LogEntry>) -> Oper
 }
 
 impl RemoteLog {
-    pub(in super::super) fn stream(&self) -> &str {
+    pub(in crate::server) fn stream(&self) -> &str {
         &self.stream
     }
 
     /// Returns the events after a number. If the server that writes the log has died, ends the log.
-    pub(in super::super) async fn read(&self, after: u64) -> Result<ReadOutcome> {
+    pub(in crate::server) async fn read(&self, after: u64) -> Result<ReadOutcome> {
         let mut is_ended_here = false;
         loop {
             let log = || self.stream.clone().into();
             let now = Instant::now();
             let mut step = Step::new()
-                .when(self.session.is_open())
+                .when(SharedSession::is_open())
                 .when(Condition::ReadBy { log: log(), reader: self.reader.clone() });
             // The session lives as long as a client reads its streams.
             let renews = self.session.renew_if_due(now, &mut step);
@@ -230,7 +230,7 @@ impl RemoteLog {
             bytes.extend_from_slice(self.start.lost.get().as_bytes());
             let entry = LogEntry { bytes: bytes.into(), keep: Keep::Always };
             let end = end_of(&self.session, &self.stream, vec![entry]);
-            self.session.run(&Step::new().when(self.session.is_open()).then(end)).await?;
+            self.session.run(&Step::new().when(SharedSession::is_open()).then(end)).await?;
             is_ended_here = true;
         }
     }
@@ -238,11 +238,11 @@ impl RemoteLog {
 
 /// The readers of this server that wait for events of other servers.
 #[derive(Default)]
-pub(in super::super) struct RemoteReaders(Mutex<HashMap<String, Weak<Notify>>>);
+pub(in crate::server) struct RemoteReaders(Mutex<HashMap<String, Weak<Notify>>>);
 
 impl RemoteReaders {
     /// Returns the signal for the events of a stream.
-    pub(in super::super) fn register(&self, stream: &str) -> Arc<Notify> {
+    pub(in crate::server) fn register(&self, stream: &str) -> Arc<Notify> {
         let signal = Arc::new(Notify::new());
         let mut readers = self.0.lock();
         readers.retain(|_, reader| reader.strong_count() > 0);
@@ -250,13 +250,13 @@ impl RemoteReaders {
         signal
     }
 
-    pub(in super::super) fn wake(&self, stream: &str) {
+    pub(in crate::server) fn wake(&self, stream: &str) {
         if let Some(reader) = self.0.lock().get(stream).and_then(Weak::upgrade) {
             reader.notify_one();
         }
     }
 
-    pub(in super::super) fn wake_all(&self) {
+    pub(in crate::server) fn wake_all(&self) {
         for reader in self.0.lock().values().filter_map(Weak::upgrade) {
             reader.notify_one();
         }
@@ -278,4 +278,4 @@ fn into_page(answer: Answer) -> Option<LogPage> {
 /// How many events are read in one step.
 const PAGE: Room = Room { entries: 64, bytes: 256 << 10 };
 /// How long a reader waits before it looks at the log without a message.
-pub(in super::super) const LOOK_INTERVAL: Duration = Duration::from_secs(15);
+pub(in crate::server) const LOOK_INTERVAL: Duration = Duration::from_secs(15);

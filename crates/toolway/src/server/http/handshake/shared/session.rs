@@ -3,6 +3,7 @@
 //! Everything of a session is one group, so that each step is one visit.
 
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,23 +17,24 @@ use super::message::{News, NodeMessage};
 use super::node::Node;
 use crate::ground::mutex::Mutex;
 use crate::store::{
-    Answer, Condition, Groups, Name, Operation, Outcome, Result, Step, StoredValue, Version, random_version,
+    Answer, Condition, Groups, Name, Operation, Outcome, Result, Step, Store, StoredValue, Version,
+    random_version,
 };
 
 /// A session in the store.
-pub(in super::super) struct SharedSession {
-    pub(in super::super) node: Arc<Node>,
+pub(in crate::server) struct SharedSession {
+    pub(in crate::server) node: Arc<Node>,
     pub(super) id: String,
-    pub(in super::super) group: String,
+    pub(in crate::server) group: String,
     pub(super) limits: SharedLimits,
     state: Mutex<RecordState>,
 }
 
 /// How long the data of a session is stored.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) struct SharedLimits {
-    pub(in super::super) session_idle: Duration,
-    pub(in super::super) kept: KeptEvents,
+pub(in crate::server) struct SharedLimits {
+    pub(in crate::server) session_idle: Duration,
+    pub(in crate::server) kept: KeptEvents,
 }
 
 /// The record of the session as this server knows it.
@@ -43,7 +45,7 @@ struct RecordState {
 }
 
 /// The outcome of an attempt to enter a session.
-pub(in super::super) enum Entered {
+pub(in crate::server) enum Entered {
     /// The session is open. Its record, if this server does not know it.
     In(Option<Bytes>),
     /// There is no such session.
@@ -53,7 +55,7 @@ pub(in super::super) enum Entered {
 }
 
 impl SharedSession {
-    pub(in super::super) fn new(node: Arc<Node>, id: String, group: String, limits: SharedLimits) -> Self {
+    pub(in crate::server) fn new(node: Arc<Node>, id: String, group: String, limits: SharedLimits) -> Self {
         let state = Mutex::new(RecordState { version: None, renewed_at: None });
         Self { node, id, group, limits, state }
     }
@@ -63,7 +65,7 @@ impl SharedSession {
     }
 
     /// Stores the record of a new session.
-    pub(in super::super) async fn create(&self, record: Bytes) -> Result<()> {
+    pub(in crate::server) async fn create(&self, record: Bytes) -> Result<()> {
         let version = random_version();
         self.run(&Step::new().then(self.put_record(record, version))).await?;
         *self.state.lock() = RecordState { version: Some(version), renewed_at: Some(Instant::now()) };
@@ -71,10 +73,10 @@ impl SharedSession {
     }
 
     /// Looks up the record, and renews it if a third of its life is over. Claims a request, if one is given.
-    pub(in super::super) async fn enter(&self, claim: Option<&ClaimEntry>) -> Result<Entered> {
+    pub(in crate::server) async fn enter(&self, claim: Option<&ClaimEntry>) -> Result<Entered> {
         let now = Instant::now();
         let known = self.state.lock().version;
-        let mut step = Step::new().when(self.is_open());
+        let mut step = Step::new().when(Self::is_open());
         if let Some(claim) = claim {
             step = step.when(claim.is_free());
         }
@@ -102,8 +104,8 @@ impl SharedSession {
     }
 
     /// Renews the claims of requests that run.
-    pub(in super::super) async fn renew_claims(&self, claims: &[ClaimEntry]) -> Result<()> {
-        let mut step = Step::new().when(self.is_open());
+    pub(in crate::server) async fn renew_claims(&self, claims: &[ClaimEntry]) -> Result<()> {
+        let mut step = Step::new().when(Self::is_open());
         for claim in claims {
             step = step.then(claim.enter(self.limits.kept.time));
         }
@@ -129,7 +131,7 @@ impl SharedSession {
     }
 
     /// Writes the record, unless it has changed since this server read it.
-    pub(in super::super) async fn save(&self, record: Bytes) -> Result<bool> {
+    pub(in crate::server) async fn save(&self, record: Bytes) -> Result<bool> {
         let (before, after) = (self.state.lock().version, random_version());
         let Some(before) = before else { return Ok(false) };
         let changed = NodeMessage::write(&self.id, News::Record);
@@ -147,7 +149,7 @@ impl SharedSession {
     }
 
     /// Forgets the version of the record, so that the next look returns it.
-    pub(in super::super) fn forget_version(&self) {
+    pub(in crate::server) fn forget_version(&self) {
         self.state.lock().version = None;
     }
 
@@ -156,12 +158,12 @@ impl SharedSession {
     }
 
     /// The condition that the session is open.
-    pub(super) fn is_open(&self) -> Condition {
+    pub(super) fn is_open() -> Condition {
         Condition::Exists(RECORD)
     }
 
     /// Ends the session for all servers. Its logs expire, and no server reads them without the record.
-    pub(in super::super) async fn end(&self) -> Result<()> {
+    pub(in crate::server) async fn end(&self) -> Result<()> {
         let ended = NodeMessage::write(&self.id, News::Ended);
         let step = Step::new()
             .then(Operation::Delete(RECORD))
@@ -174,12 +176,12 @@ impl SharedSession {
     }
 
     /// Returns whether the session is open.
-    pub(in super::super) async fn exists(&self) -> Result<bool> {
-        Ok(matches!(self.run(&Step::new().when(self.is_open())).await?, Outcome::Done(_)))
+    pub(in crate::server) async fn exists(&self) -> Result<bool> {
+        Ok(matches!(self.run(&Step::new().when(Self::is_open())).await?, Outcome::Done(_)))
     }
 
     /// Cancels a request that another server runs. The cancellation is stored, so that a lost message does not lose it.
-    pub(in super::super) async fn cancel(&self, id: &Id) -> Result<()> {
+    pub(in crate::server) async fn cancel(&self, id: &Id) -> Result<()> {
         let request = id.to_string();
         let key = Name::from(request.clone());
         let message = NodeMessage::write(&self.id, News::Cancel { request });
@@ -192,11 +194,11 @@ impl SharedSession {
         };
         let tell = self.node.telling(ClaimEntry::node(&holder), message);
         let enter = Operation::Enter { map: CANCELLED, key, value: holder, ttl: self.limits.kept.time };
-        self.run(&Step::new().when(self.is_open()).then(enter).then(tell)).await.map(drop)
+        self.run(&Step::new().when(Self::is_open()).then(enter).then(tell)).await.map(drop)
     }
 
     /// Returns the ids of the claimed requests that were cancelled.
-    pub(in super::super) async fn cancelled(&self) -> Result<Vec<String>> {
+    pub(in crate::server) async fn cancelled(&self) -> Result<Vec<String>> {
         match self.run(&Step::new().then(Operation::Entries(CANCELLED))).await? {
             Outcome::Done(mut answers) => match answers.pop() {
                 Some(Answer::Entries(entries)) => Ok(entries.into_iter().map(|(id, _)| id).collect()),
@@ -212,7 +214,7 @@ impl SharedSession {
     }
 
     /// Stores the answer to a question of another server, and tells that server. Does nothing if the question is not open.
-    pub(in super::super) async fn answer(
+    pub(in crate::server) async fn answer(
         &self,
         question: &str,
         node: &str,
@@ -232,7 +234,7 @@ impl SharedSession {
     }
 
     /// Returns the answer to a question of this server, if there is one.
-    pub(in super::super) async fn stored_answer(&self, question: &str) -> Result<Option<Bytes>> {
+    pub(in crate::server) async fn stored_answer(&self, question: &str) -> Result<Option<Bytes>> {
         let get = Operation::Get { key: question_key(question), known: Some(OPEN_QUESTION) };
         match self.run(&Step::new().then(get)).await? {
             Outcome::Done(mut answers) => {
@@ -253,7 +255,7 @@ impl SharedSession {
     }
 
     /// Returns whether the node whose stream got the notifications has died.
-    pub(in super::super) async fn is_teller_dead(&self) -> Result<bool> {
+    pub(in crate::server) async fn is_teller_dead(&self) -> Result<bool> {
         match self.teller().await? {
             Some((_, node)) => Ok(!self.node.is_alive(&node).await?),
             None => Ok(false),
@@ -267,9 +269,29 @@ impl SharedSession {
     }
 }
 
+/// Stores the record of a session that no service serves any more, in the memory of a server that shares no store.
+pub(in crate::server) fn leave_record(store: &Arc<dyn Store>, group: String, value: Bytes, ttl: Duration) {
+    let put = Operation::Put { key: RECORD, value, version: random_version(), ttl };
+    let step = Step::new().then(put);
+    let mut leaving = store.run(&group, &step);
+    // A store in memory is done at once.
+    let _ = leaving.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+}
+
+/// Takes a record that was left in the memory of this server.
+pub(in crate::server) async fn take_record(store: &dyn Store, group: &str) -> Result<Option<Bytes>> {
+    let get = Operation::Get { key: RECORD, known: None };
+    let Outcome::Done(mut answers) = store.run(group, &Step::new().then(get)).await? else { return Ok(None) };
+    let Some(bytes) = answers.pop().and_then(into_value).and_then(|stored| stored.bytes) else {
+        return Ok(None);
+    };
+    store.run(group, &Step::new().then(Operation::Delete(RECORD))).await?;
+    Ok(Some(bytes))
+}
+
 /// Returns the group of a session. A caller cannot find the session of another owner, because the owner is part of the
 /// name. A session without an owner differs from one whose owner has an empty name.
-pub(in super::super) fn session_group(groups: &Groups, id: &str, owner: Option<&str>) -> String {
+pub(in crate::server) fn session_group(groups: &Groups, id: &str, owner: Option<&str>) -> String {
     match owner {
         Some(owner) => format!("s/{id}/{}", groups.hash("session", &[owner])),
         None => format!("s/{id}"),
@@ -290,7 +312,7 @@ fn into_value(answer: Answer) -> Option<StoredValue> {
 /// The record of the session.
 const RECORD: Name = Name::Borrowed("record");
 /// The values that handlers remember for the client.
-pub(in super::super) const MEMORY: &str = "memory";
+pub(in crate::server) const MEMORY: &str = "memory";
 /// The requests that were cancelled.
 const CANCELLED: Name = Name::Borrowed("cancelled");
 /// The node whose stream gets the notifications.
