@@ -335,11 +335,7 @@ impl Sessions {
         for id in ids {
             let gone = self.table.0.lock().remove(&id);
             if let Some(live) = gone {
-                if live.shared.is_none() {
-                    let group = session_group(&self.server.inner.groups, &live.id, live.owner.as_deref());
-                    let ttl = self.limits.session_idle;
-                    leave_record(&self.server.inner.store, group, live.record(), ttl);
-                }
+                self.leave(&live);
                 run_terminate_hooks(&self.server, &live, TerminationReason::Stopped, Box::default());
             }
         }
@@ -448,8 +444,19 @@ fn run_terminate_hooks(
     });
 }
 
+impl Sessions {
+    /// Leaves the record of a session for the next service of this server, if no other server has it.
+    fn leave(&self, live: &LiveSession) {
+        if live.shared.is_none() {
+            let group = session_group(&self.server.inner.groups, &live.id, live.owner.as_deref());
+            leave_record(&self.server.inner.store, group, live.record(), self.limits.session_idle);
+        }
+    }
+}
+
 impl Drop for Sessions {
     fn drop(&mut self) {
+        self.table.0.lock().live.values().for_each(|live| self.leave(live));
         if let Some(sweeper) = self.sweeper.get() {
             sweeper.abort();
         }
