@@ -157,7 +157,7 @@ async fn a_session_that_ends_at_one_server_ends_at_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_of_a_server_that_died_is_lost_within_fifteen_seconds() {
+async fn a_request_of_a_server_that_died_is_lost_soon() {
     let pair = Pair::new(NEWEST).await;
     let mut events = Events::of(pair.here.call(7, "pay", json!({})).await);
     let primer = events.next().await.unwrap().id.unwrap();
@@ -166,7 +166,7 @@ async fn a_request_of_a_server_that_died_is_lost_within_fifteen_seconds() {
     let died = Instant::now();
     let rest = timeout(SECOND * 16, pair.there.stream(Some(&primer)).await.rest()).await;
     let rest = rest.expect("the request is lost");
-    assert!(died.elapsed() <= SECOND * 15, "{:?}", died.elapsed());
+    assert!(died.elapsed() <= SECOND * 14, "{:?}", died.elapsed());
     assert_eq!(rest.len(), 1);
     assert_eq!((&rest[0]["id"], &rest[0]["error"]["data"]["reason"]), (&json!(7), &json!("lost")));
     // A copy of the request is not run either.

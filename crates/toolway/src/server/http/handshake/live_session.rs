@@ -466,7 +466,8 @@ impl LiveSession {
 
     /// Returns whether something of the session goes on here.
     pub(super) fn is_active(&self) -> bool {
-        !self.running.lock().is_empty() || !self.streams.lock().is_empty()
+        let is_idle = self.running.lock().is_empty() && self.streams.lock().is_empty();
+        !is_idle || !self.remote_readers.is_empty()
     }
 
     /// Sends everything that may have changed to the notification stream here, if the one elsewhere is dead.

@@ -155,7 +155,8 @@ impl EventStore {
                 _ => Operation::Renew { key: TELLER, ttl: self.session.limits.session_idle },
             });
         }
-        if batch.first == 1 || now >= self.due {
+        // A request that has ended releases its claim, and must not get it again.
+        if (batch.first == 1 || now >= self.due) && !self.log.is_written() {
             for claim in &self.claims {
                 step = step.then(claim.enter(self.session.limits.kept.time));
             }

@@ -250,6 +250,10 @@ impl RemoteReaders {
         signal
     }
 
+    pub(in crate::server) fn is_empty(&self) -> bool {
+        self.0.lock().values().all(|reader| reader.strong_count() == 0)
+    }
+
     pub(in crate::server) fn wake(&self, stream: &str) {
         if let Some(reader) = self.0.lock().get(stream).and_then(Weak::upgrade) {
             reader.notify_one();
