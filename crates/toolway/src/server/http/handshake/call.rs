@@ -109,17 +109,14 @@ pub(super) async fn update_record(
 /// Returns whether a request must not run twice if copies of it reach several servers. A tool that is marked as read-only
 /// or idempotent may.
 pub(super) fn needs_claim(visit: &AdmittedRequest<'_>, method: &Method, params: &Params) -> bool {
-    match method {
-        Method::CallTool => {
-            let name = params.name().ok().flatten();
-            let snapshot = visit.server().inner.registry.load();
-            let tool =
-                name.and_then(|name| snapshot.tool(&name).map(|tool| tool.definition().annotations.clone()));
-            !tool.flatten().is_some_and(|hints| hints.is_read_only() || hints.is_idempotent())
-        }
-        Method::Other(_) => true,
-        _ => false,
+    if *method != Method::CallTool {
+        // A method of the application may do anything; the others of the protocol only read.
+        return matches!(method, Method::Other(_));
     }
+    let snapshot = visit.server().inner.registry.load();
+    let tool = params.name().ok().flatten().and_then(|name| snapshot.tool(&name));
+    let hints = tool.and_then(|tool| tool.definition().annotations.as_ref());
+    !hints.is_some_and(|hints| hints.is_read_only() || hints.is_idempotent())
 }
 
 /// Answers a request of a session.
