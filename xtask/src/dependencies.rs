@@ -108,23 +108,23 @@ fn duplicates(crates: &BTreeSet<Crate>) -> Vec<String> {
 // arrays of its family, which are a crate each, and the system's randomness. Encryption should not be written by hand,
 // and `ring` or `aws-lc-rs` would need a C compiler.
 const BUDGETS: [Budget; 5] = [
-    Budget { title: "its default features", features: &[], limit: 65 },
+    Budget { title: "its default features", features: &[], limit: 66 },
     Budget {
         title: "server, client, stdio, http and macros",
         features: &["--no-default-features", "--features=server,client,stdio,http,macros"],
-        limit: 80,
+        limit: 81,
     },
     // HTTP/2 itself, and the maps that hold its streams.
     Budget {
         title: "these and h2c",
         features: &["--no-default-features", "--features=server,client,stdio,http,macros,h2c"],
-        limit: 86,
+        limit: 87,
     },
     // OpenTelemetry's API, and the bridge from `tracing` spans; no exporter.
     Budget {
         title: "these without h2c, and otel",
         features: &["--no-default-features", "--features=server,client,stdio,http,macros,otel"],
-        limit: 88,
+        limit: 89,
     },
     // rustls with ring, and the lookup of trusted certificates; regular expressions come with `toolway-schema`.
     Budget {

@@ -105,7 +105,7 @@ fn check(db: &Connection, group: &[u8], condition: &Condition) -> rusqlite::Resu
 fn execute(db: &Connection, group: &[u8], operation: &Operation) -> rusqlite::Result<Answer> {
     match operation {
         Operation::Get { key, known } => {
-            let sql = "SELECT version, iif(version = ?, NULL, bytes) FROM items WHERE grp = ? AND name = ?";
+            let sql = "SELECT version, CASE version WHEN ? THEN NULL ELSE bytes END FROM items WHERE grp = ? AND name = ?";
             let known = known.map(|version| version.0.cast_signed());
             let value = db
                 .query_row(sql, (known, group, key.as_bytes()), |row| {
