@@ -9,6 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 use toolway::prelude::*;
+use toolway::server::http::HttpService;
 
 use crate::turn;
 use crate::wire::{Wire, ask, call, get, mirrored, open, post, stateless};
@@ -61,6 +62,7 @@ async fn what_runs_finishes_what_listens_ends_and_nobody_else_comes_in() {
     let end = listening.until("\"result\"").await;
     assert!(end.contains("\"id\":7") && !end.contains("\"error\""), "{end}");
     assert_eq!(listening.chunk().await, None, "the stream ends properly");
+    news.until("retry: ").await;
     assert_eq!(news.chunk().await, None, "the stream ends properly");
     assert!(idle.is_closed().await);
     assert!(TcpStream::connect(served.address).await.is_err(), "nobody listens any more");
@@ -72,6 +74,34 @@ async fn what_runs_finishes_what_listens_ends_and_nobody_else_comes_in() {
         assert!(String::from_utf8_lossy(&answer.body).contains("held to the end"), "{answer:?}");
         assert!(wire.is_closed().await);
     }
+    served.task.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_connection_is_closed_after_its_next_reply_once_the_stop_is_announced() {
+    let _turn = turn().await;
+    let served = start(Duration::from_secs(60)).await;
+    let ready = b"GET /ready HTTP/1.1\r\nHost: 10.0.0.7\r\n\r\n";
+    let mut idle = Wire::connect(served.address).await;
+    idle.send(ready).await;
+    let answer = idle.answer().await.unwrap();
+    assert_eq!((answer.status, &answer.body[..]), (200, &b"ready\n"[..]));
+    let mut running = served.running(&call("hold")).await;
+
+    served.service.announce_stop().await;
+    // The connections are still open, and new ones are accepted.
+    idle.send(ready).await;
+    let answer = idle.answer().await.unwrap();
+    assert_eq!((answer.status, &answer.body[..]), (503, &b"stopping\n"[..]));
+    assert!(idle.is_closed().await);
+    served.watch.open.notify_one();
+    assert!(String::from_utf8_lossy(&running.answer().await.unwrap().body).contains("held to the end"));
+    assert!(running.is_closed().await);
+    let mut late = served.running(&call("hold")).await;
+    served.watch.open.notify_one();
+    assert_eq!(late.answer().await.unwrap().status, 200, "requests are served as before");
+    assert!(late.is_closed().await);
+    served.stop.send(()).unwrap();
     served.task.await.unwrap().unwrap();
 }
 
@@ -102,6 +132,7 @@ fn listen() -> Vec<u8> {
 
 /// A server that can be shut down.
 struct Stoppable {
+    service: HttpService,
     address: std::net::SocketAddr,
     watch: State<Watch>,
     stop: oneshot::Sender<()>,
@@ -114,8 +145,9 @@ async fn start(grace: Duration) -> Stoppable {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, told) = oneshot::channel();
-    let serving = server.http().grace(grace).serve_until(listener, async { drop(told.await) });
-    Stoppable { address, watch, stop, task: tokio::spawn(serving) }
+    let service = server.http().grace(grace);
+    let serving = service.clone().serve_until(listener, async { drop(told.await) });
+    Stoppable { service, address, watch, stop, task: tokio::spawn(serving) }
 }
 
 impl Stoppable {

@@ -129,6 +129,8 @@ async fn serve_http2(
     tokio::select! {
         outcome = connection.as_mut() => return outcome,
         () = closing.cancelled() => {}
+        // Clients finish their requests and open another connection for the next.
+        () = service.endpoint().stop_announcement().cancelled() => {}
         () = wait_until_idle(&owed, limits.head_timeout) => {}
     }
     connection.as_mut().graceful_shutdown();

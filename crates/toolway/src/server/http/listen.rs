@@ -5,19 +5,21 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::http::header::{CONTENT_TYPE, HeaderValue};
-use ::http::{Method, Request, Response, StatusCode};
+use ::http::header::{CONNECTION, HeaderValue};
+use ::http::{Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs, lookup_host};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 use toolway_protocol::RpcError;
 
 use super::endpoint::body::ResponseBody;
 use super::endpoint::reply::error_reply_without_id;
 use super::endpoint::request::SocketPeer;
+use super::health::{HEALTH, READY};
 use super::service::HttpService;
-use super::{protocol, signal, socket};
+use super::signal::{ShutdownSignal, Signals};
+use super::{protocol, socket};
 use crate::ground::budget::Resource;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::operator::print_without_subscriber;
@@ -26,8 +28,6 @@ use crate::server::build::builder::ServerBuilder;
 
 /// The path of the MCP endpoint, when the server has its own socket.
 const PATH: &str = "/mcp";
-/// The path of the health check, for load balancers and supervisors.
-const HEALTH: &str = "/health";
 
 /// The reply to a connection beyond the limit of its address.
 const TOO_MANY_CONNECTIONS: &[u8] =
@@ -42,8 +42,9 @@ impl ServerBuilder {
 
 impl Server {
     /// Serves over HTTP at `http://ADDRESS/mcp` until the process receives Ctrl-C or SIGTERM. Running requests may then
-    /// finish, for up to ten seconds; a second signal stops the server immediately. `http://ADDRESS/health` is a health
-    /// check.
+    /// finish, for up to ten seconds; a second signal stops the server immediately. See
+    /// [`HttpService::serve_until_signal`](super::http::HttpService::serve_until_signal). `http://ADDRESS/health` and
+    /// `http://ADDRESS/ready` are [health checks](super::http::HttpService::health).
     ///
     /// One line in the log gives the URL and the number of tools. Without a `tracing` subscriber the line goes to
     /// stderr.
@@ -61,11 +62,7 @@ impl Server {
         if let Ok(address) = listener.local_addr() {
             print_without_subscriber(format_args!("{}", self.startup_message(address)));
         }
-        let serving = self.http().serve_until(listener, signal::shutdown_signal());
-        tokio::select! {
-            outcome = serving => outcome,
-            () = signal::second_shutdown_signal() => Ok(()),
-        }
+        self.http().serve_until_signal(listener).await
     }
 
     /// Returns the log line with the URL of the server and the number of its tools.
@@ -125,6 +122,40 @@ impl HttpService {
     /// Dropping the future closes every connection.
     pub async fn serve(self, listener: TcpListener) -> Result<()> {
         self.serve_until(listener, std::future::pending()).await
+    }
+
+    /// Serves at `/mcp` on a socket that is already bound, until the process receives a signal. Ctrl-C and SIGTERM shut
+    /// the server down, as [`serve_until`](Self::serve_until) does; SIGTERM first
+    /// [announces the stop](Self::announce_stop). A second signal stops the server immediately.
+    ///
+    /// ```no_run
+    /// use toolway::prelude::*;
+    ///
+    /// # async fn doc() -> Result<(), Box<dyn std::error::Error>> {
+    /// let service = Server::new("app", "1.0.0").http()?.hosts(["app.example"]);
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
+    /// service.serve_until_signal(listener).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn serve_until_signal(self, listener: TcpListener) -> Result<()> {
+        let mut signals = Signals::new();
+        let (tell, told) = oneshot::channel();
+        let service = self.clone();
+        let told = async {
+            if told.await == Ok(ShutdownSignal::Terminate) {
+                service.announce_stop().await;
+            }
+        };
+        // One task waits for both signals, so that the second is not taken for the first.
+        let second_signal = async {
+            let _ = tell.send(signals.next().await);
+            signals.next().await;
+        };
+        tokio::select! {
+            outcome = self.serve_until(listener, told) => outcome,
+            () = second_signal => Ok(()),
+        }
     }
 
     /// Serves at `/mcp` on a socket that is already bound, until the future `told` completes. Then the server accepts
@@ -217,32 +248,31 @@ impl HttpService {
             let error = RpcError::invalid_request("the request has too many headers");
             return error_reply_without_id(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &error);
         }
-        if request.uri().path() == PATH {
-            request.extensions_mut().insert(peer.clone());
-            return self.handle(request).await;
-        }
-        let (parts, _) = request.into_parts();
-        if let Some(refusal) = self.endpoint().refusal(&parts) {
-            return refusal;
-        }
-        if parts.uri.path() == HEALTH && matches!(parts.method, Method::GET | Method::HEAD) {
-            return self.health();
-        }
-        let error = RpcError::invalid_request(format!("nothing is here; the endpoint is {PATH}"));
-        error_reply_without_id(StatusCode::NOT_FOUND, &error)
-    }
-
-    fn health(&self) -> Response<ResponseBody> {
-        let (status, text) = if self.endpoint().shutdown_token().is_cancelled() {
-            (StatusCode::SERVICE_UNAVAILABLE, "stopping\n")
-        } else {
-            (StatusCode::OK, "ok\n")
+        let version = request.version();
+        let mut response = match request.uri().path() {
+            PATH => {
+                request.extensions_mut().insert(peer.clone());
+                self.handle(request).await
+            }
+            // Boxed, so that the future of an ordinary call stays small.
+            path @ (HEALTH | READY) => Box::pin(self.health().answer(request.method(), path)).await,
+            _ => {
+                let (parts, _) = request.into_parts();
+                self.endpoint().refusal(&parts).unwrap_or_else(nothing_here)
+            }
         };
-        let mut response = Response::new(ResponseBody::whole(text));
-        *response.status_mut() = status;
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        // The connection is closed after this reply, before the client can use it for another request. HTTP/2 has
+        // another way, which `h2c.rs` uses.
+        if version < Version::HTTP_2 && self.endpoint().is_stopping() {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         response
     }
+}
+
+fn nothing_here() -> Response<ResponseBody> {
+    let error = RpcError::invalid_request(format!("nothing is here; the endpoint is {PATH}"));
+    error_reply_without_id(StatusCode::NOT_FOUND, &error)
 }
 
 type ConnectionPermit = Option<tokio::sync::OwnedSemaphorePermit>;

@@ -8,6 +8,7 @@
 //! | `stateless.rs`, `handshake/` | How does each era answer? |
 //! | `service.rs` | Which era answers a request? |
 //! | `listen.rs` | How is the service bound to a socket, and how does it shut down? |
+//! | `health.rs` | Is the server alive, and should it get requests? |
 //! | `h1.rs`, `h2c.rs` | How does the server speak HTTP on a socket? |
 //! | `events.rs` | Which events does an HTTP request log? |
 //! | `socket.rs`, `signal.rs` | Which socket options and signals does the server use? |
@@ -15,6 +16,7 @@
 mod endpoint;
 mod events;
 mod handshake;
+mod health;
 mod listen;
 #[cfg(not(feature = "h2c"))]
 #[path = "h1.rs"]
@@ -32,5 +34,6 @@ pub use endpoint::body::ResponseBody;
 pub use endpoint::client_address::Network;
 pub use endpoint::guard::{Hosts, Origins};
 pub use endpoint::request::RemoteAddr;
+pub use health::HealthService;
 pub use service::HttpService;
 pub use signal::shutdown_signal;

@@ -110,7 +110,7 @@ impl HttpService {
         if let Some(refusal) = endpoint.refusal(&parts) {
             return refusal;
         }
-        let pipe = era.pipe_id(&parts);
+        let pipe = era.pipe_query(&parts);
         let method = parts.method.clone();
         let arrival = match endpoint.admit(parts, session_id).await {
             Ok(arrival) => arrival,
@@ -331,6 +331,23 @@ impl HttpService {
         self
     }
 
+    /// Sets how long the server serves on after [`announce_stop`](Self::announce_stop), so that load balancers notice
+    /// that it is about to stop. The default is 5 seconds if servers share a [store](ServerBuilder::store), and zero
+    /// otherwise, because a server that is alone cannot be replaced. Choose a time in which the load balancer checks
+    /// `/ready` at least twice.
+    ///
+    /// ```
+    /// # use toolway::prelude::*;
+    /// # use std::time::Duration;
+    /// # let server = Server::new("app", "1.0.0").build()?;
+    /// let service = server.http().lame_duck(Duration::from_secs(15));
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn lame_duck(mut self, time: Duration) -> Self {
+        self.edit().endpoint.limits.lame_duck = time;
+        self
+    }
+
     /// Disables sessions for clients of the handshake era: every request stands alone, and any server behind a load
     /// balancer can answer it. Features that need a session are then not offered: log levels, subscriptions, change
     /// notifications and resumable streams.
@@ -358,6 +375,32 @@ impl HttpService {
         inner.endpoint.reset();
         inner.handshake.reset();
         inner
+    }
+
+    /// Announces that the server is about to stop, and waits for the time of [`lame_duck`](Self::lame_duck). Requests
+    /// are served as before, but `/ready` answers 503 ([`health`](Self::health)), and connections to the server's own
+    /// socket are closed after their next reply, so that clients and load balancers turn to other servers.
+    ///
+    /// [`serve_until_signal`](Self::serve_until_signal) does this on SIGTERM. A web application does it before it stops:
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), toolway::Error> {
+    /// # use toolway::prelude::*;
+    /// let mcp = Server::new("app", "1.0.0").http()?;
+    /// // On SIGTERM:
+    /// mcp.announce_stop().await;
+    /// mcp.stop().await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn announce_stop(&self) {
+        let endpoint = self.endpoint();
+        endpoint.stop_announcement().cancel();
+        if !endpoint.limits.lame_duck.is_zero() {
+            tracing::info!(time = ?endpoint.limits.lame_duck, "the server is about to stop");
+            tokio::time::sleep(endpoint.limits.lame_duck).await;
+        }
     }
 
     /// Shuts down: lets running requests finish for up to [`grace`](Self::grace), then ends them. Notification streams

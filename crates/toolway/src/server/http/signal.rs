@@ -14,29 +14,61 @@
 /// # }
 /// ```
 pub async fn shutdown_signal() {
-    tokio::select! {
-        // If the signal cannot be observed, this branch waits forever.
-        told = tokio::signal::ctrl_c() => if told.is_err() { std::future::pending().await },
-        () = terminated() => {}
-    }
+    Signals::new().next().await;
 }
 
-/// Waits for two signals, one after the other.
-pub(super) async fn second_shutdown_signal() {
-    shutdown_signal().await;
-    shutdown_signal().await;
+/// A signal that asks the process to shut down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ShutdownSignal {
+    /// Ctrl-C: a person waits for the end.
+    Interrupt,
+    /// SIGTERM: a supervisor replaces the process.
+    Terminate,
+}
+
+/// The signals since this value was created. The system merges equal signals that nothing has waited for in between.
+#[cfg(unix)]
+pub(super) struct Signals {
+    /// `None` if the signal cannot be observed.
+    interrupt: Option<tokio::signal::unix::Signal>,
+    terminate: Option<tokio::signal::unix::Signal>,
 }
 
 #[cfg(unix)]
-async fn terminated() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut told) => drop(told.recv().await),
-        Err(_) => std::future::pending().await,
+impl Signals {
+    pub(super) fn new() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        Self { interrupt: signal(SignalKind::interrupt()).ok(), terminate: signal(SignalKind::terminate()).ok() }
+    }
+
+    pub(super) async fn next(&mut self) -> ShutdownSignal {
+        async fn recv(signal: &mut Option<tokio::signal::unix::Signal>) {
+            match signal {
+                Some(signal) => drop(signal.recv().await),
+                None => std::future::pending().await,
+            }
+        }
+        tokio::select! {
+            () = recv(&mut self.interrupt) => ShutdownSignal::Interrupt,
+            () = recv(&mut self.terminate) => ShutdownSignal::Terminate,
+        }
     }
 }
 
 #[cfg(not(unix))]
-async fn terminated() {
-    std::future::pending().await
+pub(super) struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    pub(super) fn new() -> Self {
+        Self
+    }
+
+    pub(super) async fn next(&mut self) -> ShutdownSignal {
+        // If the signal cannot be observed, this waits forever.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        ShutdownSignal::Interrupt
+    }
 }

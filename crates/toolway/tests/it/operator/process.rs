@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// Kills the process if the test does not.
@@ -61,6 +62,52 @@ fn a_hidden_error_is_on_stderr_where_no_log_is_installed() {
     }
 }
 
+/// Returns the line that says where the server is, and its address.
+fn first_line(errors: &mut impl BufRead) -> (String, String) {
+    let mut line = String::new();
+    errors.read_line(&mut line).unwrap();
+    let url = line.split_whitespace().find_map(|word| word.trim_matches('"').strip_prefix("http://")).unwrap();
+    let address = url.split_once("/mcp").unwrap().0.to_owned();
+    (line, address)
+}
+
+fn status_of(address: &str, path: &str) -> String {
+    let mut wire = TcpStream::connect(address).unwrap();
+    write!(wire, "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").unwrap();
+    let mut reply = String::new();
+    wire.read_to_string(&mut reply).unwrap();
+    reply.split_whitespace().nth(1).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn after_sigterm_a_server_that_can_be_replaced_serves_on() {
+    let words = ["--log", "--lame-duck", "--http", "127.0.0.1:0"];
+    let mut process = start(&words);
+    let mut errors = BufReader::new(process.0.stderr.take().unwrap());
+    let (_, address) = first_line(&mut errors);
+    assert_eq!(status_of(&address, "/ready"), "200");
+    let signal = |process: &Running, signal| {
+        kill_process(Pid::from_child(&process.0), signal).unwrap();
+    };
+    signal(&process, Signal::TERM);
+    let mut line = String::new();
+    while !line.contains("about to stop") {
+        line.clear();
+        assert_ne!(errors.read_line(&mut line).unwrap(), 0, "the server is still there");
+    }
+    assert_eq!((status_of(&address, "/ready"), status_of(&address, "/health")), ("503".into(), "200".into()));
+    // The second signal means that it should stop now.
+    signal(&process, Signal::TERM);
+    assert!(process.0.wait().unwrap().success());
+    // So does Ctrl-C, because a person waits.
+    let mut process = start(&words);
+    let mut errors = BufReader::new(process.0.stderr.take().unwrap());
+    let (_, address) = first_line(&mut errors);
+    assert_eq!(status_of(&address, "/health"), "200");
+    signal(&process, Signal::INT);
+    assert!(process.0.wait().unwrap().success());
+}
+
 #[test]
 fn serve_http_says_once_where_it_is_and_what_it_has() {
     for (words, begin) in
@@ -68,16 +115,9 @@ fn serve_http_says_once_where_it_is_and_what_it_has() {
     {
         let mut process = start(words);
         let mut errors = BufReader::new(process.0.stderr.take().unwrap());
-        let mut line = String::new();
-        errors.read_line(&mut line).unwrap();
+        let (line, address) = first_line(&mut errors);
         assert!(line.starts_with(begin) && line.contains("fixture") && line.contains("3 tools"), "{line}");
-        let url = line.split_whitespace().find_map(|word| word.strip_prefix("http://")).unwrap();
-        let address = url.split_once("/mcp").unwrap().0;
-        let mut health = TcpStream::connect(address).unwrap();
-        write!(health, "GET /health HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").unwrap();
-        let mut reply = String::new();
-        health.read_to_string(&mut reply).unwrap();
-        assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
+        assert_eq!(status_of(&address, "/health"), "200");
         process.0.kill().unwrap();
         let mut rest = String::new();
         errors.read_to_string(&mut rest).unwrap();

@@ -22,6 +22,8 @@ pub(super) struct FaultyStore {
     pub(super) lost_appends: AtomicUsize,
     /// How many visits there were for sessions.
     visits: AtomicUsize,
+    /// How many visits there were to mark a server as alive, whatever their outcome.
+    pub(super) marks: AtomicUsize,
 }
 
 impl FaultyStore {
@@ -45,6 +47,7 @@ impl FaultyStore {
 impl Store for FaultyStore {
     fn run<'s>(&'s self, group: &'s str, step: &'s Step) -> BoxFuture<'s, Result<Outcome>> {
         Box::pin(async move {
+            self.marks.fetch_add(usize::from(group.starts_with("n/")), Ordering::AcqRel);
             self.check()?;
             let is_of_session = group.starts_with("s/");
             self.visits.fetch_add(usize::from(is_of_session), Ordering::AcqRel);

@@ -1,5 +1,7 @@
-//! How do streams of the oldest transport end?
+//! How do conversations of the oldest transport go, at one server or at several?
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -7,8 +9,10 @@ use tokio::task::yield_now;
 use tokio::time::timeout;
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
-use toolway::server::{Admit, ConnectRequest, Refuse};
+use toolway::server::{Admit, ConnectRequest, Principal, Refuse};
+use toolway::store::MemoryStore;
 
+use super::faulty_store::FaultyStore;
 use super::stage::{FOR_EVER, service, text};
 use crate::raw_http::{Events, Raw, initialize};
 
@@ -97,6 +101,106 @@ async fn each_post_of_the_oldest_transport_has_its_own_rights() {
     let mut empty = oldest.raw.request(http::Method::POST, "  ");
     *empty.uri_mut() = format!("/mcp{}", oldest.query).parse().unwrap();
     assert_eq!(oldest.raw.service.handle(empty).await.status(), 400);
+}
+
+/// A server with tools for one role each, and the store that it shares.
+fn server_of_roles(store: &Arc<FaultyStore>) -> HttpService {
+    /// Adds.
+    #[tool]
+    fn add(a: i64, b: i64) -> i64 {
+        a + b
+    }
+    /// Tells the caller.
+    #[tool]
+    fn whoami(principal: Principal) -> String {
+        principal.to_string()
+    }
+    async fn by_header(connecting: ConnectRequest) -> Result<Admit, Refuse> {
+        let value = |name: &str| connecting.headers().get(name).and_then(|value| value.to_str().ok());
+        let admit = Admit::as_principal(value("x-user").ok_or(Refuse::forbidden("no user"))?);
+        Ok(if value("x-role") == Some("admin") { admit } else { admit.only_tools(["add"]) })
+    }
+    let builder = Server::new("roles", "1.0.0").tools(tools![add, whoami]).on_connect(by_header);
+    builder.store(store.clone()).http().unwrap().legacy_sse()
+}
+
+fn request(id: i64, tool: &str, arguments: Value) -> Value {
+    let params = json!({"name": tool, "arguments": arguments});
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+}
+
+fn user(name: &str, role: &str) -> Vec<(&'static str, String)> {
+    vec![("x-user", name.to_owned()), ("x-role", role.to_owned())]
+}
+
+#[tokio::test(start_paused = true)]
+async fn posts_of_the_oldest_transport_reach_the_server_that_holds_the_stream() {
+    let memory = Arc::new(MemoryStore::new());
+    let stores = [FaultyStore::new(&memory), FaultyStore::new(&memory)];
+    let [one, two] = stores.each_ref().map(server_of_roles);
+    let mut oldest = Oldest::open_with(one.clone(), user("ann", "admin")).await;
+    oldest.raw.service = two;
+    for id in 1..=50 {
+        assert_eq!(oldest.post(&request(id, "add", json!({"a": id, "b": 1}))).await, 202);
+    }
+    for id in 1..=50 {
+        let answer = oldest.events.message().await.unwrap();
+        assert_eq!((&answer["id"], text(&answer)), (&json!(id), (id + 1).to_string().as_str()), "in order");
+    }
+    // Each POST has its own rights, as if it had reached the server of the stream.
+    assert_eq!(oldest.post(&request(51, "whoami", json!({}))).await, 202);
+    assert_eq!(text(&oldest.events.message().await.unwrap()), "ann");
+    oldest.raw.headers = user("ann", "guest");
+    assert_eq!(oldest.post(&request(52, "whoami", json!({}))).await, 202);
+    let answer = oldest.events.message().await.unwrap();
+    assert!(answer.get("error").is_some(), "a guest does not see this tool: {answer}");
+    // Nobody else finds the conversation.
+    oldest.raw.headers = user("bob", "admin");
+    assert_eq!(oldest.post(&request(53, "add", json!({"a": 1, "b": 1}))).await, 404);
+    oldest.raw.headers = user("ann", "admin");
+    // The stream ends, and with it the conversation.
+    drop(oldest.events);
+    oldest.events = Oldest::open_with(one, user("ann", "admin")).await.events;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(oldest.post(&request(54, "add", json!({"a": 1, "b": 1}))).await, 404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_post_of_the_oldest_transport_waits_for_the_one_before() {
+    let memory = Arc::new(MemoryStore::new());
+    let stores = [FaultyStore::new(&memory), FaultyStore::new(&memory)];
+    let [one, two] = stores.each_ref().map(server_of_roles);
+    let mut oldest = Oldest::open_with(one, user("ann", "admin")).await;
+    oldest.raw.service = two;
+    // The server that holds the stream cannot look for a while, and no message tells it.
+    stores[1].loses_messages.store(true, Ordering::Release);
+    let (first, second) = (request(1, "add", json!({"a": 1, "b": 1})), request(2, "add", json!({"a": 2, "b": 2})));
+    assert_eq!(oldest.post(&first).await, 202);
+    // The place is not free in time, so the client is told to try again.
+    assert_eq!(oldest.post(&second).await, 503);
+    let answer = timeout(FOR_EVER, oldest.events.message()).await.expect("a lost message costs only time").unwrap();
+    assert_eq!((&answer["id"], text(&answer)), (&json!(1), "2"));
+    stores[1].loses_messages.store(false, Ordering::Release);
+    assert_eq!(oldest.post(&second).await, 202);
+    let answer = oldest.events.message().await.unwrap();
+    assert_eq!((&answer["id"], text(&answer)), (&json!(2), "4"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_of_the_oldest_transport_ends_with_its_server() {
+    let memory = Arc::new(MemoryStore::new());
+    let stores = [FaultyStore::new(&memory), FaultyStore::new(&memory)];
+    let [one, two] = stores.each_ref().map(server_of_roles);
+    let mut oldest = Oldest::open_with(one.clone(), user("ann", "admin")).await;
+    oldest.raw.service = two;
+    // It dies: nothing of it reaches the store any more.
+    stores[0].is_away.store(true, Ordering::Release);
+    let call = request(1, "add", json!({"a": 1, "b": 1}));
+    tokio::time::sleep(Duration::from_secs(14)).await;
+    assert_eq!(oldest.post(&call).await, 404);
+    // Without the store, a POST can be tried again.
+    stores[1].is_away.store(true, Ordering::Release);
+    assert_eq!(oldest.post(&call).await, 503);
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,13 +8,15 @@
 //! | `streams.rs` | Is nothing lost on long calls, with slow readers, and at shutdown? |
 //! | `shared_store.rs` | What do servers that share a store learn from each other? |
 //! | `nodes.rs`, `faulty_store.rs` | Are servers that share a store one server, whatever fails? |
-//! | `legacy_sse.rs` | How do streams of the oldest transport end? |
+//! | `rolling.rs` | How is a server replaced by another one? |
+//! | `legacy_sse.rs` | How do conversations of the oldest transport go, at one server or at several? |
 
 mod faulty_store;
 mod legacy_sse;
 mod lifecycle;
 mod limits;
 mod nodes;
+mod rolling;
 mod shared_store;
 mod stage;
 mod streams;

@@ -29,6 +29,8 @@ pub(crate) struct Limits {
     pub(crate) streams_per_peer: usize,
     /// How long running requests may take after the server was asked to shut down.
     pub(crate) grace: Duration,
+    /// How long the server serves on after SIGTERM, while it reports that it is not ready.
+    pub(crate) lame_duck: Duration,
 }
 
 impl Limits {
@@ -40,7 +42,8 @@ impl Limits {
         Budget { total: self.streams, share: self.streams_per_peer }
     }
 
-    pub(crate) fn new(body: usize) -> Self {
+    /// `is_shared` says whether several servers share a store, so that another one can take over.
+    pub(crate) fn new(body: usize, is_shared: bool) -> Self {
         Self {
             body,
             head_timeout: Duration::from_secs(30),
@@ -53,6 +56,7 @@ impl Limits {
             streams: 10_000,
             streams_per_peer: 2500,
             grace: Duration::from_secs(10),
+            lame_duck: if is_shared { Duration::from_secs(5) } else { Duration::ZERO },
         }
     }
 }

@@ -32,6 +32,7 @@ use crate::ground::future::BoxFuture;
 use crate::ground::peer_map::PeerName;
 use crate::ground::poll_once::poll_once;
 use crate::server::Server;
+use crate::server::admission::admit::Refuse;
 use crate::server::admission::connect_request::ConnectRequest;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
@@ -70,6 +71,8 @@ const RUNNING: u32 = 1 << 28;
 struct EndpointState {
     /// Has one permit less for each running request. A server that shuts down waits for all permits.
     running: Arc<Semaphore>,
+    /// Cancelled when the server is about to shut down, but still serves.
+    stop_announcement: CancellationToken,
     /// Cancelled when the server shuts down.
     shutdown_token: Arc<CancellationToken>,
 }
@@ -81,7 +84,7 @@ impl Endpoint {
             hosts: Hosts::default(),
             origins: Origins::default(),
             trusted_proxies: TrustedProxies::default(),
-            limits: Limits::new(server.max_message()),
+            limits: Limits::new(server.max_message(), server.inner.changes.bridge.is_some()),
             state: OnceLock::new(),
         }
     }
@@ -95,6 +98,7 @@ impl Endpoint {
         self.state.get_or_init(|| {
             Arc::new(EndpointState {
                 running: Arc::new(Semaphore::new(RUNNING as usize)),
+                stop_announcement: CancellationToken::new(),
                 shutdown_token: Arc::default(),
             })
         })
@@ -103,6 +107,17 @@ impl Endpoint {
     /// Returns the token that is cancelled when the server shuts down.
     pub(crate) fn shutdown_token(&self) -> &Arc<CancellationToken> {
         &self.state().shutdown_token
+    }
+
+    /// Returns the token that is cancelled when the server is about to shut down, but still serves.
+    pub(crate) fn stop_announcement(&self) -> &CancellationToken {
+        &self.state().stop_announcement
+    }
+
+    /// Returns whether the server shuts down, or is about to.
+    pub(crate) fn is_stopping(&self) -> bool {
+        let open = self.state();
+        open.stop_announcement.is_cancelled() || open.shutdown_token.is_cancelled()
     }
 
     /// Starts the shutdown and waits for running requests, for at most the grace period.
@@ -181,23 +196,47 @@ impl Endpoint {
         } else {
             Box::new(Arrival { extensions, ..Arrival::default() })
         };
+        let connection = socket.filter(|_| forwarded.is_none()).map(|socket| socket.account);
+        self.complete(&mut arrival, headers, remote, connection);
+        Ok(arrival)
+    }
+
+    /// Calls the `on_connect` hook, if there is one, for a request that another server has passed on.
+    pub(crate) async fn admit_passed_on(
+        &self,
+        connecting: ConnectRequest,
+        extensions: Extensions,
+    ) -> Result<Box<Arrival>, Refuse> {
+        let (headers, remote) = (connecting.headers.clone().unwrap_or_default(), connecting.remote);
+        let mut arrival = self.server.admit(connecting, extensions).await?;
+        self.complete(&mut arrival, headers, remote, None);
+        Ok(arrival)
+    }
+
+    /// Adds the facts about an admitted request. `connection` is the account of the peer on the server's own socket.
+    fn complete(
+        &self,
+        arrival: &mut Arrival,
+        headers: Arc<HeaderMap>,
+        remote: Option<SocketAddr>,
+        connection: Option<Arc<Account>>,
+    ) {
         // A web application that has authenticated the caller may pass the caller's principal in the extensions.
         if arrival.principal.is_none() {
             arrival.principal = arrival.extensions.get::<Principal>().as_deref().cloned();
         }
-        arrival.account = Some(match (&arrival.principal, socket, remote) {
+        arrival.account = Some(match (&arrival.principal, connection, remote) {
             (Some(principal), ..) => {
                 self.server.inner.ledger.account_of(PeerName::Principal(principal.0.clone()))
             }
-            (None, Some(socket), _) if forwarded.is_none() => socket.account,
-            (None, _, Some(remote)) => self.account_at(remote.ip()),
-            (None, _, None) => self.server.common_account(),
+            (None, Some(account), _) => account,
+            (None, None, Some(remote)) => self.account_at(remote.ip()),
+            (None, None, None) => self.server.common_account(),
         });
         arrival.headers = Some(headers);
         arrival.remote = remote;
         arrival.stream_budget = Some(self.limits.stream_budget());
-        arrival.shutdown_token = Some(open.shutdown_token.clone());
-        Ok(arrival)
+        arrival.shutdown_token = Some(self.shutdown_token().clone());
     }
 
     /// Checks the arguments that the tool's schema marks for copying into headers: each must equal its copy.

@@ -76,15 +76,20 @@ impl HandshakeEndpoint {
         &self.state().pipes
     }
 
+    /// Returns whether the store that servers share can be used; `true` if there is none.
+    pub(crate) async fn is_store_reachable(&self) -> bool {
+        self.sessions().is_store_reachable().await
+    }
+
     /// Cancels the running requests and ends the streams of all sessions.
     pub(crate) fn stop(&self) {
         self.sessions().stop();
     }
 
-    /// Returns the id that the query of a request gives for its pipe, if the server serves the transport of 2024-11-05.
-    pub(crate) fn pipe_id(&self, parts: &Parts) -> Option<String> {
+    /// Returns the query of a request that names a pipe, if the server serves the transport of 2024-11-05.
+    pub(crate) fn pipe_query(&self, parts: &Parts) -> Option<String> {
         let query = parts.uri.query().filter(|_| self.has_legacy_sse && self.server.serves(Era::Handshake));
-        query.and_then(legacy_sse::pipe_id_in_query).map(str::to_owned)
+        query.filter(|query| legacy_sse::pipe_id_in_query(query).is_some()).map(str::to_owned)
     }
 
     /// Returns the supported HTTP methods, for the `Allow` header.

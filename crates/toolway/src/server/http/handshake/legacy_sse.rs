@@ -3,30 +3,41 @@
 //!
 //! The stream and the POSTs together are served like a pipe: each POST is an input line, and each message of the server
 //! is an output line. The session ends with its stream.
+//!
+//! If servers share a store, a POST may reach any of them: the others pass it on to the server that holds the stream
+//! (`shared/pipe.rs`), which admits it once more.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::{Response, StatusCode};
 use bytes::Bytes;
 use tokio::io::{AsyncWriteExt, DuplexStream};
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolway_protocol::RpcError;
 
 use super::super::endpoint::body::{BodyWriter, KEEP_ALIVE_INTERVAL, ResponseBody, event_stream};
 use super::super::endpoint::reply::{accepted, error_reply_without_id, unavailable};
 use super::super::endpoint::request::Endpoint;
+use super::sessions::Sessions;
+use super::shared::pipe::{PassOutcome, PostHead, SharedPipe};
+use super::shared::remote_log::LOOK_INTERVAL;
 use crate::ground::budget::{Budget, Charge, Resource};
+use crate::ground::extensions::Extensions;
 use crate::ground::mutex::Mutex;
-use crate::ground::random::random_hex;
+use crate::server::Server;
+use crate::server::admission::connect_request::ConnectRequest;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
 use crate::server::call::stream_rights::{StreamRights, next_verdict};
 use crate::server::failure::errors::busy;
 use crate::server::observe::hooks::DisconnectGuard;
 use crate::server::pipe::serve::LineArrivals;
+use crate::store::{self, Version};
 use crate::transport::frame::{Line, Lines, push_line};
 use crate::transport::sse;
 
@@ -51,27 +62,40 @@ struct SsePipe {
     line_arrivals: LineArrivals,
 }
 
+/// A POST for a pipe.
+pub(super) struct Post<'p> {
+    pub(super) arrival: Box<Arrival>,
+    /// The query, which names the pipe.
+    pub(super) query: &'p str,
+    pub(super) frame: &'p Bytes,
+}
+
 /// Opens a pipe, and returns its stream as the reply.
-pub(super) fn open(
+pub(super) async fn open(
     pipes: &SsePipes,
+    sessions: &Sessions,
     session_budget: Budget,
     endpoint: &Endpoint,
     arrival: Box<Arrival>,
-) -> Response<ResponseBody> {
+) -> store::Result<Response<ResponseBody>> {
     let account = arrival.account.clone();
     let stream_charge = match endpoint.stream_charge(account.as_ref()) {
         Ok(charge) => charge,
-        Err(full) => return unavailable(None, &full),
+        Err(full) => return Ok(unavailable(None, &full)),
     };
     let session_charge =
         account.as_ref().map(|account| account.charge_within(session_budget, Resource::Sessions, 1));
     let Ok(session_charge) = session_charge.transpose() else {
-        return unavailable(None, &busy("too many sessions are open"));
+        return Ok(unavailable(None, &busy("too many sessions are open")));
     };
+    let id = sessions.new_pipe_id();
+    let shared = sessions.shared_pipe(&id, arrival.principal.as_ref().map(Principal::as_str)).await?;
+    if let Some(shared) = &shared {
+        shared.publish().await?;
+    }
     // One duplex stream for each direction: dropping its writer ends the input, while the output continues.
     let (writer, far_reader) = tokio::io::duplex(BUFFER_SIZE);
     let (far_writer, reader) = tokio::io::duplex(BUFFER_SIZE);
-    let id = random_hex::<16>();
     let rights = arrival.recheck.clone().map(StreamRights::new);
     // The messages of the pipe arrive with later requests, so facts about this request, such as its headers, are left
     // out.
@@ -91,13 +115,20 @@ pub(super) fn open(
         server.serve_admitted(far_reader, far_writer, admitted, parting, Some(line_arrivals)).await
     });
     let charges = [stream_charge, session_charge];
-    let opened = SsePipeGuard { id, pipes, serving: serving.abort_handle(), _charges: charges };
-    event_stream(account, move |pen| async move {
+    let taking = shared.map(|shared| {
+        let (signal, endpoint) = (sessions.post_signal(&id), endpoint.clone());
+        let (taken, renewed_at) = (VecDeque::with_capacity(REMEMBERED_POSTS), Instant::now());
+        let posts = PassedOnPosts { shared, signal, endpoint, taken, renewed_at };
+        tokio::spawn(posts.take(pipe.clone())).abort_handle()
+    });
+    let tasks = [Some(serving.abort_handle()), taking];
+    let opened = SsePipeGuard { id, pipes, tasks, _charges: charges };
+    Ok(event_stream(account, move |pen| async move {
         // The URL is relative, because only the client knows the path that it used.
         let first = format!("event: endpoint\ndata: ?{SESSION_PARAMETER}={}\n\n", opened.id);
         pen.write_charged(first, None).await;
         forward_output(&pen, reader, &pipe, rights, &closing).await;
-    })
+    }))
 }
 
 /// Sends the output of the server to the client, until the output ends or the client loses the right to it.
@@ -147,41 +178,153 @@ pub(super) fn pipe_id_in_query(query: &str) -> Option<&str> {
 /// owner is treated like an unknown pipe.
 pub(super) async fn post(
     pipes: &SsePipes,
-    arrival: Box<Arrival>,
-    id: &str,
-    frame: &Bytes,
-) -> Response<ResponseBody> {
-    let pipe = pipes.0.lock().get(id).cloned();
-    let Some(pipe) = pipe.filter(|pipe| pipe.owner == arrival.principal) else {
-        let error = RpcError::invalid_request("there is no such session: open the stream again");
-        return error_reply_without_id(StatusCode::NOT_FOUND, &error);
-    };
+    sessions: &Sessions,
+    endpoint: &Endpoint,
+    post: Post<'_>,
+) -> store::Result<Response<ResponseBody>> {
+    let Post { arrival, query, frame } = post;
+    let id = pipe_id_in_query(query).unwrap_or_default();
     // The pipe skips empty lines, and would not find out which rights belong to the next line.
     if frame.trim_ascii().is_empty() {
         let error = RpcError::invalid_request("the body is empty");
-        return error_reply_without_id(StatusCode::BAD_REQUEST, &error);
+        return Ok(error_reply_without_id(StatusCode::BAD_REQUEST, &error));
     }
-    let mut line = Vec::with_capacity(frame.len() + 1);
-    push_line(&mut line, frame);
-    let written = async {
-        let mut place = pipe.writer.lock().await;
-        // If this future is dropped, part of the line may already be written, and no further line may follow. So the
-        // writer is taken out, and dropped with the future.
-        let Some(mut writer) = place.take() else { return false };
-        pipe.line_arrivals.lock().push_back(arrival);
-        let is_taken = writer.write_all(&line).await.is_ok();
-        if is_taken {
-            *place = Some(writer);
-        }
-        is_taken
+    let pipe = pipes.0.lock().get(id).cloned();
+    let outcome = match pipe {
+        Some(pipe) if pipe.owner == arrival.principal => pipe.write(arrival, frame).await,
+        Some(_) => PassOutcome::Gone,
+        None => match sessions.shared_pipe(id, arrival.principal.as_ref().map(Principal::as_str)).await? {
+            Some(shared) => {
+                let Some(post) = post_to_pass_on(&endpoint.server, id, arrival, query, frame) else {
+                    let error = RpcError::invalid_request("the headers are too long to be passed on");
+                    let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+                    return Ok(error_reply_without_id(status, &error));
+                };
+                shared.pass_on(post, POST_TIMEOUT).await?
+            }
+            None => PassOutcome::Gone,
+        },
     };
-    match tokio::time::timeout(POST_TIMEOUT, written).await {
-        Ok(true) => accepted(),
-        Ok(false) => {
-            let error = RpcError::invalid_request("this session is over: open the stream again");
+    Ok(match outcome {
+        PassOutcome::Done => accepted(),
+        PassOutcome::Gone => {
+            let error = RpcError::invalid_request("there is no such session: open the stream again");
             error_reply_without_id(StatusCode::NOT_FOUND, &error)
         }
-        Err(_) => unavailable(None, &busy("the client does not read the messages that are sent to it")),
+        PassOutcome::Busy => unavailable(None, &busy("the client does not read the messages that are sent to it")),
+    })
+}
+
+fn post_to_pass_on(server: &Server, id: &str, arrival: Box<Arrival>, query: &str, frame: &[u8]) -> Option<Bytes> {
+    let Arrival { headers, remote, principal, .. } = *arrival;
+    PostHead { headers: headers.unwrap_or_default(), query: query.to_owned(), remote, principal }
+        .write(server, id, frame)
+}
+
+impl SsePipe {
+    /// Writes a POST to the pipe as one line.
+    async fn write(&self, arrival: Box<Arrival>, frame: &[u8]) -> PassOutcome {
+        let mut line = Vec::with_capacity(frame.len() + 1);
+        push_line(&mut line, frame);
+        let written = async {
+            let mut place = self.writer.lock().await;
+            // If this future is dropped, part of the line may already be written, and no further line may follow. So the
+            // writer is taken out, and dropped with the future.
+            let Some(mut writer) = place.take() else { return PassOutcome::Gone };
+            self.line_arrivals.lock().push_back(arrival);
+            if writer.write_all(&line).await.is_err() {
+                return PassOutcome::Gone;
+            }
+            *place = Some(writer);
+            PassOutcome::Done
+        };
+        tokio::time::timeout(POST_TIMEOUT, written).await.unwrap_or(PassOutcome::Busy)
+    }
+}
+
+/// The POSTs for a pipe that other servers have passed on.
+struct PassedOnPosts {
+    shared: SharedPipe,
+    signal: Arc<Notify>,
+    endpoint: Endpoint,
+    /// The versions of the last POSTs, because a POST that is stored twice is written once.
+    taken: VecDeque<Version>,
+    renewed_at: Instant,
+}
+
+impl PassedOnPosts {
+    /// Writes the POSTs to the pipe, until the task is aborted, or the pipe takes no more input.
+    async fn take(mut self, pipe: Arc<SsePipe>) {
+        loop {
+            match self.take_waiting(&pipe).await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    tracing::warn!(%error, "the messages of a client could not be read");
+                    tokio::time::sleep(RETRY_DELAY).await;
+                    continue;
+                }
+            }
+            // A message that is lost costs this time.
+            let wait = LOOK_INTERVAL.min(self.shared.renew_interval());
+            let _ = tokio::time::timeout(wait, self.signal.notified()).await;
+        }
+    }
+
+    /// Writes the POSTs that wait. Returns whether the pipe takes more.
+    async fn take_waiting(&mut self, pipe: &SsePipe) -> store::Result<bool> {
+        while let Some((version, post)) = self.shared.waiting_post().await? {
+            if !self.taken.contains(&version) {
+                self.taken.truncate(REMEMBERED_POSTS - 1);
+                self.taken.push_front(version);
+                if !write_passed_on(&self.endpoint, pipe, &self.shared.id, &post).await {
+                    return Ok(false);
+                }
+            }
+            self.shared.remove_post(version).await?;
+        }
+        if self.renewed_at.elapsed() >= self.shared.renew_interval() {
+            self.shared.publish().await?;
+            self.renewed_at = Instant::now();
+        }
+        Ok(true)
+    }
+}
+
+impl Drop for PassedOnPosts {
+    fn drop(&mut self) {
+        let shared = self.shared.clone();
+        // What cannot be removed expires.
+        self.endpoint.server.spawn_background(async move { drop(shared.remove().await) });
+    }
+}
+
+/// Admits a POST that another server has passed on, and writes it to its pipe. Returns whether the pipe takes more.
+async fn write_passed_on(endpoint: &Endpoint, pipe: &SsePipe, id: &str, post: &Bytes) -> bool {
+    let Some((head, frame)) = PostHead::read(&endpoint.server, id, post) else {
+        tracing::warn!(
+            "a message that another server has passed on cannot be read: the servers have different seal keys, \
+             or their clocks differ by more than ten minutes"
+        );
+        return true;
+    };
+    let PostHead { headers, query, remote, principal } = head;
+    let connecting = ConnectRequest { headers: Some(headers), query: Some(query), session_id: None, remote };
+    // The values that a web application attached to the POST are not passed on, and those of the request that opened the
+    // stream may grant more than this POST has.
+    let mut extensions = Extensions::default();
+    if let Some(principal) = principal {
+        extensions.insert(principal);
+    }
+    match endpoint.admit_passed_on(connecting, extensions).await {
+        Ok(arrival) if arrival.principal == pipe.owner => {
+            !matches!(pipe.write(arrival, &frame).await, PassOutcome::Gone)
+        }
+        Ok(_) => true,
+        Err(_) => {
+            tracing::warn!("a message that another server has passed on was refused by `on_connect`");
+            true
+        }
     }
 }
 
@@ -189,13 +332,18 @@ pub(super) async fn post(
 struct SsePipeGuard {
     id: String,
     pipes: Arc<Mutex<HashMap<String, Arc<SsePipe>>>>,
-    serving: AbortHandle,
+    tasks: [Option<AbortHandle>; 2],
     _charges: [Option<Charge>; 2],
 }
 
 impl Drop for SsePipeGuard {
     fn drop(&mut self) {
         self.pipes.lock().remove(&self.id);
-        self.serving.abort();
+        self.tasks.iter().flatten().for_each(AbortHandle::abort);
     }
 }
+
+/// How many POSTs are remembered, so that none is written twice.
+const REMEMBERED_POSTS: usize = 16;
+/// How long to wait after the store has failed.
+const RETRY_DELAY: Duration = Duration::from_secs(1);

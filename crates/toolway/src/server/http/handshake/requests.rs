@@ -68,10 +68,13 @@ pub(crate) async fn answer(visit: AdmittedRequest<'_>, method: &HttpMethod) -> R
 /// Answers a POST to the second URL of the transport of 2024-11-05.
 pub(crate) async fn post_to_pipe(
     visit: AdmittedRequest<'_>,
-    pipe: &str,
+    query: &str,
     frame: &Bytes,
 ) -> Response<ResponseBody> {
-    legacy_sse::post(visit.handshake.pipes(), visit.arrival, pipe, frame).await
+    let AdmittedRequest { endpoint, handshake, arrival } = visit;
+    let post = legacy_sse::Post { arrival, query, frame };
+    let outcome = legacy_sse::post(handshake.pipes(), handshake.sessions(), endpoint, post).await;
+    outcome.unwrap_or_else(store_unavailable)
 }
 
 async fn try_post(
@@ -233,8 +236,10 @@ async fn get(visit: AdmittedRequest<'_>) -> ReplyResult {
         return Err(error_reply_without_id(StatusCode::NOT_ACCEPTABLE, &error));
     }
     if is_oldest {
-        let (pipes, budget) = (visit.handshake.pipes(), visit.handshake.limits.session_budget());
-        return Ok(legacy_sse::open(pipes, budget, visit.endpoint, visit.arrival));
+        let (handshake, budget) = (visit.handshake, visit.handshake.limits.session_budget());
+        let (pipes, sessions) = (handshake.pipes(), handshake.sessions());
+        let opened = legacy_sse::open(pipes, sessions, budget, visit.endpoint, visit.arrival).await;
+        return opened.map_err(store_unavailable);
     }
     let live = visit.find_session(None).await?;
     let reader = match last_event_id(headers) {

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::runtime::Handle;
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use toolway_protocol::{Id, RpcError};
@@ -24,6 +25,8 @@ use super::shared::claim::Claim;
 use super::shared::claim_entry::ClaimEntry;
 use super::shared::message::{News, NodeMessage};
 use super::shared::node::{Node, NodeEvents};
+use super::shared::pipe::{SharedPipe, new_pipe_id};
+use super::shared::remote_log::RemoteReaders;
 use super::shared::session::{Entered, SharedSession, leave_record, session_group, take_record};
 use crate::ground::budget::{Account, Charge, Resource};
 use crate::ground::mutex::Mutex;
@@ -60,7 +63,11 @@ pub(crate) struct Sessions {
 
 /// The sessions that this server serves, by id.
 #[derive(Default)]
-pub(super) struct SessionTable(Mutex<Table>);
+pub(super) struct SessionTable {
+    sessions: Mutex<Table>,
+    /// The open pipes that other servers may pass POSTs on to.
+    pipes: RemoteReaders,
+}
 
 #[derive(Default)]
 struct Table {
@@ -127,7 +134,7 @@ impl Sessions {
         let counted = self.counted(account, Some(charge));
         let identity = SessionIdentity { id, owner: owner.map(str::to_owned), shared };
         let live = LiveSession::new(&self.server, &self.limits, identity, counted, record);
-        self.table.0.lock().insert(live.clone());
+        self.table.sessions.lock().insert(live.clone());
         Ok(Ok(live))
     }
 
@@ -141,6 +148,36 @@ impl Sessions {
         node.ensure_marked(&self.table).await?;
         let group = session_group(&self.server.inner.groups, id, owner);
         Ok(Some(Arc::new(SharedSession::new(node.clone(), id.to_owned(), group, self.limits.shared()))))
+    }
+
+    /// Returns the id of a new pipe of the transport of 2024-11-05.
+    pub(super) fn new_pipe_id(&self) -> String {
+        new_pipe_id(self.node.as_deref())
+    }
+
+    /// Returns a pipe in the store, if servers share one.
+    pub(super) async fn shared_pipe(
+        &self,
+        id: &str,
+        owner: Option<&str>,
+    ) -> store::Result<Option<SharedPipe>> {
+        let Some(node) = &self.node else { return Ok(None) };
+        node.ensure_marked(&self.table).await?;
+        let groups = &self.server.inner.groups;
+        Ok(Some(SharedPipe::new(node.clone(), groups, id, owner, self.limits.session_idle)))
+    }
+
+    /// Returns the signal that another server has passed on a POST for a pipe.
+    pub(super) fn post_signal(&self, pipe: &str) -> Arc<Notify> {
+        self.table.pipes.register(pipe)
+    }
+
+    /// Returns whether the store that servers share can be used; `true` if there is none.
+    pub(super) async fn is_store_reachable(&self) -> bool {
+        match &self.node {
+            Some(node) => node.is_store_reachable(&self.table).await,
+            None => true,
+        }
     }
 
     fn counted(&self, account: Arc<Account>, charge: Option<Charge>) -> SessionAccount {
@@ -180,7 +217,7 @@ impl Sessions {
     }
 
     fn find_local(&self, id: &str, owner: Option<&str>) -> Option<Arc<LiveSession>> {
-        let mut table = self.table.0.lock();
+        let mut table = self.table.sessions.lock();
         let live = table.get(id, owner)?;
         if !live.is_idle(Instant::now(), self.limits.session_idle) {
             live.touch();
@@ -212,7 +249,7 @@ impl Sessions {
         request: Option<&Id>,
     ) -> Result<FoundSession, SessionError> {
         // Bound to a name, so that the lock is released before the next step.
-        let known = self.table.0.lock().touch(id, owner);
+        let known = self.table.sessions.lock().touch(id, owner);
         let new = self.shared_session(id, owner).await?;
         let shared = known.as_ref().and_then(|live| live.shared.clone()).or(new);
         let shared = shared.ok_or(SessionError::Unknown)?;
@@ -235,7 +272,7 @@ impl Sessions {
             }
         };
         let claim = entry.map(|entry| Claim::new(entry, shared.clone()));
-        let known = self.table.0.lock().touch(id, owner);
+        let known = self.table.sessions.lock().touch(id, owner);
         let live = match known {
             Some(live) => live,
             None => self.restore(id, owner, Some(shared), text.as_ref(), account).await?,
@@ -246,7 +283,7 @@ impl Sessions {
 
     /// Removes a session whose record is gone.
     fn remove_expired(&self, id: &str, owner: Option<&str>) {
-        let mut table = self.table.0.lock();
+        let mut table = self.table.sessions.lock();
         let gone = table.get(id, owner).and_then(|_| table.remove(id));
         drop(table);
         if let Some(live) = gone {
@@ -272,7 +309,7 @@ impl Sessions {
             }
         }
         let record = record.ok_or(SessionError::Unknown)?;
-        let mut table = self.table.0.lock();
+        let mut table = self.table.sessions.lock();
         // A concurrent request may have restored the session already.
         if let Some(live) = table.touch(id, owner) {
             return Ok(live);
@@ -297,7 +334,7 @@ impl Sessions {
     pub(super) async fn end(&self, live: &LiveSession, arrival: Box<Arrival>) -> store::Result<()> {
         // The record goes first: what runs elsewhere cannot store anything after this was answered.
         live.forget().await?;
-        let gone = self.table.0.lock().remove(&live.id);
+        let gone = self.table.sessions.lock().remove(&live.id);
         if let Some(live) = gone {
             run_terminate_hooks(&self.server, &live, TerminationReason::Deleted, arrival);
         }
@@ -306,7 +343,7 @@ impl Sessions {
 
     /// Removes expired sessions and streams, if the last search is long enough ago.
     fn sweep_if_due(&self) {
-        sweep_if_due(&self.server, &self.table.0, &self.kept_streams, &self.limits);
+        sweep_if_due(&self.server, &self.table.sessions, &self.kept_streams, &self.limits);
     }
 
     /// Starts the sweeper task, if there is an `on_terminate` hook.
@@ -321,7 +358,7 @@ impl Sessions {
             let task = runtime.spawn(async move {
                 loop {
                     tokio::time::sleep(sweep_interval(&limits).max(MIN_SWEEP_INTERVAL)).await;
-                    sweep_if_due(&server, &table.0, &kept_streams, &limits);
+                    sweep_if_due(&server, &table.sessions, &kept_streams, &limits);
                 }
             });
             task.abort_handle()
@@ -331,9 +368,9 @@ impl Sessions {
     /// Cancels the running requests and ends the streams of all sessions. The sessions stay open: other servers of the
     /// store continue to serve them, or the next service of this server.
     pub(crate) fn stop(&self) {
-        let ids: Vec<_> = self.table.0.lock().live.keys().cloned().collect();
+        let ids: Vec<_> = self.table.sessions.lock().live.keys().cloned().collect();
         for id in ids {
-            let gone = self.table.0.lock().remove(&id);
+            let gone = self.table.sessions.lock().remove(&id);
             if let Some(live) = gone {
                 self.leave(&live);
                 run_terminate_hooks(&self.server, &live, TerminationReason::Stopped, Box::default());
@@ -456,7 +493,7 @@ impl Sessions {
 
 impl Drop for Sessions {
     fn drop(&mut self) {
-        self.table.0.lock().live.values().for_each(|live| self.leave(live));
+        self.table.sessions.lock().live.values().for_each(|live| self.leave(live));
         if let Some(sweeper) = self.sweeper.get() {
             sweeper.abort();
         }
@@ -465,14 +502,17 @@ impl Drop for Sessions {
 
 impl fmt::Debug for Sessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Sessions({})", self.table.0.lock().live.len())
+        write!(f, "Sessions({})", self.table.sessions.lock().live.len())
     }
 }
 
 /// Messages of other servers that share the store.
 impl NodeEvents for SessionTable {
     fn receive(&self, message: NodeMessage) {
-        let Some(live) = self.0.lock().live.get(&message.session).cloned() else { return };
+        if matches!(message.news, News::Posted) {
+            return self.pipes.wake(&message.session);
+        }
+        let Some(live) = self.sessions.lock().live.get(&message.session).cloned() else { return };
         match message.news {
             News::Events { stream } => live.remote_readers.wake(&stream),
             News::Continued { stream } => live.log(&stream).into_iter().for_each(|log| log.forget()),
@@ -482,10 +522,12 @@ impl NodeEvents for SessionTable {
             }
             News::Answer { frame: None, .. } | News::Record => look(live),
             News::Ended => live.ended.cancel(),
+            News::Posted => {}
         }
     }
 
     fn look(&self) {
+        self.pipes.wake_all();
         for live in self.active() {
             look(live);
         }
@@ -505,7 +547,7 @@ impl NodeEvents for SessionTable {
 impl SessionTable {
     fn active(&self) -> Vec<Arc<LiveSession>> {
         let mut active: Vec<_> =
-            self.0.lock().live.values().filter(|live| live.is_active()).cloned().collect();
+            self.sessions.lock().live.values().filter(|live| live.is_active()).cloned().collect();
         active.sort_unstable_by_key(|live| live.number);
         active
     }

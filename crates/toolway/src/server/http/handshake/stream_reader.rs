@@ -14,6 +14,7 @@ use super::live_session::{LiveSession, NotificationFeed};
 use super::log::event::EventKind;
 use super::log::event_log::{EventLog, ReadOutcome, ReadableEvent, ReaderGuard, WriterGuard};
 use super::shared::remote_log::{LOOK_INTERVAL, RemoteLog};
+use crate::ground::jitter::random_fraction;
 use crate::server::call::stream_rights::{StreamRights, next_verdict};
 use crate::store;
 use crate::transport::sse;
@@ -157,7 +158,13 @@ impl StreamReader {
             let events = match self.source.read(self.last_read).await {
                 Ok(ReadOutcome::Events(events)) => events,
                 Ok(ReadOutcome::Over) => return,
-                Ok(ReadOutcome::Empty) if is_last_look => return,
+                Ok(ReadOutcome::Empty) if is_last_look => {
+                    if self.closing.is_cancelled() {
+                        // The client does not have to see this: it then waits for the time that it knows.
+                        let _ = pen.write(self.goodbye()).await;
+                    }
+                    return;
+                }
                 Ok(ReadOutcome::Empty) => {
                     match self.wait().await {
                         WaitOutcome::ReadLog => {}
@@ -198,6 +205,15 @@ impl StreamReader {
         }
     }
 
+    /// Returns the end of a stream of a server that shuts down: when the client should reconnect. The time is drawn, so
+    /// that the clients of this server do not reach the next one all at once.
+    fn goodbye(&self) -> Vec<u8> {
+        let retry = self.live.limits().retry;
+        let extra = Duration::try_from_secs_f64(2.0 * retry.as_secs_f64() * random_fraction());
+        let time = retry.saturating_add(extra.unwrap_or_default());
+        format!("retry: {}\n\n", time.as_millis()).into_bytes()
+    }
+
     /// Writes one event. Returns whether it is the last event that this reader writes.
     fn write(&self, out: &mut Vec<u8>, stream: &str, event: &ReadableEvent) -> bool {
         let id = format!("{stream}.{}", event.number);
@@ -227,11 +243,12 @@ impl StreamReader {
     /// Waits until there may be something to read.
     async fn wait(&mut self) -> WaitOutcome {
         let Self { live, source, feed, rights, closing, due, .. } = self;
-        let is_for_notifications = feed.is_some();
+        // Another server continues these: it gets the notifications then, or reads the same events from the store.
+        let can_move = feed.is_some() || matches!(source, EventSource::Remote { .. });
         tokio::select! {
             biased;
             () = live.ended.cancelled() => return WaitOutcome::End,
-            () = closing.cancelled(), if is_for_notifications => return WaitOutcome::End,
+            () = closing.cancelled(), if can_move => return WaitOutcome::End,
             verdict = next_verdict(rights.as_mut()) => match (verdict, feed) {
                 (Ok(allowed), Some(feed)) => feed.filter.set_visibility(allowed),
                 (Ok(_), None) => {}

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// A message about one session.
+/// A message about one session, or about one pipe of the transport of 2024-11-05.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::server) struct NodeMessage {
     pub(in crate::server) session: String,
@@ -25,6 +25,8 @@ pub(in crate::server) enum News {
     Record,
     /// The session has ended.
     Ended,
+    /// There is a POST for a pipe of this server.
+    Posted,
 }
 
 impl NodeMessage {

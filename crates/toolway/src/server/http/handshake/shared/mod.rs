@@ -6,6 +6,7 @@
 //! | `event_store.rs` | How do the events of a stream get into the store? |
 //! | `message.rs` | What do servers tell each other? |
 //! | `node.rs` | Which servers are alive, and how do messages reach them? |
+//! | `pipe.rs` | How does a POST of the transport of 2024-11-05 reach the server that holds its stream? |
 //! | `question_id.rs` | Which server asked a question? |
 //! | `remote_log.rs` | How is a stream read that another server writes? |
 //! | `session.rs` | Which steps does a session take in the store? |
@@ -15,6 +16,7 @@ pub(super) mod claim_entry;
 pub(super) mod event_store;
 pub(super) mod message;
 pub(super) mod node;
+pub(super) mod pipe;
 pub(super) mod question_id;
 pub(super) mod remote_log;
 pub(super) mod session;

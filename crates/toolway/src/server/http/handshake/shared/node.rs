@@ -25,6 +25,8 @@ pub(in crate::server) struct Node {
     group: String,
     state: Mutex<NodeState>,
     task: OnceLock<AbortHandle>,
+    /// When the store was last probed, and the outcome. The lock is held during the probe, so that there is one at a time.
+    probe: tokio::sync::Mutex<Option<(Instant, bool)>>,
 }
 
 #[derive(Default)]
@@ -50,7 +52,8 @@ pub(in crate::server) trait NodeEvents: Send + Sync + 'static {
 impl Node {
     pub(in crate::server) fn new(store: Arc<dyn Store>, server: &str) -> Arc<Self> {
         let (id, group) = (random_hex::<8>(), format!("n/{server}"));
-        Arc::new(Self { id, store, group, state: Mutex::default(), task: OnceLock::new() })
+        let state = Mutex::default();
+        Arc::new(Self { id, store, group, state, task: OnceLock::new(), probe: tokio::sync::Mutex::default() })
     }
 
     /// Prepares the node for calls: starts to listen to messages, and marks the node, unless its mark is fresh.
@@ -58,13 +61,33 @@ impl Node {
         self: &Arc<Self>,
         events: &Arc<E>,
     ) -> Result<()> {
+        self.start(events);
+        let is_fresh = self.state.lock().marked_at.is_some_and(|marked| marked.elapsed() < MARK_TTL);
+        if is_fresh { Ok(()) } else { self.mark().await.map(drop) }
+    }
+
+    /// Starts to listen to messages, and to mark the node at intervals.
+    fn start<E: NodeEvents>(self: &Arc<Self>, events: &Arc<E>) {
         self.task.get_or_init(|| {
             let task = NodeTask { node: Arc::downgrade(self), events: Arc::downgrade(events) };
             tokio::spawn(task.run(self.store.clone(), self.channel(&self.id), self.group.clone()))
                 .abort_handle()
         });
-        let is_fresh = self.state.lock().marked_at.is_some_and(|marked| marked.elapsed() < MARK_TTL);
-        if is_fresh { Ok(()) } else { self.mark().await.map(drop) }
+    }
+
+    /// Returns whether this node can be marked in the store. Frequent checks cause one visit per second.
+    pub(in crate::server) async fn is_store_reachable<E: NodeEvents>(self: &Arc<Self>, events: &Arc<E>) -> bool {
+        let mut probe = self.probe.lock().await;
+        if let Some((at, outcome)) = *probe
+            && at.elapsed() < PROBE_INTERVAL
+        {
+            return outcome;
+        }
+        self.start(events);
+        let outcome = tokio::time::timeout(PROBE_TIMEOUT, self.mark()).await;
+        let is_reachable = matches!(outcome, Ok(Ok(_)));
+        *probe = Some((Instant::now(), is_reachable));
+        is_reachable
     }
 
     /// Marks this node, and finds out which nodes are alive. Returns whether some have died.
@@ -218,3 +241,7 @@ const MARK_TTL: Duration = Duration::from_secs(10);
 const LOOK_INTERVAL: Duration = Duration::from_secs(15);
 /// How long to wait before subscribing again.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
+/// How long the outcome of a probe of the store is used.
+const PROBE_INTERVAL: Duration = Duration::from_secs(1);
+/// How long a probe of the store may take.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(1);

@@ -1,0 +1,205 @@
+//! How does a POST of the transport of 2024-11-05 reach the server that holds its stream?
+//!
+//! The id of a pipe names its node. A server that gets a POST for the pipe of another one stores it, and tells that one,
+//! which takes it. There is one place for each pipe: the next POST waits until the place is free, so that POSTs stay in
+//! order and take up little space.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ::http::header::{HeaderMap, HeaderName, HeaderValue};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use super::message::{News, NodeMessage};
+use super::node::Node;
+use crate::ground::random::random_hex;
+use crate::server::Server;
+use crate::server::call::principal::Principal;
+use crate::server::stateless::seal::{Binding, SealKeys};
+use crate::store::{Answer, Condition, Groups, Name, Operation, Outcome, Result, Step, Version, random_version};
+
+/// A pipe in the store.
+#[derive(Clone)]
+pub(in crate::server) struct SharedPipe {
+    node: Arc<Node>,
+    pub(in crate::server) id: String,
+    /// Contains the owner, so that a caller cannot find the pipe of another one.
+    group: String,
+    ttl: Duration,
+}
+
+/// The outcome of an attempt to pass a POST on.
+pub(in crate::server) enum PassOutcome {
+    Done,
+    /// There is no such pipe.
+    Gone,
+    /// The server that holds the pipe has not taken the last POST in time.
+    Busy,
+}
+
+/// Returns a new id of a pipe.
+pub(in crate::server) fn new_pipe_id(node: Option<&Node>) -> String {
+    match node {
+        Some(node) => format!("{}.{}", node.id, random_hex::<16>()),
+        None => random_hex::<16>(),
+    }
+}
+
+impl SharedPipe {
+    pub(in crate::server) fn new(
+        node: Arc<Node>,
+        groups: &Groups,
+        id: &str,
+        owner: Option<&str>,
+        ttl: Duration,
+    ) -> Self {
+        let group = match owner {
+            Some(owner) => format!("i/{id}/{}", groups.hash("pipe", &[owner])),
+            None => format!("i/{id}"),
+        };
+        Self { node, id: id.to_owned(), group, ttl }
+    }
+
+    /// Returns how often the pipe has to be [published](Self::publish) again.
+    pub(in crate::server) fn renew_interval(&self) -> Duration {
+        self.ttl / 3
+    }
+
+    /// Makes the pipe known to other servers, or renews it.
+    pub(in crate::server) async fn publish(&self) -> Result<()> {
+        let put = Operation::Put { key: PIPE, value: Bytes::new(), version: Version(0), ttl: self.ttl };
+        self.node.store.run(&self.group, &Step::new().then(put)).await.map(drop)
+    }
+
+    /// Removes the pipe from the store.
+    pub(in crate::server) async fn remove(&self) -> Result<()> {
+        let step = Step::new().then(Operation::Delete(PIPE)).then(Operation::Delete(POST));
+        self.node.store.run(&self.group, &step).await.map(drop)
+    }
+
+    /// Passes a POST on to the server that holds the pipe.
+    pub(in crate::server) async fn pass_on(&self, post: Bytes, limit: Duration) -> Result<PassOutcome> {
+        let Some((holder, _)) = self.id.split_once('.') else { return Ok(PassOutcome::Gone) };
+        let deadline = Instant::now() + limit;
+        // The same version in each attempt: an attempt that had an unknown outcome is not counted twice.
+        let put = Operation::Put { key: POST, value: post, version: random_version(), ttl: POST_TTL };
+        let told = NodeMessage::write(&self.id, News::Posted);
+        let step = Step::new()
+            .when(Condition::Exists(PIPE))
+            .when(Condition::Absent(POST))
+            .then(put)
+            .then(self.node.telling(holder, told));
+        let mut pause = FIRST_PAUSE;
+        loop {
+            if !self.node.is_alive(holder).await? {
+                return Ok(PassOutcome::Gone);
+            }
+            match self.node.store.run(&self.group, &step).await? {
+                Outcome::Done(_) => return Ok(PassOutcome::Done),
+                Outcome::Refused { condition: 1, .. } if Instant::now() < deadline => {
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(MAX_PAUSE);
+                }
+                Outcome::Refused { condition: 1, .. } => return Ok(PassOutcome::Busy),
+                _ => return Ok(PassOutcome::Gone),
+            }
+        }
+    }
+
+    /// Returns the POST that waits, if there is one.
+    pub(in crate::server) async fn waiting_post(&self) -> Result<Option<(Version, Bytes)>> {
+        let get = Operation::Get { key: POST, known: None };
+        let Outcome::Done(mut answers) = self.node.store.run(&self.group, &Step::new().then(get)).await? else {
+            return Ok(None);
+        };
+        Ok(match answers.pop() {
+            Some(Answer::Value(Some(stored))) => Some((stored.version, stored.bytes.unwrap_or_default())),
+            _ => None,
+        })
+    }
+
+    /// Makes room for the next POST.
+    pub(in crate::server) async fn remove_post(&self, version: Version) -> Result<()> {
+        let step = Step::new().when(Condition::HasVersion(POST, version)).then(Operation::Delete(POST));
+        self.node.store.run(&self.group, &step).await.map(drop)
+    }
+}
+
+/// The facts about a POST that decide about its rights.
+#[derive(Debug)]
+pub(in crate::server) struct PostHead {
+    pub(in crate::server) headers: Arc<HeaderMap>,
+    pub(in crate::server) query: String,
+    pub(in crate::server) remote: Option<SocketAddr>,
+    /// The principal that the web application has named.
+    pub(in crate::server) principal: Option<Principal>,
+}
+
+/// The stored form of a head. The names and values of the headers are as in HTTP; each byte is one character.
+#[derive(Serialize, Deserialize)]
+struct StoredHead {
+    headers: Vec<(String, String)>,
+    query: String,
+    remote: Option<SocketAddr>,
+    principal: Option<String>,
+}
+
+impl PostHead {
+    /// Returns the bytes that pass a POST on. The head is encrypted, because it may contain credentials. Returns `None` if
+    /// the head is too long.
+    pub(in crate::server) fn write(&self, server: &Server, pipe: &str, frame: &[u8]) -> Option<Bytes> {
+        let text = |(name, value): (&HeaderName, &HeaderValue)| {
+            (name.as_str().to_owned(), value.as_bytes().iter().copied().map(char::from).collect())
+        };
+        let stored = StoredHead {
+            headers: self.headers.iter().map(text).collect(),
+            query: self.query.clone(),
+            remote: self.remote,
+            principal: self.principal.as_ref().map(|principal| principal.as_str().to_owned()),
+        };
+        let plain = serde_json::to_vec(&stored).ok().filter(|plain| SealKeys::fits(plain.len()))?;
+        let expires = now().saturating_add(HEAD_LIFE.as_secs());
+        let sealed = server.inner.seal_keys.seal(&binding(server, pipe), &plain, expires);
+        Some([sealed.as_bytes(), b"\n", frame].concat().into())
+    }
+
+    /// Reads a POST that another server has passed on.
+    pub(in crate::server) fn read(server: &Server, pipe: &str, post: &Bytes) -> Option<(Self, Bytes)> {
+        let end = post.iter().position(|byte| *byte == b'\n')?;
+        let sealed = std::str::from_utf8(&post[..end]).ok()?;
+        let valid = now()..now().saturating_add(2 * HEAD_LIFE.as_secs());
+        let opened = server.inner.seal_keys.open(&binding(server, pipe), sealed, valid).ok()?;
+        let stored: StoredHead = serde_json::from_slice(&opened.plain).ok()?;
+        let mut headers = HeaderMap::with_capacity(stored.headers.len());
+        for (name, value) in &stored.headers {
+            let value: Vec<u8> = value.chars().map(u8::try_from).collect::<std::result::Result<_, _>>().ok()?;
+            headers.append(HeaderName::try_from(name.as_str()).ok()?, HeaderValue::try_from(value).ok()?);
+        }
+        let StoredHead { query, remote, principal, .. } = stored;
+        let head = Self { headers: Arc::new(headers), query, remote, principal: principal.map(Principal::new) };
+        Some((head, post.slice(end + 1..)))
+    }
+}
+
+fn binding<'b>(server: &'b Server, pipe: &'b str) -> Binding<'b> {
+    let server = &server.inner.info.name;
+    Binding { principal: None, server, method: "POST", target: pipe, arguments: None }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+/// Exists as long as the pipe is open.
+const PIPE: Name = Name::Borrowed("pipe");
+/// The POST that waits to be taken.
+const POST: Name = Name::Borrowed("post");
+/// How long a POST waits to be taken. The server that holds the pipe looks for it at least every 15 seconds.
+const POST_TTL: Duration = Duration::from_secs(60);
+/// How long the head of a POST is valid; the clocks of two servers may differ by as much.
+const HEAD_LIFE: Duration = Duration::from_secs(600);
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+const MAX_PAUSE: Duration = Duration::from_millis(100);
