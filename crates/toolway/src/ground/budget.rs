@@ -238,6 +238,11 @@ impl Account {
         self.identity.is_named
     }
 
+    /// Returns the address, if the peer is recognized by it.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        self.identity.address
+    }
+
     /// Charges an amount of a resource that is limited on every transport.
     pub(crate) fn charge(self: &Arc<Self>, resource: Resource, amount: usize) -> Result<Charge, Exhausted> {
         self.charge_within(self.ledger.budget(resource), resource, amount)

@@ -1,12 +1,18 @@
 //! When does a session expire, and how much may it hold?
 
+use std::sync::Arc;
+
 use http::StatusCode;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
+use toolway::server::http::HttpService;
+use toolway::server::{Admit, ConnectRequest, Refuse};
+use toolway::store::MemoryStore;
 
+use super::faulty_store::FaultyStore;
 use super::stage::{FOR_EVER, SECOND, builder, ping, server, service, text};
 use super::{NEWEST, Steps as Gate};
-use crate::raw_http::{Events, Raw};
+use crate::raw_http::{Events, Raw, initialize};
 
 #[tokio::test(start_paused = true)]
 async fn a_session_does_not_expire_while_a_request_talks() {
@@ -93,4 +99,49 @@ async fn a_session_keeps_only_so_many_finished_streams() {
     for id in [&ids[1], &ids[64]] {
         assert_eq!(raw.get(Some(id)).await.status(), StatusCode::OK);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_sessions_of_a_peer_are_counted_at_all_servers_together() {
+    async fn by_name(connecting: ConnectRequest) -> Result<Admit, Refuse> {
+        let name = connecting.headers().get("x-user").and_then(|name| name.to_str().ok());
+        Ok(Admit::as_principal(name.ok_or(Refuse::forbidden("no user"))?))
+    }
+    let memory = Arc::new(MemoryStore::new());
+    let idle = 90 * SECOND;
+    let [one, two] = [0, 1].map(|_| {
+        let store = FaultyStore::new(&memory);
+        let service = builder(&Gate::new()).on_connect(by_name).store(store).http().unwrap();
+        service.max_sessions(100, 3).session_idle(idle)
+    });
+    let user = |name: &str| vec![("x-user", name.to_owned())];
+    let refused = async |service: &HttpService| {
+        let raw = Raw { service: service.clone(), session: String::new(), version: NEWEST, headers: user("ann") };
+        raw.post(&initialize(NEWEST)).await.status()
+    };
+    let first = Raw::open_with(&one, NEWEST, user("ann")).await;
+    let second = Raw::open_with(&one, NEWEST, user("ann")).await;
+    let third = Raw::open_with(&two, NEWEST, user("ann")).await;
+    for service in [&one, &two] {
+        assert_eq!(refused(service).await, StatusCode::SERVICE_UNAVAILABLE);
+    }
+    Raw::open_with(&two, NEWEST, user("bob")).await;
+    // A session that ends makes room, also if another server ends it.
+    let second = Raw { service: two.clone(), ..second };
+    assert!(second.delete().await.status().is_success());
+    sleep(SECOND).await;
+    let fourth = Raw::open_with(&two, NEWEST, user("ann")).await;
+    assert_eq!(refused(&one).await, StatusCode::SERVICE_UNAVAILABLE);
+    // Sessions that are used at any server are counted for as long as they live.
+    let elsewhere = [Raw { service: two, ..first }, third, Raw { service: one.clone(), ..fourth }];
+    for _ in 0..20 {
+        sleep(idle / 4).await;
+        for session in &elsewhere {
+            session.ask("ping", json!({})).await;
+        }
+    }
+    assert_eq!(refused(&one).await, StatusCode::SERVICE_UNAVAILABLE);
+    // Those that expire are not.
+    sleep(2 * idle).await;
+    Raw::open_with(&one, NEWEST, user("ann")).await;
 }

@@ -31,6 +31,9 @@ pub(super) struct Record {
     /// How often the record was changed.
     #[serde(default)]
     pub(super) changes: u64,
+    /// The group of the peer, among whose sessions this one is counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) peer: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
@@ -42,7 +45,7 @@ impl Record {
     pub(super) fn new(version: ProtocolVersion, opening: Box<RawValue>) -> Self {
         let level = Session::DEFAULT_LOG_LEVEL;
         let version = version.as_str().to_owned();
-        Self { version, opening, ready: false, level, uris: Vec::new(), changes: 0 }
+        Self { version, opening, ready: false, level, uris: Vec::new(), changes: 0, peer: None }
     }
 
     pub(super) fn read(text: &[u8]) -> Option<Self> {

@@ -26,6 +26,7 @@ use super::shared::claim_entry::ClaimEntry;
 use super::shared::message::{News, NodeMessage};
 use super::shared::node::{Node, NodeEvents};
 use super::shared::pipe::{SharedPipe, new_pipe_id};
+use super::shared::place::peer_group;
 use super::shared::remote_log::RemoteReaders;
 use super::shared::session::{Entered, SharedSession, leave_record, session_group, take_record};
 use crate::ground::budget::{Account, Charge, Resource};
@@ -115,7 +116,7 @@ impl Sessions {
     /// Opens a new session. The inner `Err` means that too many sessions are open.
     pub(super) async fn open(
         &self,
-        record: Record,
+        mut record: Record,
         owner: Option<&str>,
         account: Option<&Arc<Account>>,
     ) -> store::Result<Result<Arc<LiveSession>, RpcError>> {
@@ -129,6 +130,13 @@ impl Sessions {
         let id = random_id();
         let shared = self.shared_session(&id, owner).await?;
         if let Some(shared) = &shared {
+            let (groups, server) = (&self.server.inner.groups, &self.server.inner.info.name);
+            if let Some(peer) = peer_group(groups, server, owner, account.address()) {
+                if !shared.take_place(&peer, self.limits.sessions_per_peer).await? {
+                    return Ok(Err(busy("too many sessions are open")));
+                }
+                record.peer = Some(peer);
+            }
             shared.create(record.write()).await?;
         }
         let counted = self.counted(account, Some(charge));
@@ -313,6 +321,9 @@ impl Sessions {
         // A concurrent request may have restored the session already.
         if let Some(live) = table.touch(id, owner) {
             return Ok(live);
+        }
+        if let (Some(shared), Some(peer)) = (&shared, &record.peer) {
+            shared.keep_place(peer);
         }
         // The server that opened the session counts it.
         let account = self.session_account(account);

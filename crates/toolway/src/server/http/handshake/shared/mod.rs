@@ -7,6 +7,7 @@
 //! | `message.rs` | What do servers tell each other? |
 //! | `node.rs` | Which servers are alive, and how do messages reach them? |
 //! | `pipe.rs` | How does a POST of the transport of 2024-11-05 reach the server that holds its stream? |
+//! | `place.rs` | How many sessions does one peer have open, at all servers together? |
 //! | `question_id.rs` | Which server asked a question? |
 //! | `remote_log.rs` | How is a stream read that another server writes? |
 //! | `session.rs` | Which steps does a session take in the store? |
@@ -17,6 +18,7 @@ pub(super) mod event_store;
 pub(super) mod message;
 pub(super) mod node;
 pub(super) mod pipe;
+pub(super) mod place;
 pub(super) mod question_id;
 pub(super) mod remote_log;
 pub(super) mod session;

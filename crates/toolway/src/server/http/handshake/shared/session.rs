@@ -2,7 +2,7 @@
 //!
 //! Everything of a session is one group, so that each step is one visit.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use super::super::log::event_log::KeptEvents;
 use super::claim_entry::{CLAIMS, ClaimEntry};
 use super::message::{News, NodeMessage};
 use super::node::Node;
+use super::place::SessionPlace;
 use crate::ground::mutex::Mutex;
 use crate::store::{
     Answer, Condition, Groups, Name, Operation, Outcome, Result, Step, Store, StoredValue, Version,
@@ -28,6 +29,8 @@ pub(in crate::server) struct SharedSession {
     pub(in crate::server) group: String,
     pub(super) limits: SharedLimits,
     state: Mutex<RecordState>,
+    /// Empty if the session is not counted.
+    place: OnceLock<SessionPlace>,
 }
 
 /// How long the data of a session is stored.
@@ -57,7 +60,27 @@ pub(in crate::server) enum Entered {
 impl SharedSession {
     pub(in crate::server) fn new(node: Arc<Node>, id: String, group: String, limits: SharedLimits) -> Self {
         let state = Mutex::new(RecordState { version: None, renewed_at: None });
-        Self { node, id, group, limits, state }
+        Self { node, id, group, limits, state, place: OnceLock::new() }
+    }
+
+    /// Counts the session among those of its peer. Returns whether there is room for it.
+    pub(in crate::server) async fn take_place(&self, peer: &str, limit: usize) -> Result<bool> {
+        let place = self.place(peer);
+        let has_room = place.take(limit).await?;
+        if has_room {
+            let _ = self.place.set(place);
+        }
+        Ok(has_room)
+    }
+
+    /// Keeps the place that the session has among those of its peer.
+    pub(in crate::server) fn keep_place(&self, peer: &str) {
+        let _ = self.place.set(self.place(peer));
+    }
+
+    fn place(&self, peer: &str) -> SessionPlace {
+        let (node, session, group) = (self.node.clone(), self.id.clone(), peer.to_owned());
+        SessionPlace { node, session, group, ttl: self.limits.session_idle }
     }
 
     pub(super) async fn run(&self, step: &Step) -> Result<Outcome> {
@@ -88,10 +111,10 @@ impl SharedSession {
         match self.run(&step).await? {
             Outcome::Done(answers) => {
                 let stored = answers.into_iter().next_back().and_then(into_value);
-                let mut state = self.state.lock();
                 if renews {
-                    state.renewed_at = state.renewed_at.max(Some(now));
+                    self.mark_renewed(now);
                 }
+                let mut state = self.state.lock();
                 Ok(Entered::In(stored.and_then(|stored| {
                     // Another request may have saved the record in the meantime.
                     (state.version == known).then(|| state.version = Some(stored.version));
@@ -128,6 +151,10 @@ impl SharedSession {
     pub(super) fn mark_renewed(&self, now: Instant) {
         let mut state = self.state.lock();
         state.renewed_at = state.renewed_at.max(Some(now));
+        drop(state);
+        if let Some(place) = self.place.get() {
+            place.renew();
+        }
     }
 
     /// Writes the record, unless it has changed since this server read it.
@@ -141,9 +168,7 @@ impl SharedSession {
             .then(self.node.telling_all(changed));
         let is_done = matches!(self.run(&step).await?, Outcome::Done(_));
         if is_done {
-            let mut state = self.state.lock();
-            state.version = Some(after);
-            state.renewed_at = Some(Instant::now());
+            self.state.lock().version = Some(after);
         }
         Ok(is_done)
     }
@@ -172,7 +197,11 @@ impl SharedSession {
             .then(Operation::Clear(CLAIMS))
             .then(Operation::Clear(CANCELLED))
             .then(self.node.telling_all(ended));
-        self.run(&step).await.map(drop)
+        self.run(&step).await?;
+        if let Some(place) = self.place.get() {
+            place.release();
+        }
+        Ok(())
     }
 
     /// Returns whether the session is open.
