@@ -1,6 +1,8 @@
 //! One server that is several processes: `cluster node NAME ADDRESS STORE` is one of them, and `cluster client URL` shows
 //! that a session survives the death of a process. `examples/cluster/run.sh` starts all that is needed.
 
+#![expect(clippy::print_stdout, reason = "the output of the client is its purpose")]
+
 use std::time::Duration;
 
 use serde_json::json;
@@ -28,7 +30,7 @@ async fn visit(node: State<Node>, ctx: Ctx) -> Result<String, ToolError> {
 #[tool]
 async fn work(node: State<Node>, ctx: Ctx) -> String {
     for second in 1..=60 {
-        ctx.progress(second, 60, &*format!("works at {}", node.0)).await;
+        ctx.progress(second, 60, format!("works at {}", node.0)).await;
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     format!("done at {}", node.0)
@@ -62,27 +64,20 @@ async fn visit_often(url: &str) -> Result<()> {
     let mut running = client.call("work", json!({})).start();
     if let Some(progress) = running.progress().await {
         // The script kills the node with this name.
-        print(&format!("a long call {}", progress.message.unwrap_or_default()));
+        println!("a long call {}", progress.message.unwrap_or_default());
     }
     match running.await {
-        Ok(result) => print(&format!("the long call ended: {}", result.text()?)),
-        Err(error) => print(&format!("the long call failed: {error}")),
+        Ok(result) => println!("the long call ended: {}", result.text()?),
+        Err(error) => println!("the long call failed: {error}"),
     }
 
     print_visits(&client).await?;
-    client.close().await;
-    Ok(())
+    client.close().await
 }
 
 async fn print_visits(client: &Client) -> Result<()> {
     for _ in 0..6 {
-        let visit = client.call("visit", json!({})).await?;
-        print(visit.text()?);
+        println!("{}", client.call("visit", json!({})).await?.text()?);
     }
     Ok(())
-}
-
-#[expect(clippy::print_stdout, reason = "the output of the client")]
-fn print(line: &str) {
-    println!("{line}");
 }

@@ -96,6 +96,7 @@ wait_for "a long call works at node-" "$folder/client.log" $client || { cat "$fo
 number=$(sed -n 's|.*a long call works at node-\([0-9]\).*|\1|p' "$folder/client.log")
 echo "kill -9 node-$number"
 kill -9 "${node_pids[$number]}"
+wait "${node_pids[$number]}" 2>/dev/null || true
 
 status=0
 wait $client || status=$?

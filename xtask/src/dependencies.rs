@@ -139,12 +139,7 @@ const BUDGETS: [Budget; 7] = [
         limit: 64,
     },
     // The library that an author's own program embeds.
-    Budget {
-        package: "toolway-cli",
-        title: "no features",
-        features: &["--no-default-features"],
-        limit: 118,
-    },
+    Budget { package: "toolway-cli", title: "no features", features: &["--no-default-features"], limit: 118 },
     // `toolway serve --store`: the client of Redis, of which half are the Unicode tables that its URL parser needs.
     Budget { package: "toolway-cli", title: "its default features", features: &[], limit: 158 },
 ];

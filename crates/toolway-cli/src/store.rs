@@ -28,4 +28,5 @@ fn describe(error: &SetupError) -> Failure {
     }
 }
 
-const CERTIFICATE_HINT: &str = "set the variable SSL_CERT_FILE to a file with the root certificate of this Redis";
+const CERTIFICATE_HINT: &str =
+    "set the variable SSL_CERT_FILE to a file with the root certificate of this Redis";

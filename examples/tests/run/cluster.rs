@@ -9,7 +9,8 @@ use super::program;
 fn a_session_survives_a_killed_node() {
     for (name, version) in [("redis-server", "--version"), ("haproxy", "-v")] {
         if !is_installed(name, version) {
-            let text = format!("{name} was not found, so the example `cluster` did not run: apt-get install {name}");
+            let text =
+                format!("{name} was not found, so the example `cluster` did not run: apt-get install {name}");
             assert!(std::env::var_os("TOOLWAY_REQUIRE_REDIS").is_none(), "{text}");
             // Not `eprintln`, which is only shown for tests that fail.
             std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
@@ -17,7 +18,8 @@ fn a_session_survives_a_killed_node() {
         }
     }
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/cluster/run.sh");
-    let ran = Command::new(script).env("CLUSTER", program("cluster")).env("READY", "/health").output().unwrap();
+    let ran =
+        Command::new(script).env("CLUSTER", program("cluster")).env("READY", "/health").output().unwrap();
     let said = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success(), "{said}\n{}", String::from_utf8_lossy(&ran.stderr));
     // The number goes on, so it is one session; and the node that died has no visit after its death.

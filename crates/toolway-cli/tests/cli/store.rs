@@ -28,7 +28,8 @@ fn a_session_of_one_demo_is_used_and_ended_at_another() {
 fn the_doctor_says_that_sessions_survive_a_change_of_the_server() {
     let Some(redis) = Redis::start(&[]) else { return };
     let servers = [demo(&redis), demo(&redis)];
-    let url = format!("http://{}/mcp", in_turn(servers.iter().map(|server| address(server).to_owned()).collect()));
+    let url =
+        format!("http://{}/mcp", in_turn(servers.iter().map(|server| address(server).to_owned()).collect()));
     let ran = say(&["doctor", &url]);
     assert_eq!(ran.code, Some(0), "{}", ran.stdout);
     let words = "\n✓ session  10 requests over 10 connections belong to one session";
@@ -69,7 +70,11 @@ fn a_redis_that_cannot_be_used_is_one_line_that_names_the_option() {
     let locked = Redis::start(&["--requirepass", "other"]);
     if let (Some(evicting), Some(locked)) = (&evicting, &locked) {
         let url = format!("redis://127.0.0.1:{}", evicting.port);
-        rows.push((url, 4, "--store: maxmemory-policy: it is `allkeys-lru`, and Redis would delete sessions"));
+        rows.push((
+            url,
+            4,
+            "--store: maxmemory-policy: it is `allkeys-lru`, and Redis would delete sessions",
+        ));
         let url = format!("redis://:s3cret@127.0.0.1:{}", locked.port);
         rows.push((url, 1, "--store: user: 127.0.0.1:"));
         let url = format!("redis+cluster://127.0.0.1:{}", evicting.port);
@@ -139,7 +144,16 @@ impl Redis {
             let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
             let folder = Folder::new();
             let mut child = Command::new("redis-server")
-                .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
+                .args([
+                    "--port",
+                    &port.to_string(),
+                    "--bind",
+                    "127.0.0.1",
+                    "--save",
+                    "",
+                    "--appendonly",
+                    "no",
+                ])
                 .args(arguments)
                 .arg("--dir")
                 .arg(&folder.0)
