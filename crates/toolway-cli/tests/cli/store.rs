@@ -37,6 +37,23 @@ fn the_doctor_says_that_sessions_survive_a_change_of_the_server() {
 }
 
 #[test]
+fn the_doctor_does_not_take_a_store_that_is_away_for_lost_sessions() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let server = demo(&redis);
+    drop(redis);
+    let ran = say(&["doctor", &server.url]);
+    assert_eq!(ran.code, Some(4), "{}", ran.stdout);
+    assert!(ran.stdout.contains("\n✗ session  "), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("→ the server cannot use its sessions at the moment: check the store"),
+        "{}",
+        ran.stdout
+    );
+    // Calls without a session need no store.
+    assert_eq!(say(&["call", &server.url, "add", "a=1", "b=2"]).stdout, "3\n");
+}
+
+#[test]
 fn the_store_may_come_from_the_environment() {
     let Some(redis) = Redis::start(&["--requirepass", "s3cret"]) else { return };
     let url = format!("redis://:s3cret@127.0.0.1:{}", redis.port);
