@@ -12,6 +12,10 @@ mod ask;
 mod axum_app;
 #[path = "run/client.rs"]
 mod client;
+// Runs a shell script.
+#[cfg(unix)]
+#[path = "run/cluster.rs"]
+mod cluster;
 #[path = "run/everything.rs"]
 mod everything;
 // Uses symbolic links, which need Unix.

@@ -9,6 +9,7 @@ use crate::arguments::Arguments;
 use crate::cross;
 use crate::dependencies;
 use crate::newcomers;
+use crate::proxies;
 use crate::publish;
 use crate::python::Python;
 use crate::run::{self, Result};
@@ -42,6 +43,7 @@ const PLAN: Plan<'_> = Plan {
         QUICK[1],
         QUICK[2],
         QUICK[3],
+        QUICK[4],
         test::STAGES[0],
         test::STAGES[1],
         test::STAGES[2],
@@ -56,7 +58,7 @@ const PLAN: Plan<'_> = Plan {
 };
 
 /// Steps that take seconds and fail often come first.
-const QUICK: [Stage<'_>; 4] = [
+const QUICK: [Stage<'_>; 5] = [
     &[Step {
         name: "format",
         rerun_command: "cargo xtask check --step format",
@@ -86,6 +88,13 @@ const QUICK: [Stage<'_>; 4] = [
         rerun_command: "cargo xtask check --step package",
         needs: Needs::Nothing,
         work: |workspace| passed_if_ok(publish::package(workspace)),
+        counter: None,
+    }],
+    &[Step {
+        name: "proxies",
+        rerun_command: "cargo xtask check --step proxies",
+        needs: Needs::Nothing,
+        work: proxies::run,
         counter: None,
     }],
 ];

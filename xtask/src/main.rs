@@ -27,6 +27,7 @@ mod latency;
 mod licence;
 mod newcomers;
 mod node;
+mod proxies;
 mod publish;
 mod python;
 mod run;
@@ -122,8 +123,9 @@ usage: cargo xtask COMMAND
   test          every test: unit, integration, doctests, conformance, interop
                   --step NAME              only build, tests, interop, conformance or doctests
                   --repeat N               run N times; shows which rounds failed
-  check         everything CI runs: the tests, format, typos, dependency rules, other systems with each feature alone,
-                newcomers' programs, clippy, docs, and the official schemas if they are beside the checkout
+  check         everything CI runs: the tests, format, typos, dependency rules, the guide's proxy configurations, other
+                systems with each feature alone, newcomers' programs, clippy, docs, and the official schemas if they are
+                beside the checkout
                   --step NAME              only this step; an unknown name lists all
   deep          what takes too long for CI: all tests with busy loops, repeated, full rounds, latency, instruction
                 counts, each feature alone on this system, fuzzing

@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use toolway::prelude::*;
+use toolway::server::ServerBuilder;
 
-pub(crate) fn server() -> toolway::Result<Server> {
+pub(crate) fn server() -> ServerBuilder {
     Server::new("toolway-demo", env!("CARGO_PKG_VERSION"))
         .title("Toolway demo")
         .instructions("A demonstration server. Try `add`, `greet` and `count_words`.")
         .tools(tools![add, greet, count_words])
-        .build()
 }
 
 /// Add two numbers.

@@ -38,6 +38,7 @@
 //! | `run_on_thread.rs` | How does a task wait for blocking work that cannot be cancelled? |
 //! | `failure.rs`, `closest.rs` | Why did a command fail, and how can it be fixed? |
 //! | `demo.rs`, `files/` | What do the servers of `toolway serve` offer? |
+//! | `store.rs`, `no_store.rs` | How do several servers share their sessions? |
 //! | `fuzzing.rs` | Which private parts do the fuzz targets call? |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -60,6 +61,11 @@ mod location;
 mod progress;
 mod run_on_thread;
 mod show;
+#[cfg(feature = "redis")]
+mod store;
+#[cfg(not(feature = "redis"))]
+#[path = "no_store.rs"]
+mod store;
 mod terminal;
 
 use std::ffi::OsString;

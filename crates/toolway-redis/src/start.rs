@@ -42,12 +42,10 @@ pub(crate) async fn check(
             Err(error) => error.to_string(),
         };
         if Instant::now() >= deadline {
-            return Err(SetupError::new(
-                "url",
-                format!(
-                    "no store could be opened within {START_LIMIT:?}: {failure}; check that the server runs and can be reached"
-                ),
-            ));
+            let message = format!(
+                "no store could be opened within {START_LIMIT:?}: {failure}; check that the server runs and can be reached"
+            );
+            return Err(SetupError::new("url", message).caused_by(failure));
         }
         tokio::time::sleep(backoff.next_attempt()).await;
     }

@@ -9,6 +9,7 @@ use std::task::Poll;
 use serde_json::json;
 use tokio::net::TcpListener;
 use toolway::Server;
+use toolway::server::ServerBuilder;
 use toolway::server::http::{HttpService, shutdown_signal};
 
 use super::CommandContext;
@@ -17,6 +18,7 @@ use crate::console::write_stderr;
 use crate::demo;
 use crate::failure::{Failure, Result, chain};
 use crate::files::{self, Access};
+use crate::store;
 
 /// A server to run, with its options.
 pub(crate) struct ServePlan {
@@ -34,11 +36,17 @@ pub(crate) struct ServePlan {
 
 /// Options that say which server to run.
 pub(crate) trait Serve {
-    fn plan(self, here: &CommandContext) -> Result<ServePlan>;
+    /// Returns how the server is reached.
+    fn listen(&self) -> &ListenArgs;
+    async fn plan(self, here: &CommandContext) -> Result<ServePlan>;
 }
 
 impl Serve for ServeOwn {
-    fn plan(self, here: &CommandContext) -> Result<ServePlan> {
+    fn listen(&self) -> &ListenArgs {
+        &self.door
+    }
+
+    async fn plan(self, here: &CommandContext) -> Result<ServePlan> {
         let server =
             here.own_server.clone().ok_or_else(|| Failure::usage("this program has no server of its own"))?;
         let name = server.info().name.clone();
@@ -54,7 +62,15 @@ impl Serve for ServeOwn {
 }
 
 impl Serve for ServeAny {
-    fn plan(self, _here: &CommandContext) -> Result<ServePlan> {
+    fn listen(&self) -> &ListenArgs {
+        &self.door
+    }
+
+    async fn plan(self, _here: &CommandContext) -> Result<ServePlan> {
+        let store = match self.store {
+            None if self.door.http.is_some() => std::env::var(STORE_VARIABLE).ok(),
+            url => url,
+        };
         if let Some(directory) = self.directory {
             let access = if self.write { Access::Write } else { Access::Read };
             let shown = directory.display().to_string();
@@ -66,7 +82,7 @@ impl Serve for ServeAny {
             arguments.extend(self.write.then(|| "--write".to_owned()));
             arguments.extend(self.all.then(|| "--all".to_owned()));
             return Ok(ServePlan {
-                server,
+                server: build(server, store).await?,
                 name: format!("the files of {shown}"),
                 entry: "files".to_owned(),
                 arguments,
@@ -75,7 +91,7 @@ impl Serve for ServeAny {
             });
         }
         Ok(ServePlan {
-            server: demo::server()?,
+            server: build(demo::server(), store).await?,
             name: "the demo".to_owned(),
             entry: "toolway-demo".to_owned(),
             arguments: vec!["serve".to_owned(), "--demo".to_owned()],
@@ -85,18 +101,30 @@ impl Serve for ServeAny {
     }
 }
 
+/// Builds a server, with the store at this URL.
+async fn build(server: ServerBuilder, store: Option<String>) -> Result<Server> {
+    let server = match store {
+        Some(url) => store::add(server, url).await?,
+        None => server,
+    };
+    Ok(server.build()?)
+}
+
 pub(crate) async fn run(here: &CommandContext, serve: impl Serve) -> Result<()> {
-    let served = serve.plan(here)?;
+    let listen = serve.listen();
+    if let Some(address) = listen.http.filter(|address| !address.ip().is_loopback() && !listen.public) {
+        return Err(Failure::usage(format!(
+            "{address} can be reached from other machines, and the server has no authentication"
+        ))
+        .hint(
+            "add --public if that is intended, or choose an address of this machine: --http 127.0.0.1:8000",
+        ));
+    }
+    let served = serve.plan(here).await?;
     if let Some(bytes) = served.listen.max_message {
         served.server.set_max_message(bytes);
     }
     match served.listen.http {
-        Some(address) if !address.ip().is_loopback() && !served.listen.public => Err(Failure::usage(
-            format!("{address} can be reached from other machines, and the server has no authentication"),
-        )
-        .hint(
-            "add --public if that is intended, or choose an address of this machine: --http 127.0.0.1:8000",
-        )),
         Some(address) => {
             // With `--public`, the names that other machines use for this one are unknown, so the Host header cannot
             // be checked.
@@ -183,3 +211,6 @@ fn host_entry(served: &ServePlan) -> Result<String> {
     let entry = json!({"mcpServers": {&*served.entry: {"command": program, "args": served.arguments}}});
     Ok(entry.to_string())
 }
+
+/// The environment variable with the URL of the store.
+const STORE_VARIABLE: &str = "TOOLWAY_STORE";

@@ -37,6 +37,7 @@ pub(super) async fn examine(address: &Address, builder: ClientBuilder, client: &
     let http = address.http().reuse_connections(false);
     let probe = match builder.protocol(pin).retries(0).connect(http).await {
         Ok(probe) => probe,
+        Err(error) if is_unavailable(&error) => return SessionCheck::Failed(error),
         Err(error) if is_lost(&error) => return SessionCheck::Lost(error),
         Err(error) => return otherwise(error),
     };
@@ -49,6 +50,7 @@ async fn send_pings(probe: &Client) -> SessionCheck {
     for _ in 0..REQUESTS {
         match probe.ping().await {
             Ok(()) => {}
+            Err(error) if is_unavailable(&error) => return SessionCheck::Failed(error),
             Err(error) if is_lost(&error) || matches!(error.http_status(), Some(400 | 404)) => {
                 return SessionCheck::Lost(error);
             }
@@ -58,6 +60,11 @@ async fn send_pings(probe: &Client) -> SessionCheck {
         }
     }
     SessionCheck::Kept(probe.protocol_version())
+}
+
+/// Returns whether the server, or a proxy, cannot answer at the moment. This tells nothing about the session.
+fn is_unavailable(error: &Error) -> bool {
+    matches!(error.http_status(), Some(502..=504))
 }
 
 /// Returns whether the server does not know the session. Some servers say so in a message instead of the status 404.
@@ -99,10 +106,18 @@ impl SessionCheck {
             }
             Self::Lost(error) => Err(report.fail(step, Fault::Unreachable, &describe_loss(error), FIX)),
             Self::Failed(error) => {
-                let fix = "look at the server's log, and at the log of the proxy in front of it";
-                Err(report.fail(step, Fault::of(error), &chain(error), fix))
+                let (fault, fix) = match error.http_status() {
+                    Some(503) => (Fault::Unreachable, UNAVAILABLE_FIX),
+                    _ => (Fault::of(error), FAILURE_FIX),
+                };
+                Err(report.fail(step, fault, &chain(error), fix))
             }
             Self::NoSessions => report.skip("session", "the server supports no revision with sessions"),
         }
     }
 }
+
+const FAILURE_FIX: &str = "look at the server's log, and at the log of the proxy in front of it";
+
+const UNAVAILABLE_FIX: &str = "the server cannot use its sessions at the moment: check the store that the servers share, and look at the \
+     server's log";

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 use toolway::prelude::*;
-use toolway::server::{CompletionRequest, Cursor, File, ResourceError, ResourcePage};
+use toolway::server::{CompletionRequest, Cursor, File, ResourceError, ResourcePage, ServerBuilder};
 use toolway::types::Resource;
 
 use self::pattern::Pattern;
@@ -39,12 +39,12 @@ pub(crate) enum Access {
     Write,
 }
 
-/// Builds a server of the files below a directory.
-pub(crate) fn server(directory: &Path, all: bool, access: Access) -> toolway::Result<Server> {
+/// Describes a server of the files below a directory.
+pub(crate) fn server(directory: &Path, all: bool, access: Access) -> toolway::Result<ServerBuilder> {
     let hidden = if all { HiddenFiles::Shown } else { HiddenFiles::Skipped };
     let shelf = SandboxedDir::open(directory, hidden)
         .map_err(|error| toolway::Error::new(toolway::ErrorKind::Misuse, error.to_string()))?;
-    Server::new("toolway-files", env!("CARGO_PKG_VERSION"))
+    let server = Server::new("toolway-files", env!("CARGO_PKG_VERSION"))
         .title("Files")
         .instructions(match access {
             Access::Read => {
@@ -60,8 +60,8 @@ pub(crate) fn server(directory: &Path, all: bool, access: Access) -> toolway::Re
         .resources(resources![file])
         .list_resources(list)
         .tools(tools![list_directory, read_file, search_files])
-        .when(access == Access::Write, |server| server.tools(tools![write_file]))
-        .build()
+        .when(access == Access::Write, |server| server.tools(tools![write_file]));
+    Ok(server)
 }
 
 /// A file below the directory.

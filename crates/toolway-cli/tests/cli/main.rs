@@ -13,6 +13,7 @@
 //! | `terminal.rs` | What does a user at a terminal see? |
 //! | `trust.rs` | Is a user asked about all that a file of a project would run, and only once? |
 //! | `serve.rs` | How are servers run? |
+//! | `store.rs` | Are servers with one store one server to their clients? |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -23,6 +24,7 @@ mod failures;
 mod interrupts;
 mod serve;
 mod stage;
+mod store;
 mod targets;
 #[cfg(unix)]
 mod terminal;

@@ -28,6 +28,7 @@ fn clean(mut command: Command) -> Command {
     std::fs::create_dir_all(&home).unwrap();
     for variable in [
         "TOOLWAY_BEARER",
+        "TOOLWAY_STORE",
         "HTTP_PROXY",
         "HTTPS_PROXY",
         "http_proxy",

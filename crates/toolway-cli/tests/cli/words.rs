@@ -82,6 +82,10 @@ fn mistakes_are_answered_with_what_would_be_right() {
         &["serve"],
         &["serve", "/no/such/directory"],
         &["serve", "--demo", "--http", "0.0.0.0:8000"],
+        &["serve", "--demo", "--store", "redis://127.0.0.1"],
+        &["serve", "--demo", "--http", "--store", "localhost:6379"],
+        &["serve", "--demo", "--http", "--store", "http://user:s3cret@localhost"],
+        &["serve", "--demo", "--http", "--store", "redis://user:s3cret@one,two"],
     ] {
         if words != ["list", "-h"] {
             all.push_str(&transcript(&format!("toolway {}", words.join(" ")), &say(words)));

@@ -110,7 +110,7 @@ const NO_ERRORS_IN: [(&str, &str); 12] = [
 ];
 
 /// Sentences that are not errors, and what they are; `…` at the end stands for any end.
-const NO_ERRORS: [(&str, &str); 114] = [
+const NO_ERRORS: [(&str, &str); 117] = [
     ("HTTP/1.1 503 Service Unavailable…", "the reply to a connection beyond the limit"),
     (", expected", "a part of an error of `serde`"),
     ("…, expected …", "an error of `serde`"),
@@ -199,6 +199,9 @@ const NO_ERRORS: [(&str, &str); 114] = [
     ("event: endpoint…", "headers and other texts of the wire"),
     ("no-cache, no-transform", "headers and other texts of the wire"),
     ("text/plain; charset…", "headers and other texts of the wire"),
+    ("non local key", "a part of an error of Redis"),
+    ("running script", "a part of an error of Redis"),
+    ("cluster support disabled", "a part of an error of Redis"),
     ("caused by: …", "what stands before a cause"),
     ("at line", "where in a text serde found something"),
     ("Library/Application Support", "names of things"),

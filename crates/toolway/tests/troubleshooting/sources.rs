@@ -13,7 +13,7 @@ pub(crate) type Sayings = BTreeMap<String, Vec<String>>;
 /// compiler, at the mistake.
 pub(crate) fn literals() -> Sayings {
     let mut found = Sayings::new();
-    for name in ["toolway", "toolway-protocol", "toolway-schema", "toolway-cli"] {
+    for name in ["toolway", "toolway-protocol", "toolway-redis", "toolway-schema", "toolway-cli"] {
         walk(&root().join("crates").join(name).join("src"), &mut found);
     }
     assert!(found.len() > 1000, "the sources say something");
