@@ -393,7 +393,8 @@ impl Checker {
         let Some(hurt_at) = hurt_at else {
             return Some(format!("C-11: {key} is lost, and its node lives"));
         };
-        let limit = hurt_at.max(exchange.sent_at).max(node.thawed_at.unwrap_or(0)) + LOST_WITHIN;
+        let thawed_at = node.thawed_at.max(self.node(exchange.node).thawed_at).unwrap_or(0);
+        let limit = hurt_at.max(exchange.sent_at).max(thawed_at) + LOST_WITHIN;
         (self.now > limit).then(|| format!("C-11: {key} was lost only after {} ms", self.now - hurt_at))
     }
 

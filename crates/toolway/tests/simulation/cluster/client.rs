@@ -71,6 +71,8 @@ pub(crate) struct Reply {
     is_silent: bool,
     /// The id of the last event.
     pub(crate) last: Option<String>,
+    /// How it ended.
+    pub(crate) over: Option<Over>,
 }
 
 /// What arrived.
@@ -141,6 +143,7 @@ impl Browser {
             cut,
             is_silent: random.chance(20),
             last: None,
+            over: None,
         })
     }
 
@@ -213,6 +216,7 @@ impl Reply {
 
     fn end(&mut self, over: Over) -> Option<Received> {
         self.cluster.history.add(Event::Over { exchange: self.exchange, over });
+        self.over = Some(over);
         let body = self.body.take();
         if over == Over::Broken && self.is_silent {
             // The server is not told that the connection is broken.

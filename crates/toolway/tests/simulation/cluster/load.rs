@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::client::{Ask, Browser, Reply, STATELESS};
-use super::history::{Conclusion, Event, Heard, Purpose};
+use super::history::{Conclusion, Event, Heard, Over, Purpose};
 use super::nodes::Cluster;
 use crate::random::Random;
 
@@ -209,7 +209,7 @@ impl Visitor {
                 is_left = reply.last.is_some() && leave_after.is_some_and(|limit| count >= limit);
             }
             last = reply.last.clone().or(last);
-            vain = if count > 0 { 0 } else { vain + 1 };
+            vain = if count > 0 { 0 } else { vain + usize::from(reply.over != Some(Over::Broken)) };
             if is_left && call.keeps_first {
                 let visitor = self.clone();
                 let mut random = random.split();
