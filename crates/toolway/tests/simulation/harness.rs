@@ -4,6 +4,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -46,7 +47,12 @@ pub(crate) fn run_seeds(
             if seed >= end {
                 return;
             }
-            let Outcome { kinds: contained, broken, .. } = run(seed);
+            let Ok(Outcome { kinds: contained, broken, .. }) = catch_unwind(AssertUnwindSafe(|| run(seed)))
+            else {
+                println!("it panics: {name}={seed} {command}");
+                failures.lock().unwrap().insert(seed, Vec::new());
+                continue;
+            };
             for kind in contained {
                 *kinds.lock().unwrap().entry(kind).or_default() += 1;
             }

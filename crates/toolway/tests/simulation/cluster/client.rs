@@ -87,7 +87,11 @@ impl Browser {
     /// Sends a request to a node that the balancer draws. `None` if the connection breaks, or the client loses patience,
     /// before the head of the reply.
     pub(crate) async fn send(&self, ask: Ask, random: &mut Random) -> Option<Reply> {
-        let node = self.cluster.choose(random);
+        let Some(node) = self.cluster.choose(random) else {
+            // The balancer has no node, and refuses the connection.
+            sleep(Duration::from_millis(10)).await;
+            return None;
+        };
         self.send_to(node, ask, random).await
     }
 

@@ -55,7 +55,7 @@ async fn converse(planned: Option<(u64, StoreFault)>, history: &History) -> u64 
     sleep(Duration::from_secs(20)).await;
     visitor.delete(&mut random).await;
     for node in cluster.nodes() {
-        visitor.ping(Some(node), &mut random).await;
+        visitor.ping(node, &mut random).await;
     }
     listening.await.unwrap();
     let visits = store.visits();

@@ -3,7 +3,9 @@
 //! A node that dies does nothing any more that can be seen from outside: its visits to the store fail, its connections
 //! break, and its handlers say nothing. What is left of it in memory ends soon.
 
-use tokio::sync::watch;
+use std::sync::Mutex;
+
+use tokio::sync::Notify;
 
 use super::history::{Event, Fate, History};
 
@@ -11,7 +13,9 @@ use super::history::{Event, Fate, History};
 pub(crate) struct NodeLife {
     pub(crate) number: usize,
     history: History,
-    state: watch::Sender<State>,
+    state: Mutex<State>,
+    /// Wakes in the order of waiting; a watch channel does so in random order.
+    changed: Notify,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,27 +27,37 @@ enum State {
 
 impl NodeLife {
     pub(crate) fn new(number: usize, history: &History) -> Self {
-        Self { number, history: history.clone(), state: watch::Sender::new(State::Alive) }
+        let state = Mutex::new(State::Alive);
+        Self { number, history: history.clone(), state, changed: Notify::new() }
+    }
+
+    fn state(&self) -> State {
+        *self.state.lock().unwrap()
+    }
+
+    async fn wait_until(&self, is_reached: impl Fn(State) -> bool) {
+        loop {
+            let changed = self.changed.notified();
+            if is_reached(self.state()) {
+                return;
+            }
+            changed.await;
+        }
     }
 
     /// Waits while the node is frozen. Returns `false` if it is dead.
     pub(crate) async fn passes(&self) -> bool {
-        if *self.state.borrow() == State::Alive {
-            return true;
-        }
-        let mut state = self.state.subscribe();
-        let state = state.wait_for(|state| *state != State::Frozen).await;
-        state.is_ok_and(|state| *state == State::Alive)
+        self.wait_until(|state| state != State::Frozen).await;
+        !self.is_dead()
     }
 
     /// Waits until the node is dead.
     pub(crate) async fn died(&self) {
-        let mut state = self.state.subscribe();
-        let _ = state.wait_for(|state| *state == State::Dead).await;
+        self.wait_until(|state| state == State::Dead).await;
     }
 
     pub(crate) fn is_dead(&self) -> bool {
-        *self.state.borrow() == State::Dead
+        self.state() == State::Dead
     }
 
     pub(crate) fn freeze(&self) {
@@ -51,7 +65,7 @@ impl NodeLife {
     }
 
     pub(crate) fn thaw(&self) {
-        if *self.state.borrow() == State::Frozen {
+        if self.state() == State::Frozen {
             self.change(State::Alive, Fate::Thawed);
         }
     }
@@ -72,7 +86,8 @@ impl NodeLife {
     fn change(&self, state: State, fate: Fate) {
         if !self.is_dead() {
             self.note(fate);
-            self.state.send_replace(state);
+            *self.state.lock().unwrap() = state;
+            self.changed.notify_waiters();
         }
     }
 }

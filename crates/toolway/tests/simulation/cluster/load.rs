@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 
 use super::client::{Ask, Browser, Reply, STATELESS};
 use super::history::{Conclusion, Event, Heard, Over, Purpose};
-use super::nodes::Cluster;
+use super::nodes::{Cluster, Node};
 use crate::random::Random;
 
 /// One call, as its client plans it.
@@ -299,10 +299,9 @@ impl Visitor {
         }
     }
 
-    pub(crate) async fn ping(&self, node: Option<super::nodes::Node>, random: &mut Random) {
+    pub(crate) async fn ping(&self, node: Node, random: &mut Random) {
         let body = json!({"jsonrpc": "2.0", "id": "ping", "method": "ping"});
         let ask = Ask::post(Purpose::Ping, body);
-        let node = node.unwrap_or_else(|| self.browser.cluster.choose(random));
         if let Some(mut reply) = self.browser.send_to(node, ask, random).await {
             reply.next().await;
         }

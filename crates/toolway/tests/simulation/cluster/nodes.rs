@@ -67,10 +67,11 @@ impl Cluster {
         self.nodes.lock().unwrap().push(Node { service, life });
     }
 
-    /// Returns a node that accepts connections.
-    pub(crate) fn choose(&self, random: &mut Random) -> Node {
+    /// Returns a node that accepts connections, if there is one.
+    pub(crate) fn choose(&self, random: &mut Random) -> Option<Node> {
         let nodes = self.nodes.lock().unwrap();
-        nodes[usize::try_from(random.below(nodes.len() as u64)).unwrap()].clone()
+        let draw = usize::try_from(random.below(NODES_DRAWN)).unwrap();
+        nodes.get(draw % nodes.len().max(1)).cloned()
     }
 
     pub(crate) fn nodes(&self) -> Vec<Node> {
@@ -195,6 +196,8 @@ async fn announce(key: String, place: State<Workplace>, ctx: Ctx) -> String {
     done(&key)
 }
 
+/// The balancer draws one of so many, which all small numbers divide.
+const NODES_DRAWN: u64 = 2 * 3 * 4 * 5 * 7;
 pub(crate) const SESSION_IDLE: Duration = Duration::from_secs(120);
 pub(crate) const KEPT_FOR: Duration = Duration::from_secs(90);
 const DEADLINE: Duration = Duration::from_secs(300);

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::sleep;
 use toolway::BoxFuture;
 use toolway::store::{
@@ -44,8 +44,8 @@ pub(crate) struct SharedStore {
     state: Mutex<StoreState>,
     /// How many visits there were.
     visits: AtomicU64,
-    /// How often a replica took over.
-    generation: watch::Sender<u32>,
+    /// Wakes the subscriptions when a replica has taken over.
+    has_failed_over: Notify,
 }
 
 struct StoreState {
@@ -55,6 +55,8 @@ struct StoreState {
     is_lagging: bool,
     is_away: bool,
     is_calm: bool,
+    /// How often a replica took over.
+    generation: u32,
     drawn: BTreeMap<(usize, String), u64>,
 }
 
@@ -68,6 +70,7 @@ impl SharedStore {
             is_lagging: false,
             is_away: false,
             is_calm: false,
+            generation: 0,
             drawn: BTreeMap::new(),
         };
         Arc::new(Self {
@@ -77,7 +80,7 @@ impl SharedStore {
             secret,
             state: Mutex::new(state),
             visits: AtomicU64::new(0),
-            generation: watch::Sender::new(0),
+            has_failed_over: Notify::new(),
         })
     }
 
@@ -87,6 +90,10 @@ impl SharedStore {
 
     pub(crate) fn primary(&self) -> MemoryStore {
         self.state.lock().unwrap().primary.clone()
+    }
+
+    fn generation(&self) -> u32 {
+        self.state.lock().unwrap().generation
     }
 
     /// Lets nothing fail from now on.
@@ -112,9 +119,10 @@ impl SharedStore {
         let mut state = self.state.lock().unwrap();
         if let Some(replica) = state.replica.take() {
             state.primary = replica;
+            state.generation += 1;
             drop(state);
             self.fault(0, StoreFault::LostTail);
-            self.generation.send_modify(|generation| *generation += 1);
+            self.has_failed_over.notify_waiters();
         }
     }
 
@@ -266,7 +274,7 @@ impl Store for NodeStore {
     fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, Result<Box<dyn Subscription>>> {
         Box::pin(async move {
             self.pass().await?;
-            let generation = self.shared.generation.subscribe();
+            let generation = self.shared.generation();
             let inner = self.shared.primary().subscribe(channel).await?;
             let (shared, life) = (self.shared.clone(), self.life.clone());
             let purpose = if channel.starts_with("n/") { channel.matches('/').count() } else { 0 };
@@ -290,7 +298,7 @@ struct FaultySubscription {
     channel: String,
     purpose: String,
     inner: Box<dyn Subscription>,
-    generation: watch::Receiver<u32>,
+    generation: u32,
     /// Messages that arrive before the next one is received.
     held: Vec<Bytes>,
 }
@@ -301,15 +309,15 @@ impl FaultySubscription {
             if let Some(message) = self.held.pop() {
                 return Some(message);
             }
+            let failed_over = self.shared.has_failed_over.notified();
+            if self.shared.generation() != self.generation {
+                self.generation = self.shared.generation();
+                self.inner = self.shared.primary().subscribe(&self.channel).await.ok()?;
+                return None;
+            }
             let message = tokio::select! {
                 biased;
-                changed = self.generation.changed() => {
-                    if changed.is_ok() {
-                        let primary = self.shared.primary();
-                        self.inner = primary.subscribe(&self.channel).await.ok()?;
-                    }
-                    return None;
-                }
+                () = failed_over => continue,
                 message = self.inner.next() => message?,
             };
             let node = self.life.number;

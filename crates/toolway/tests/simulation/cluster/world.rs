@@ -100,19 +100,20 @@ async fn disturb(cluster: Cluster, is_losing: bool, mut random: Random) {
             sleep(random.millis(0, 9000)).await;
             match random.below(5) {
                 0 | 1 => {
-                    cluster.kill(&cluster.choose(&mut random));
+                    let Some(node) = cluster.choose(&mut random) else { return };
+                    cluster.kill(&node);
                     sleep(random.millis(0, 3000)).await;
                     cluster.start(random.millis(0, 3000));
                 }
                 2 => {
-                    let node = cluster.choose(&mut random);
+                    let Some(node) = cluster.choose(&mut random) else { return };
                     node.life.freeze();
                     sleep(random.pick(&[500, 5000, 12_000, 25_000].map(Duration::from_millis))).await;
                     node.life.thaw();
                 }
                 3 => {
                     cluster.start(random.millis(0, 3000));
-                    let node = cluster.choose(&mut random);
+                    let Some(node) = cluster.choose(&mut random) else { return };
                     cluster.stop(node).await;
                 }
                 _ => {
@@ -135,7 +136,7 @@ async fn disturb(cluster: Cluster, is_losing: bool, mut random: Random) {
 /// Checks that a session works at each node, because nothing goes wrong any more.
 async fn conclude(visitor: &Visitor, cluster: &Cluster, random: &mut Random) {
     for node in cluster.nodes() {
-        visitor.ping(Some(node), random).await;
+        visitor.ping(node, random).await;
     }
     if !visitor.is_deleted() {
         let call = Call { steps: 2, pause: 300, ..Call::plain(format!("{}-last", visitor.number), "work") };
@@ -148,7 +149,7 @@ async fn conclude(visitor: &Visitor, cluster: &Cluster, random: &mut Random) {
         }
     }
     for node in cluster.nodes() {
-        visitor.ping(Some(node), random).await;
+        visitor.ping(node, random).await;
     }
 }
 
