@@ -1,10 +1,10 @@
 //! Can a fuzzer find an input that breaks a property?
 //!
-//! `cargo fuzz` runs each target of `fuzz/` with libFuzzer, for a number of seconds or of executions. All targets are one
-//! program, `fuzz/libfuzzer/`, and each has a folder in `fuzz/corpus/`. `cargo fuzz` is installed once, in the cache that
-//! all clones share (`cache.rs`); libFuzzer itself is compiled from the crate `libfuzzer-sys`, which needs a C++ compiler.
-//! The corpus of a run stays under `target/` for the next one. Only an input that breaks something is stored beside the
-//! sources, where `cargo fuzz` finds it again.
+//! Each target of `fuzz/` runs with libFuzzer, for a number of seconds or of executions. All targets are one program,
+//! `fuzz/libfuzzer/`, and each has a folder in `fuzz/corpus/`. libFuzzer is compiled from the crate `libfuzzer-sys`, which
+//! needs a C++ compiler. Only our own crates count which code they reach: libFuzzer looks at every counter after every
+//! execution, and with those of all dependencies it makes a half to a quarter of the executions. The corpus of a run stays
+//! under `target/` for the next one. Only an input that breaks something is stored beside the sources.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::arguments::Arguments;
-use crate::cache::CachedPackages;
 use crate::run::{self, Result};
 use crate::workspace::Workspace;
 
@@ -84,7 +83,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
     if chosen.is_empty() {
         return Err(format!("there is no such target; there are {}", all.join(", ")));
     }
-    let program = install(workspace)?;
+    let program = build(workspace)?;
     let mut broken = Vec::new();
     for target in &chosen {
         broken.extend(run_target(workspace, &program, target, options.effort).err());
@@ -114,11 +113,15 @@ fn run_target(workspace: &Workspace, program: &Path, target: &str, effort: Effor
     let not_written = |error: io::Error| format!("could not write below target/fuzz: {error}");
     fs::create_dir_all(&learnt).map_err(not_written)?;
     let file = File::create(&log).map_err(not_written)?;
-    let mut command = cargo_fuzz(workspace, program);
-    // The project has no `unsafe` code, so a sanitizer would find little, and it makes each execution slower.
-    command.env("TARGET", target).args(["run", "--sanitizer", "none", "--fuzz-dir", FOLDER, "--target-dir"]);
-    command.arg(workspace.target.join("fuzz")).arg("property").arg(learnt);
-    command.arg(format!("fuzz/corpus/{target}")).args(["--", &effort.option()]);
+    let artifacts = workspace.root.join(FOLDER).join("artifacts/property/");
+    fs::create_dir_all(&artifacts).map_err(not_written)?;
+    let mut command = Command::new(program);
+    command
+        .current_dir(&workspace.root)
+        .env("TARGET", target)
+        .arg(learnt)
+        .arg(format!("fuzz/corpus/{target}"));
+    command.arg(effort.option()).arg(format!("-artifact_prefix={}", artifacts.display()));
     // Short inputs are executed faster. The loop on the stable compiler also tries longer ones, up to 4,096 bytes.
     command.args(["-timeout=10", "-max_len=512", "-print_final_stats=1"]);
     // libFuzzer prints a line for each new input: too much for a terminal.
@@ -134,12 +137,12 @@ fn run_target(workspace: &Workspace, program: &Path, target: &str, effort: Effor
             Ok(())
         }
         (Err(_), Some(artifact)) => {
-            let artifact = Path::new(artifact);
-            let artifact = artifact.strip_prefix(&workspace.root).unwrap_or(artifact).display();
+            let in_root =
+                |path: &Path| path.strip_prefix(&workspace.root).unwrap_or(path).display().to_string();
+            let (artifact, program) = (in_root(Path::new(artifact)), in_root(program));
             Err(format!(
-                "{target} fails on {artifact}; `TARGET={target} RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none --fuzz-dir {FOLDER} \
-                 property {artifact}` repeats it, {} has the output, and a copy of the input in fuzz/corpus/{target}/ \
-                 makes it a test",
+                "{target} fails on {artifact}; `TARGET={target} {program} {artifact}` repeats it, {} has the output, and \
+                 a copy of the input in fuzz/corpus/{target}/ makes it a test",
                 log.display()
             ))
         }
@@ -155,30 +158,17 @@ fn text_after<'a>(words: &str, said: &'a str) -> Option<&'a str> {
     said.lines().find_map(|line| line.split_once(words)).map(|(_, rest)| rest.trim())
 }
 
-/// Installs the program, but not among the user's own programs.
-fn install(workspace: &Workspace) -> Result<PathBuf> {
-    let wanted = format!("cargo-fuzz {VERSION}\n");
-    let tree = CachedPackages { kind: "cargo", key: &wanted };
-    let program = |root: &Path| root.join("bin").join(format!("cargo-fuzz{}", std::env::consts::EXE_SUFFIX));
-    let works = |root: &Path| {
-        run::output(Command::new(program(root)).arg("--version")).is_ok_and(|said| said == wanted)
-    };
-    let root = tree.folder(&workspace.target.join("tools"), works, |root| {
-        let mut command =
-            workspace.cargo(&["install", "--quiet", "--locked", "--version", VERSION, "cargo-fuzz", "--root"]);
-        // The program only starts other programs: optimizing it takes longer than it saves.
-        run::check_success(command.arg(root).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")).map_err(|error| {
-            format!("cargo-fuzz is missing and could not be installed from the registry, which must be reachable once: {error}")
-        })
-    })?;
-    Ok(program(&root))
-}
-
-fn cargo_fuzz(workspace: &Workspace, program: &Path) -> Command {
-    let mut command = Command::new(program);
-    // Sanitizers and coverage are nightly features; this variable enables them in the stable compiler.
-    command.current_dir(&workspace.root).env("RUSTC_BOOTSTRAP", "1");
-    command
+/// Builds the program and returns its path.
+fn build(workspace: &Workspace) -> Result<PathBuf> {
+    let folder = workspace.target.join("fuzz");
+    let mut command = workspace.cargo(&["build", "--release", "-Z", "profile-rustflags", "--manifest-path"]);
+    // Flags for single packages and coverage are nightly features; this variable enables them in the stable compiler.
+    command.arg(format!("{FOLDER}/Cargo.toml")).arg("--target-dir").arg(&folder).env("RUSTC_BOOTSTRAP", "1");
+    for package in INSTRUMENTED {
+        command.arg("--config").arg(format!("profile.release.package.{package}.rustflags={FLAGS:?}"));
+    }
+    run::check_success(&mut command)?;
+    Ok(folder.join("release").join(format!("property{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// Seconds for each target when the command line does not set them.
@@ -187,8 +177,29 @@ const SECONDS: u64 = 60;
 /// The package that links libFuzzer.
 const FOLDER: &str = "fuzz/libfuzzer";
 
-/// Pinned, because a newer version may need a newer compiler.
-const VERSION: &str = "0.13.2";
+/// The packages whose code libFuzzer observes.
+const INSTRUMENTED: [&str; 7] = [
+    "toolway",
+    "toolway-cli",
+    "toolway-fuzz",
+    "toolway-libfuzzer",
+    "toolway-protocol",
+    "toolway-schema",
+    "toolway-store",
+];
+
+/// Coverage by counters, and the values of comparisons. There is no sanitizer: the project has no `unsafe` code, so one
+/// would find little, and it makes each execution slower.
+const FLAGS: [&str; 8] = [
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    "-Cdebug-assertions",
+    "--cfg=fuzzing",
+    "-Ccodegen-units=1",
+];
 
 #[cfg(test)]
 mod tests {

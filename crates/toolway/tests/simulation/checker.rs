@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::harness::PANIC;
 use crate::history::{End, Event};
 use crate::load::Call;
-use crate::world::{PANIC, done};
+use crate::world::done;
 
 /// A client repeats a call that is safe to repeat at most this often.
 const RETRIES: usize = 6;

@@ -25,10 +25,14 @@
 //! | `pipe.rs`, `http.rs` | How does it go wrong on each transport? |
 //! | `history.rs` | What happened? |
 //! | `checker.rs` | Which rules must hold? |
+//! | `harness.rs` | How are many seeds run? |
+//! | `cluster/` | The same for several nodes that share a store. |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod checker;
+mod cluster;
+mod harness;
 mod history;
 mod http;
 mod load;
@@ -37,28 +41,19 @@ mod pipe;
 mod random;
 mod world;
 
-use std::any::Any;
-use std::cell::Cell;
-use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle};
 use tokio::time::{sleep, timeout};
 use toolway::store::{Operation, Step, Store};
-use tracing_subscriber::filter::LevelFilter;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::harness::Outcome;
 use crate::history::{Event, History};
 use crate::load::Life;
 use crate::random::Random;
-use crate::world::{PANIC, SESSION_IDLE, World};
+use crate::world::{SESSION_IDLE, World};
 
 const CLIENTS: usize = 3;
-/// How many seeds run at the same time, each on a thread of its own.
-const THREADS: usize = 2;
 /// How many seeds run twice.
 const REPEATED: u64 = 100;
 /// No run takes longer, on its own clock, unless it hangs.
@@ -92,14 +87,8 @@ const EXPECTED: [&str; 20] = [
     "http, down, Silent",
 ];
 
-/// What a seed did, and which rules it broke.
-struct Outcome {
-    history: History,
-    broken: Vec<String>,
-}
-
-/// Runs one seed.
-fn run(seed: u64) -> Outcome {
+/// Runs one seed. Returns its history and the rules that it breaks.
+fn run(seed: u64) -> (History, Vec<String>) {
     let mut random = Random::new(seed);
     toolway::testing::fix_backoff(f64::from(u8::try_from(random.between(1, 100)).unwrap()) / 100.0);
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
@@ -108,10 +97,11 @@ fn run(seed: u64) -> Outcome {
         if timeout(PATIENCE, simulate(random, &history)).await.is_err() {
             history.add(Event::Broken("it hangs".to_owned()));
         }
-        if PANICKED.take() {
+        if harness::take_panic() {
             history.add(Event::Broken("something panicked that should not".to_owned()));
         }
-        Outcome { broken: checker::check(&history.events()), history }
+        let broken = checker::check(&history.events());
+        (history, broken)
     })
 }
 
@@ -183,78 +173,20 @@ async fn check_nothing_is_left(world: World, history: &History) {
     }
 }
 
-/// Reads a number from a variable of the environment.
-fn variable(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|value| value.parse().unwrap())
-}
-
-thread_local! {
-    /// Set when something panics that was not told to.
-    static PANICKED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Returns whether a handler was told to panic.
-fn is_planned(payload: &dyn Any) -> bool {
-    let text = payload.downcast_ref::<&str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)) == Some(PANIC)
-}
-
-/// Hides the panics that handlers are told to have, and notes all others.
-fn watch_panics() {
-    let default = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        if !is_planned(info.payload()) {
-            PANICKED.set(true);
-            default(info);
-        }
-    }));
-    // With a subscriber, the server does not print the failures of handlers.
-    let _ = tracing_subscriber::registry().with(LevelFilter::OFF).try_init();
-}
-
 #[test]
 fn every_rule_holds_for_every_seed() {
-    watch_panics();
-    if let Some(seed) = variable("SEED") {
-        let Outcome { history, broken } = run(seed);
-        println!("{history}");
-        assert!(broken.is_empty(), "seed {seed}: {broken:#?}");
-        return;
-    }
-    let is_full = std::env::var("TOOLWAY_ROUNDS").is_ok_and(|rounds| rounds == "full");
-    let seeds = variable("SEEDS").unwrap_or(if is_full { 10_000 } else { 1000 });
-    let next = AtomicU64::new(0);
-    let (failures, kinds) = (Mutex::new(BTreeMap::new()), Mutex::new(BTreeMap::<_, u64>::new()));
-    let work = || {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds {
-                return;
-            }
-            let Outcome { history, broken } = run(seed);
-            for kind in history.kinds() {
-                *kinds.lock().unwrap().entry(kind).or_default() += 1;
-            }
-            if !broken.is_empty() {
-                println!("{broken:?}: SEED={seed} {COMMAND}");
-                failures.lock().unwrap().insert(seed, broken);
-            }
-        }
+    let run = |seed| {
+        let (history, broken) = run(seed);
+        Outcome { kinds: history.kinds(), history: Box::new(history), broken }
     };
-    std::thread::scope(|scope| (0..THREADS).for_each(|_| drop(scope.spawn(work))));
-    let (failures, kinds) = (failures.into_inner().unwrap(), kinds.into_inner().unwrap());
-    println!("how many of {seeds} seeds contain what: {kinds:#?}");
-    assert!(failures.is_empty(), "{} of {seeds} seeds break rules", failures.len());
-    // The seeds must not become harmless.
-    let missing: Vec<_> = EXPECTED.iter().filter(|kind| !kinds.contains_key(**kind)).collect();
-    assert!(missing.is_empty() || seeds < 1000, "no seed contains {missing:?}");
+    harness::run_seeds("SEED", COMMAND, [1000, 10_000], &EXPECTED, run);
 }
 
 #[test]
 fn a_seed_takes_the_same_course_each_time() {
-    watch_panics();
+    harness::watch_panics();
     for seed in 0..REPEATED {
-        let (first, second) = (run(seed).history, run(seed).history);
+        let (first, second) = (run(seed).0, run(seed).0);
         assert!(first.digest() == second.digest(), "seed {seed}:\n{first}\n{second}");
     }
 }

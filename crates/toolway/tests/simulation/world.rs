@@ -13,13 +13,12 @@ use toolway::server::http::HttpService;
 use toolway::store::MemoryStore;
 use toolway::{BoxFuture, Form};
 
+use crate::harness::PANIC;
 use crate::history::{Event, History};
 use crate::random::Random;
 
 /// The resource that tools change and clients watch.
 pub(crate) const COUNTER: &str = "counter://value";
-/// What a handler panics with, and its caller must not see.
-pub(crate) const PANIC: &str = "a planned panic";
 
 pub(crate) const SESSION_IDLE: Duration = Duration::from_secs(60);
 const DEADLINE: Duration = Duration::from_secs(100);

@@ -336,11 +336,16 @@ impl RequestOutput {
             },
             (answer, _) => (answer.unwrap_or_default(), permit),
         };
+        let is_answered = !answer.is_empty();
         self.open();
         self.log.end(answer, self.permitted.id()).await;
         self.live.keep_stream(&self.log);
         self.log.wait_until_confirmed().await;
-        if let Some(permit) = &mut permit {
+        // The client may have left, or may read the stream at another server. Then a copy of the request is refused for
+        // as long as the stream is kept. So is a copy of a request that was cancelled.
+        if let Some(permit) = permit.as_mut().filter(|_| is_answered)
+            && self.log.wait_until_read().await
+        {
             permit.mark_sent();
         }
     }

@@ -242,6 +242,25 @@ impl EventLog {
         }
     }
 
+    /// Waits until the reader in this process has read everything. Returns `false` if there is none, or it stalls.
+    pub(in crate::server) async fn wait_until_read(&self) -> bool {
+        loop {
+            let moved = self.reader_moved.notified();
+            {
+                let state = self.state.lock();
+                if state.reader.last_read >= state.last {
+                    return true;
+                }
+                if state.reader.attached == 0 || state.reader.is_stalled || state.is_forgotten {
+                    return false;
+                }
+            }
+            if tokio::time::timeout(STALL_TIMEOUT, moved).await.is_err() {
+                return false;
+            }
+        }
+    }
+
     /// Returns a receiver that is notified when there may be something to read, to confirm, or nothing any more.
     pub(in crate::server) fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()

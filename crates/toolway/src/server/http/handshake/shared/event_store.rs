@@ -213,11 +213,13 @@ impl EventStore {
     }
 
     /// Another stream of the session gets the notifications, or did so before it ended. In the second case, this stream
-    /// gets them.
+    /// gets them. It also does if the other one is at this server, which gives them only to its newest stream: if two are
+    /// opened at the same moment, the older one may have entered itself later.
     async fn take_over_telling(&mut self) -> Result<Progress> {
         let version = random_version();
+        let here = &self.session.node;
         let condition = match self.session.teller().await? {
-            Some((_, node)) if self.session.node.is_alive(&node).await? => {
+            Some((_, node)) if node != here.id && here.is_alive(&node).await? => {
                 // The other stream sends what this one would have sent.
                 if self.is_uncertain {
                     return Ok(Progress::Over);
