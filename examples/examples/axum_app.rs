@@ -110,6 +110,8 @@ async fn main() -> toolway::Result<()> {
         .route("/", get(front_page))
         .route("/api/notes", get(list_notes))
         .route_service("/mcp", mcp.clone())
+        .route_service("/health", mcp.health())
+        .route_service("/ready", mcp.health())
         .layer(from_fn(pass_on_address))
         .with_state(notes);
 
@@ -119,6 +121,7 @@ async fn main() -> toolway::Result<()> {
     axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>())
         .with_graceful_shutdown(async move {
             shutdown_signal().await;
+            mcp.announce_stop().await;
             // axum waits for every connection, and a stream of notifications would never end by itself.
             mcp.stop().await;
         })

@@ -147,7 +147,9 @@ async fn the_authority_is_judged_like_the_host() {
         let mut client = Client::connect(address).await;
         for (authority, hosts, by_ours, by_theirs) in rows {
             let uri = authority.map_or("/mcp".to_owned(), |authority| format!("http://{authority}/mcp"));
-            for (method, uri) in [(Method::POST, uri.clone()), (Method::DELETE, uri.replace("mcp", "nothing"))] {
+            for (method, uri) in
+                [(Method::POST, uri.clone()), (Method::DELETE, uri.replace("mcp", "nothing"))]
+            {
                 let mut request = request(method.clone(), &uri, &[]);
                 if authority.is_none() {
                     // The only way to make `h2` leave out `:authority`.

@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use toolway::Server;
 use toolway::server::ServerBuilder;
-use toolway::server::http::{HttpService, shutdown_signal};
+use toolway::server::http::HttpService;
 
 use super::CommandContext;
 use crate::args::{ListenArgs, ServeAny, ServeOwn};
@@ -156,11 +156,12 @@ async fn serve_http(served: &ServePlan, service: HttpService, address: SocketAdd
         ))
     })?;
     let address = listener.local_addr().map_err(toolway::Error::from)?;
-    // The first poll of a signal future installs the signal handler. Both futures are polled before the instructions
-    // are printed, because the user may press Ctrl-C while reading the instructions.
-    let (mut told, mut twice) = (pin!(shutdown_signal()), pin!(second_signal()));
-    let _pending = poll_fn(|cx| Poll::Ready(told.as_mut().poll(cx))).await;
-    let _pending = poll_fn(|cx| Poll::Ready(twice.as_mut().poll(cx))).await;
+    // The first poll installs the signal handlers, before the instructions are printed: the user may press Ctrl-C while
+    // reading them.
+    let mut serving = pin!(service.serve_until_signal(listener));
+    if let Poll::Ready(outcome) = poll_fn(|cx| Poll::Ready(serving.as_mut().poll(cx))).await {
+        return Ok(outcome?);
+    }
     write_stderr(&format!("Serving {} at http://{address}/mcp; end with Ctrl-C.\n\n", served.name));
     if let Some((tool, arguments)) = &served.example {
         write_stderr(&format!(
@@ -172,16 +173,7 @@ async fn serve_http(served: &ServePlan, service: HttpService, address: SocketAdd
         "To use it from Claude Desktop, which starts it over stdio, add to claude_desktop_config.json:\n\n{}\n",
         host_entry(served)?
     ));
-    tokio::select! {
-        outcome = service.serve_until(listener, told) => Ok(outcome?),
-        () = twice => Ok(()),
-    }
-}
-
-/// Waits for a second shutdown signal, with which the user ends the program without waiting for running calls.
-async fn second_signal() {
-    shutdown_signal().await;
-    shutdown_signal().await;
+    Ok(serving.await?)
 }
 
 /// Returns a `curl` command that calls a tool with the newest protocol revision.

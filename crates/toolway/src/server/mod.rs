@@ -186,6 +186,7 @@ use observe::hooks::{EndHooks, HookTasks};
 use observe::otel::Instruments;
 use observe::report::ErrorHook;
 use observe::stats::RequestEndHook;
+use observe::store_meter::StoreMeter;
 use stateless::seal::SealKeys;
 
 use crate::ground::budget::{Account, Ledger};
@@ -237,6 +238,8 @@ struct Inner {
     seal_keys: SealKeys,
     changes: Changes,
     store: Arc<dyn Store>,
+    /// Counts what the server does with the store; `None` if the server shares no store.
+    store_meter: Option<Arc<StoreMeter>>,
     /// The names of groups in the store.
     groups: Groups,
     /// The time that a client has to answer a question.

@@ -27,6 +27,7 @@ use crate::server::changes::broadcast::Changes;
 use crate::server::handler::parameter::WarnedOnce;
 use crate::server::observe::hooks::HookTasks;
 use crate::server::observe::otel::Instruments;
+use crate::server::observe::store_meter::{MeteredStore, StoreMeter};
 use crate::server::stateless::seal::keys::SealKeys;
 use crate::server::{Inner, Server};
 use crate::store::{Groups, MemoryStore, Store};
@@ -148,10 +149,14 @@ impl ServerBuilder {
                 ));
             }
         };
-        let (store, mut changes) = match self.store {
+        let store_meter = self.store.is_some().then(Arc::<StoreMeter>::default);
+        let (store, mut changes) = match (self.store, &store_meter) {
             // A store that the author provides may be shared.
-            Some(store) => (store.clone(), Changes::shared(store, &self.info.name)),
-            None => (Arc::new(MemoryStore::new()) as Arc<dyn Store>, Changes::default()),
+            (Some(store), Some(meter)) => {
+                let store: Arc<dyn Store> = Arc::new(MeteredStore { store, meter: meter.clone() });
+                (store.clone(), Changes::shared(store, &self.info.name))
+            }
+            _ => (Arc::new(MemoryStore::new()) as Arc<dyn Store>, Changes::default()),
         };
         let groups = Groups::new(&store.secret());
         if !self.sources.is_empty() {
@@ -190,6 +195,7 @@ impl ServerBuilder {
                 ledger,
                 strict: self.strict,
                 store,
+                store_meter,
                 groups,
                 memory_locks: MemoryLocks::new(self.memory_ttl),
                 end_hooks: self.end_hooks,

@@ -29,6 +29,7 @@ mod signal;
 mod socket;
 mod stateless;
 
+pub use super::observe::store_meter::StoreUsage;
 pub use super::observe::usage::{ResourceUsage, Usage};
 pub use endpoint::body::ResponseBody;
 pub use endpoint::client_address::Network;

@@ -38,7 +38,10 @@ pub(super) struct Signals {
 impl Signals {
     pub(super) fn new() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
-        Self { interrupt: signal(SignalKind::interrupt()).ok(), terminate: signal(SignalKind::terminate()).ok() }
+        Self {
+            interrupt: signal(SignalKind::interrupt()).ok(),
+            terminate: signal(SignalKind::terminate()).ok(),
+        }
     }
 
     pub(super) async fn next(&mut self) -> ShutdownSignal {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `report.rs` | Where does the error of a handler go if it is not meant for the caller? |
 //! | `call_observer.rs`, `otel.rs`, `stats.rs` | Which spans, events, metrics and statistics does a call produce? |
+//! | `store_meter.rs` | What does a server do with the store that it shares with others? |
 //! | `usage.rs` | What do the peers of a server use at the moment? |
 //! | `hooks.rs` | Which hooks run when a request, a pipe or a session is over? |
 
@@ -16,4 +17,5 @@ pub(crate) mod otel;
 pub(crate) mod otel;
 pub(crate) mod report;
 pub(crate) mod stats;
+pub(crate) mod store_meter;
 pub(crate) mod usage;

@@ -2,8 +2,9 @@
 
 use std::str::FromStr;
 use std::sync::OnceLock;
+use std::time::Duration;
 
-use opentelemetry::metrics::Histogram;
+use opentelemetry::metrics::{Counter, Histogram};
 use opentelemetry::propagation::Extractor;
 use opentelemetry::trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState};
 use opentelemetry::{Context, KeyValue, global};
@@ -72,6 +73,40 @@ impl Instruments {
         histogram.record(stats.duration.as_secs_f64(), &labels);
     }
 }
+
+/// The metrics of a store that servers share.
+#[derive(Debug, Default)]
+pub(crate) struct StoreInstruments(OnceLock<(Histogram<f64>, Counter<u64>)>);
+
+impl StoreInstruments {
+    /// Records a visit to the store.
+    pub(crate) fn record_visit(&self, outcome: &'static str, time: Duration) {
+        self.get().0.record(time.as_secs_f64(), &[KeyValue::new("outcome", outcome)]);
+    }
+
+    /// Counts an event.
+    pub(crate) fn record_event(&self, event: &'static str) {
+        self.get().1.add(1, &[KeyValue::new("event", event)]);
+    }
+
+    fn get(&self) -> &(Histogram<f64>, Counter<u64>) {
+        self.0.get_or_init(|| {
+            let meter = global::meter("toolway");
+            let visits = meter
+                .f64_histogram("toolway.store.visit.duration")
+                .with_unit("s")
+                .with_description("How long visits to the store take")
+                .with_boundaries(STORE_BOUNDARIES.to_vec());
+            let events = meter
+                .u64_counter("toolway.store.events")
+                .with_description("What servers that share a store met");
+            (visits.build(), events.build())
+        })
+    }
+}
+
+/// The histogram boundaries for visits to a store, in seconds.
+const STORE_BOUNDARIES: [f64; 11] = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 5.0];
 
 /// The histogram boundaries in seconds, from OpenTelemetry's semantic conventions.
 const BOUNDARIES: [f64; 14] =

@@ -2,6 +2,7 @@
 
 use crate::ground::budget::Resource;
 use crate::server::Server;
+use crate::server::observe::store_meter::StoreUsage;
 
 /// The use of a server by its peers at one moment: see [`Server::usage`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Usage {
     pub connections: ResourceUsage,
     /// Open sessions.
     pub sessions: ResourceUsage,
+    /// What the server has done with the store that it shares with others; `None` if it shares none.
+    pub store: Option<StoreUsage>,
 }
 
 /// How much of one resource is used.
@@ -58,6 +61,7 @@ impl Server {
             streams: of(Resource::Streams),
             connections: of(Resource::Connections),
             sessions: of(Resource::Sessions),
+            store: self.inner.store_meter.as_ref().map(|meter| meter.usage()),
         }
     }
 }

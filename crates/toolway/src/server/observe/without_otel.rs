@@ -1,5 +1,7 @@
 //! Replaces `otel.rs` in builds without OpenTelemetry: nothing is measured.
 
+use std::time::Duration;
+
 use tracing::Span;
 
 use crate::server::call::trace::ParentSpan;
@@ -16,4 +18,15 @@ impl Instruments {
 
     #[allow(clippy::unused_self, reason = "the function in `otel.rs` uses `self`")]
     pub(crate) fn record_call(&self, _: &RequestStats, _: &'static str, _: Option<&str>, _: Option<&str>) {}
+}
+
+/// Measures nothing.
+#[derive(Debug, Default)]
+pub(crate) struct StoreInstruments(());
+
+#[allow(clippy::unused_self, reason = "the functions in `otel.rs` use `self`")]
+impl StoreInstruments {
+    pub(crate) fn record_visit(&self, _: &'static str, _: Duration) {}
+
+    pub(crate) fn record_event(&self, _: &'static str) {}
 }

@@ -66,7 +66,8 @@ fn a_hidden_error_is_on_stderr_where_no_log_is_installed() {
 fn first_line(errors: &mut impl BufRead) -> (String, String) {
     let mut line = String::new();
     errors.read_line(&mut line).unwrap();
-    let url = line.split_whitespace().find_map(|word| word.trim_matches('"').strip_prefix("http://")).unwrap();
+    let url =
+        line.split_whitespace().find_map(|word| word.trim_matches('"').strip_prefix("http://")).unwrap();
     let address = url.split_once("/mcp").unwrap().0.to_owned();
     (line, address)
 }

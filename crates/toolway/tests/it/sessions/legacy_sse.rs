@@ -174,11 +174,13 @@ async fn a_post_of_the_oldest_transport_waits_for_the_one_before() {
     oldest.raw.service = two;
     // The server that holds the stream cannot look for a while, and no message tells it.
     stores[1].loses_messages.store(true, Ordering::Release);
-    let (first, second) = (request(1, "add", json!({"a": 1, "b": 1})), request(2, "add", json!({"a": 2, "b": 2})));
+    let (first, second) =
+        (request(1, "add", json!({"a": 1, "b": 1})), request(2, "add", json!({"a": 2, "b": 2})));
     assert_eq!(oldest.post(&first).await, 202);
     // The place is not free in time, so the client is told to try again.
     assert_eq!(oldest.post(&second).await, 503);
-    let answer = timeout(FOR_EVER, oldest.events.message()).await.expect("a lost message costs only time").unwrap();
+    let answer =
+        timeout(FOR_EVER, oldest.events.message()).await.expect("a lost message costs only time").unwrap();
     assert_eq!((&answer["id"], text(&answer)), (&json!(1), "2"));
     stores[1].loses_messages.store(false, Ordering::Release);
     assert_eq!(oldest.post(&second).await, 202);

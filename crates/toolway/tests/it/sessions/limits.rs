@@ -116,7 +116,8 @@ async fn the_sessions_of_a_peer_are_counted_at_all_servers_together() {
     });
     let user = |name: &str| vec![("x-user", name.to_owned())];
     let refused = async |service: &HttpService| {
-        let raw = Raw { service: service.clone(), session: String::new(), version: NEWEST, headers: user("ann") };
+        let raw =
+            Raw { service: service.clone(), session: String::new(), version: NEWEST, headers: user("ann") };
         raw.post(&initialize(NEWEST)).await.status()
     };
     let first = Raw::open_with(&one, NEWEST, user("ann")).await;

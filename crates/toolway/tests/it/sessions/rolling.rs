@@ -57,7 +57,11 @@ async fn a_server_whose_store_is_away_is_not_ready_and_few_probes_reach_the_stor
     }
     let visits = store.marks.load(Ordering::Acquire) - before;
     assert!(visits <= 2, "{visits} visits");
-    assert_eq!(check(&service, Method::GET, "/health").await.0, StatusCode::OK, "other servers have no store either");
+    assert_eq!(
+        check(&service, Method::GET, "/health").await.0,
+        StatusCode::OK,
+        "other servers have no store either"
+    );
     store.is_away.store(false, Ordering::Release);
     sleep(SECOND).await;
     assert!(is_ready(&service).await);

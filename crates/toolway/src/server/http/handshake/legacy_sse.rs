@@ -211,11 +211,19 @@ pub(super) async fn post(
             let error = RpcError::invalid_request("there is no such session: open the stream again");
             error_reply_without_id(StatusCode::NOT_FOUND, &error)
         }
-        PassOutcome::Busy => unavailable(None, &busy("the client does not read the messages that are sent to it")),
+        PassOutcome::Busy => {
+            unavailable(None, &busy("the client does not read the messages that are sent to it"))
+        }
     })
 }
 
-fn post_to_pass_on(server: &Server, id: &str, arrival: Box<Arrival>, query: &str, frame: &[u8]) -> Option<Bytes> {
+fn post_to_pass_on(
+    server: &Server,
+    id: &str,
+    arrival: Box<Arrival>,
+    query: &str,
+    frame: &[u8],
+) -> Option<Bytes> {
     let Arrival { headers, remote, principal, .. } = *arrival;
     PostHead { headers: headers.unwrap_or_default(), query: query.to_owned(), remote, principal }
         .write(server, id, frame)

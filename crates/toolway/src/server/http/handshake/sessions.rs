@@ -37,6 +37,7 @@ use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
 use crate::server::failure::errors::busy;
 use crate::server::observe::hooks::{TerminationEvent, TerminationReason};
+use crate::server::observe::store_meter::StoreEvent;
 use crate::store::{self, StoreError};
 
 /// The longest interval between two searches for expired sessions.
@@ -102,13 +103,15 @@ impl From<StoreError> for SessionError {
 impl Sessions {
     pub(crate) fn new(server: &Server, limits: &SessionLimits) -> Self {
         let inner = &server.inner;
-        let is_shared = inner.changes.bridge.is_some();
         Self {
             server: server.clone(),
             limits: Arc::new(limits.clone()),
             table: Arc::default(),
             kept_streams: Arc::default(),
-            node: is_shared.then(|| Node::new(inner.store.clone(), &inner.info.name)),
+            node: inner
+                .store_meter
+                .clone()
+                .map(|meter| Node::new(inner.store.clone(), meter, &inner.info.name)),
             sweeper: OnceLock::new(),
         }
     }
@@ -273,6 +276,7 @@ impl Sessions {
                 Entered::Claimed(holder) => match pauses.next() {
                     Some(pause) => tokio::time::sleep(pause).await,
                     None if shared.node.is_alive(ClaimEntry::node(&holder)).await? => {
+                        shared.node.meter.record(StoreEvent::RefusedRequest);
                         return Err(SessionError::Claimed);
                     }
                     None => return Err(SessionError::Lost),

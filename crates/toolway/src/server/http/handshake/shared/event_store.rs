@@ -18,6 +18,7 @@ use super::claim_entry::ClaimEntry;
 use super::message::{News, NodeMessage};
 use super::remote_log::reader_node;
 use super::session::{SharedSession, TELLER};
+use crate::server::observe::store_meter::StoreEvent;
 use crate::store::{
     Answer, Append, Condition, Keep, LogEntry, Operation, Outcome, Result, Step, StoreFailure, Version,
     random_version,
@@ -180,6 +181,7 @@ impl EventStore {
             }
             Outcome::Behind { last, .. } => {
                 tracing::warn!(last, "the store has lost events of a stream: they are written again");
+                self.session.node.meter.record(StoreEvent::HealedStream);
                 self.stored = last;
                 Ok(Progress::Continue)
             }
@@ -187,6 +189,7 @@ impl EventStore {
             Outcome::Refused { .. } => Ok(Progress::Over),
             Outcome::Ended { .. } => {
                 tracing::warn!("another server has ended a stream of this server");
+                self.session.node.meter.record(StoreEvent::FencedStream);
                 Ok(Progress::Over)
             }
         }

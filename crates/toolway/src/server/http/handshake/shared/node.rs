@@ -15,12 +15,14 @@ use tokio::time::Instant;
 use super::message::NodeMessage;
 use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
+use crate::server::observe::store_meter::{StoreEvent, StoreMeter};
 use crate::store::{Answer, Operation, Outcome, Result, Step, Store, Subscription};
 
 /// One of the servers that share a store.
 pub(in crate::server) struct Node {
     pub(in crate::server) id: String,
     pub(in crate::server) store: Arc<dyn Store>,
+    pub(in crate::server) meter: Arc<StoreMeter>,
     /// The group of the map of nodes, which is the channel for all of them, too.
     group: String,
     state: Mutex<NodeState>,
@@ -50,10 +52,11 @@ pub(in crate::server) trait NodeEvents: Send + Sync + 'static {
 }
 
 impl Node {
-    pub(in crate::server) fn new(store: Arc<dyn Store>, server: &str) -> Arc<Self> {
+    pub(in crate::server) fn new(store: Arc<dyn Store>, meter: Arc<StoreMeter>, server: &str) -> Arc<Self> {
         let (id, group) = (random_hex::<8>(), format!("n/{server}"));
         let state = Mutex::default();
-        Arc::new(Self { id, store, group, state, task: OnceLock::new(), probe: tokio::sync::Mutex::default() })
+        let (task, probe) = (OnceLock::new(), tokio::sync::Mutex::default());
+        Arc::new(Self { id, store, meter, group, state, task, probe })
     }
 
     /// Prepares the node for calls: starts to listen to messages, and marks the node, unless its mark is fresh.
@@ -76,7 +79,10 @@ impl Node {
     }
 
     /// Returns whether this node can be marked in the store. Frequent checks cause one visit per second.
-    pub(in crate::server) async fn is_store_reachable<E: NodeEvents>(self: &Arc<Self>, events: &Arc<E>) -> bool {
+    pub(in crate::server) async fn is_store_reachable<E: NodeEvents>(
+        self: &Arc<Self>,
+        events: &Arc<E>,
+    ) -> bool {
         let mut probe = self.probe.lock().await;
         if let Some((at, outcome)) = *probe
             && at.elapsed() < PROBE_INTERVAL
@@ -104,6 +110,7 @@ impl Node {
         let mut state = self.state.lock();
         state.marked_at = state.marked_at.max(Some(now));
         let has_lost = state.alive.difference(&alive).next().is_some();
+        self.meter.set_nodes(alive.len());
         state.alive = alive;
         Ok(has_lost)
     }
@@ -198,7 +205,12 @@ impl<E: NodeEvents> NodeTask<E> {
                 }
             }
             // Messages may be lost.
-            None => *look = Instant::now(),
+            None => {
+                if let Some(node) = self.node.upgrade() {
+                    node.meter.record(StoreEvent::Gap);
+                }
+                *look = Instant::now();
+            }
         }
     }
 

@@ -19,7 +19,9 @@ use crate::ground::random::random_hex;
 use crate::server::Server;
 use crate::server::call::principal::Principal;
 use crate::server::stateless::seal::{Binding, SealKeys};
-use crate::store::{Answer, Condition, Groups, Name, Operation, Outcome, Result, Step, Version, random_version};
+use crate::store::{
+    Answer, Condition, Groups, Name, Operation, Outcome, Result, Step, Version, random_version,
+};
 
 /// A pipe in the store.
 #[derive(Clone)]
@@ -112,7 +114,8 @@ impl SharedPipe {
     /// Returns the POST that waits, if there is one.
     pub(in crate::server) async fn waiting_post(&self) -> Result<Option<(Version, Bytes)>> {
         let get = Operation::Get { key: POST, known: None };
-        let Outcome::Done(mut answers) = self.node.store.run(&self.group, &Step::new().then(get)).await? else {
+        let Outcome::Done(mut answers) = self.node.store.run(&self.group, &Step::new().then(get)).await?
+        else {
             return Ok(None);
         };
         Ok(match answers.pop() {
@@ -175,11 +178,13 @@ impl PostHead {
         let stored: StoredHead = serde_json::from_slice(&opened.plain).ok()?;
         let mut headers = HeaderMap::with_capacity(stored.headers.len());
         for (name, value) in &stored.headers {
-            let value: Vec<u8> = value.chars().map(u8::try_from).collect::<std::result::Result<_, _>>().ok()?;
+            let value: Vec<u8> =
+                value.chars().map(u8::try_from).collect::<std::result::Result<_, _>>().ok()?;
             headers.append(HeaderName::try_from(name.as_str()).ok()?, HeaderValue::try_from(value).ok()?);
         }
         let StoredHead { query, remote, principal, .. } = stored;
-        let head = Self { headers: Arc::new(headers), query, remote, principal: principal.map(Principal::new) };
+        let head =
+            Self { headers: Arc::new(headers), query, remote, principal: principal.map(Principal::new) };
         Some((head, post.slice(end + 1..)))
     }
 }

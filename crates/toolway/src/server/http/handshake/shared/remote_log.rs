@@ -23,6 +23,7 @@ use super::message::{News, NodeMessage};
 use super::session::SharedSession;
 use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
+use crate::server::observe::store_meter::StoreEvent;
 use crate::store::{
     Answer, Append, Condition, Keep, LogEntry, LogPage, Operation, Outcome, Result, Room, Step,
 };
@@ -226,6 +227,7 @@ impl RemoteLog {
                 return Ok(ReadOutcome::Empty);
             }
             tracing::warn!("a server has stopped while it ran a request: the request is reported as lost");
+            self.session.node.meter.record(StoreEvent::LostRequest);
             let mut bytes = vec![EventKind::End as u8];
             bytes.extend_from_slice(self.start.lost.get().as_bytes());
             let entry = LogEntry { bytes: bytes.into(), keep: Keep::Always };
