@@ -356,8 +356,9 @@ pub(crate) struct ServeAny {
     #[arg(long, conflicts_with = "demo")]
     pub(crate) all: bool,
     /// Keep sessions and streams in this Redis or Valkey. All servers with the same store are one server to their
-    /// clients. URL is redis://HOST, rediss://HOST with TLS, redis+sentinel://A,B,C/NAME or redis+cluster://A,B,C. The
-    /// environment variable `TOOLWAY_STORE` does the same and hides the password from other users.
+    /// clients. The URL is `redis://HOST`, `rediss://HOST` with TLS, `redis+sentinel://A,B,C/NAME` or
+    /// `redis+cluster://A,B,C`. The environment variable `TOOLWAY_STORE` does the same and hides the password from other
+    /// users.
     #[arg(long, value_name = "URL", requires = "http")]
     pub(crate) store: Option<String>,
     #[command(flatten)]

@@ -41,7 +41,7 @@ impl Ground {
     }
 
     async fn client(&self, access: Access) -> Client {
-        Client::connect(&server(&self.shown(), false, access).unwrap()).await.unwrap()
+        Client::connect(server(&self.shown(), false, access).unwrap().build().unwrap()).await.unwrap()
     }
 }
 
@@ -296,7 +296,8 @@ async fn long_files_are_refused_and_hidden_ones_shown_when_asked_for() {
 
     #[cfg(unix)]
     links(&ground.0);
-    let all = Client::connect(&server(&ground.shown(), true, Access::Read).unwrap()).await.unwrap();
+    let all =
+        Client::connect(server(&ground.shown(), true, Access::Read).unwrap().build().unwrap()).await.unwrap();
     #[cfg(unix)]
     assert_eq!(call(&all, "read_file", json!({"path": "link-hidden/d.txt"})).await.unwrap(), "HIDDEN");
     assert_eq!(call(&all, "read_file", json!({"path": ".hidden/d.txt"})).await.unwrap(), "HIDDEN");
