@@ -59,6 +59,7 @@ impl Bridge {
                 here: self.here.clone(),
                 listeners: listeners.clone(),
                 last_read: None,
+                is_late: false,
             };
             runtime.spawn(task.run()).abort_handle()
         });
@@ -116,6 +117,8 @@ struct BridgeTask {
     listeners: Arc<Listeners>,
     /// The number of the last change that was read; `None` before the first look.
     last_read: Option<u64>,
+    /// `true` if the store failed before the first look.
+    is_late: bool,
 }
 
 impl BridgeTask {
@@ -129,6 +132,7 @@ impl BridgeTask {
                 }
                 Err(error) => tracing::error!(%error, "cannot subscribe to the changes of other servers"),
             }
+            self.is_late |= self.last_read.is_none();
             tokio::time::sleep(RETRY_DELAY).await;
         }
     }
@@ -165,7 +169,13 @@ impl BridgeTask {
             let last = page.as_ref().map_or(0, |page| page.last);
             // The first look only finds out where the log ends. A log that is shorter than before was lost, and one whose
             // next change is missing was cut: then anything may have changed.
-            let Some(before) = self.last_read.replace(last) else { return Ok(()) };
+            let Some(before) = self.last_read.replace(last) else {
+                // A change may have come since the listeners were added.
+                if self.is_late && last > 0 {
+                    self.listeners.notify_everything(&self.here);
+                }
+                return Ok(());
+            };
             let entries = page.map(|page| page.entries).unwrap_or_default();
             let is_next = |entry: &(u64, Bytes)| entry.0 == before + 1;
             if last < before || (last > before && !entries.first().is_some_and(is_next)) {

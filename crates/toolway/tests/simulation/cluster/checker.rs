@@ -20,7 +20,7 @@
 //! the reader of a stream may be forgotten with it (C-2, C-6, C-9, and statuses 400 and 404), and so may events whose node
 //! dies, freezes or stops as well (C-1, C-3, C-5). A node that stops ends what does not finish in time without an answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::calls::CallStory;
 use super::history::{Conclusion, End, Event, Fate, Heard, Over, Purpose, StoreFault};
@@ -50,6 +50,10 @@ struct Checker {
     calm_at: Option<u64>,
     /// When a change was announced after things were calm, and how often each session was told of it.
     announced: Vec<(u64, BTreeMap<usize, usize>)>,
+    /// The sessions whose clients follow a notification stream.
+    following: BTreeSet<usize>,
+    /// When, and by which node, a change was announced before things were calm, for each session that has to be told.
+    untold: BTreeMap<usize, (u64, usize)>,
 }
 
 /// When the store failed.
@@ -157,18 +161,17 @@ impl Checker {
                     call.handed_over_at = Some(now);
                 }
             }
-            Event::Announced { .. } => {
-                if self.calm_at.is_some() {
-                    let listening = self.exchanges.values().filter(|exchange| exchange.listens());
-                    let told = listening.map(|exchange| (exchange.session, 0)).collect();
-                    self.announced.push((now, told));
-                }
-            }
+            Event::Announced { node } => self.announce(*node),
             Event::Sent { exchange, session, node, purpose } => {
                 let sent = Exchange::new(*session, *node, purpose.clone(), now);
                 self.exchanges.insert(*exchange, sent);
-                if let Purpose::Call { key, .. } = purpose {
-                    self.calls.entry(key.clone()).or_default().session = Some(*session);
+                match purpose {
+                    Purpose::Call { key, .. } => {
+                        self.calls.entry(key.clone()).or_default().session = Some(*session);
+                    }
+                    // The client begins anew, and lists everything.
+                    Purpose::Listen => drop(self.untold.remove(session)),
+                    _ => {}
                 }
             }
             Event::Head { exchange, status, has_retry_after } => {
@@ -193,6 +196,29 @@ impl Checker {
             }
         }
         self.store.failed_at = Some(now);
+    }
+
+    fn announce(&mut self, node: usize) {
+        let now = self.now;
+        if self.calm_at.is_none() {
+            self.untold.extend(self.following.iter().map(|session| (*session, (now, node))));
+            return;
+        }
+        self.check_untold();
+        let listening = self.exchanges.values().filter(|exchange| exchange.listens());
+        let told = listening.map(|exchange| (exchange.session, 0)).collect();
+        self.announced.push((now, told));
+    }
+
+    /// Checks that each client was told of what had changed while things went wrong. A change is lost with its node.
+    fn check_untold(&mut self) {
+        for (session, (at, node)) in std::mem::take(&mut self.untold) {
+            let is_gone =
+                self.node(node).died_at.is_some() || self.is_erased(session) || self.has_lost_tail();
+            if !is_gone && self.calm_at.is_some_and(|calm| self.now > calm + MESSAGE_WITHIN) {
+                self.fail(format!("C-7: session {session} was never told of the change at {at} ms"));
+            }
+        }
     }
 
     fn stored(&mut self, session: usize, stream: usize, first: u64, entries: &[u64], ends: bool) {
@@ -333,12 +359,16 @@ impl Checker {
                 wrong.push(format!("C-8: {heard:?} came to another principal"));
             }
         }
+        if exchange.is_listener() && id.is_some() {
+            self.following.insert(exchange.session);
+        }
         match heard {
             Heard::Progress { key, step } if exchange.position != step + 1 => {
                 let position = exchange.position;
                 wrong.push(format!("C-5: step {step} of {key} came as event {position}"));
             }
             Heard::Changed => {
+                self.untold.remove(&exchange.session);
                 for (_, told) in self.announced.iter_mut().rev().take(1) {
                     *told.entry(exchange.session).or_default() += 1;
                 }
@@ -442,6 +472,7 @@ impl Checker {
     }
 
     fn finish(&mut self) {
+        self.check_untold();
         let mut wrong = Vec::new();
         for (key, call) in &self.calls {
             let erased_at = call.session.and_then(|session| self.sessions.get(&session)?.erased_at);

@@ -90,7 +90,7 @@ impl Visitor {
     pub(crate) fn new(number: usize, cluster: &Cluster, finds: &Finds, random: &mut Random) -> Self {
         let browser = Browser {
             cluster: cluster.clone(),
-            principal: random.pick(&["ann", "bob"]),
+            principal: ["ann", "bob"][number % 2],
             session: String::new(),
             version: random.pick(&["2025-11-25", "2025-11-25", "2025-06-18"]),
             faults: random.pick(&[0, 0, 15, 40]),
@@ -148,12 +148,12 @@ impl Visitor {
                 tasks.spawn(self.clone().make(call, random.split()));
             }
             if random.chance(20) {
-                self.trespass(&mut random).await;
-            }
-            if random.chance(20) {
                 self.call_without_session(&mut random).await;
             }
             while tasks.join_next().await.is_some() {}
+            if random.chance(30) {
+                self.trespass(&mut random).await;
+            }
             sleep(random.millis(0, 3000)).await;
         }
     }
@@ -328,7 +328,7 @@ impl Visitor {
     }
 
     /// Uses the session of another principal, and the event id of another principal in the own session.
-    async fn trespass(&self, random: &mut Random) {
+    pub(crate) async fn trespass(&self, random: &mut Random) {
         let find = {
             let finds = self.finds.lock().unwrap();
             finds.iter().find(|(owner, ..)| *owner != self.browser.principal).cloned()

@@ -199,6 +199,11 @@ fn a_reader_that_was_replaced_and_reads_on_is_found() {
 #[test]
 fn a_change_that_is_told_twice_or_never_is_found() {
     finds("C-7", broken_without(is_change, []));
+    let is_calm = |event: &Event| matches!(event, Event::Calm);
+    let early = [(45, Event::Announced { node: 0 }), (20_000, Event::Calm)];
+    assert_eq!(broken_without(is_calm, early.clone()), Vec::<String>::new());
+    let untold = |event: &Event| is_calm(event) || is_change(event) || is_delete(event) || is_gone(event);
+    finds("C-7", broken_without(untold, early));
     finds("C-7", broken_with([(63, stored(6, 3, &[3], false)), (64, got(2, 6, 3, Heard::Changed))]));
 }
 

@@ -144,6 +144,7 @@ async fn conclude(visitor: &Visitor, cluster: &Cluster, random: &mut Random) {
         let call = Call::plain(format!("{}-announce-last", visitor.number), "announce");
         visitor.clone().make(call, random.split()).await;
         sleep(TOLD).await;
+        visitor.trespass(random).await;
         if random.chance(50) {
             visitor.delete(random).await;
         }
