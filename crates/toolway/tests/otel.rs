@@ -10,6 +10,7 @@ use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData
 use serde_json::json;
 use toolway::prelude::*;
 use toolway::server::ToolEntry;
+use toolway::store::MemoryStore;
 use toolway::testing::each_wire;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::layer::SubscriberExt;
@@ -72,11 +73,20 @@ async fn a_call_is_a_part_of_its_callers_trace_and_is_measured() {
     })
     .await;
 
+    // Visits to a store that servers share are measured, too.
+    let shared = Server::new("app", "1.0.0").tool(ToolEntry::from_fn("quick", || async {})).store(MemoryStore::new());
+    each_wire(&shared.build().unwrap(), async |client| {
+        client.call("quick", json!({})).await.unwrap();
+    })
+    .await;
+
     meters.force_flush().unwrap();
     let finished = measured.get_finished_metrics().unwrap();
     let metrics: Vec<_> = finished.last().unwrap().scope_metrics().flat_map(ScopeMetrics::metrics).collect();
-    let [metric] = &metrics[..] else { panic!("{metrics:?}") };
-    assert_eq!((metric.name(), metric.unit()), ("mcp.server.operation.duration", "s"));
+    let named = |name: &str| metrics.iter().find(|metric| metric.name() == name).expect("it is measured");
+    assert_eq!(named("toolway.store.visit.duration").unit(), "s");
+    let metric = named("mcp.server.operation.duration");
+    assert_eq!(metric.unit(), "s");
     let AggregatedMetrics::F64(MetricData::Histogram(histogram)) = metric.data() else {
         panic!("{metric:?}")
     };

@@ -129,3 +129,25 @@ async fn a_request_whose_server_has_died_is_reported_as_lost() {
     let stream = raw.stream(Some("0123456789abcdef.1")).await;
     assert_eq!(timeout(FOR_EVER, stream.rest()).await.expect("the stream ends"), [lost]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_server_tells_what_it_does_with_its_store() {
+    let (store, gate) = (Arc::new(MemoryStore::new()), Gate::new());
+    let [here, there] = [0, 1].map(|_| builder(&gate).store(store.clone()).build().unwrap());
+    let used = |server: &toolway::Server| server.usage().store.expect("the server shares a store");
+    assert_eq!((used(&here).visits, used(&here).nodes), (0, 0));
+    let raw = Raw::open(&here.http(), NEWEST).await;
+    let elsewhere = Raw { service: there.http(), ..raw.clone() };
+    elsewhere.ask("ping", json!({})).await;
+    assert_eq!((used(&there).nodes, used(&there).failed_visits), (2, 0));
+    assert!(used(&here).visits > 0);
+    // A copy of a request is refused.
+    let running = tokio::spawn(async move { whole(raw.call(7, "silent", json!({})).await).await });
+    tokio::task::yield_now().await;
+    let (_, copy) = whole(elsewhere.call(7, "silent", json!({})).await).await;
+    assert!(copy.get("error").is_some(), "{copy}");
+    assert_eq!(used(&there).refused_requests, 1);
+    gate.go(1);
+    running.await.unwrap();
+    assert_eq!(builder(&gate).build().unwrap().usage().store, None);
+}
