@@ -10,6 +10,10 @@ mod ask;
 #[cfg(unix)]
 #[path = "run/axum_app.rs"]
 mod axum_app;
+// Runs a program that is made for Unix.
+#[cfg(unix)]
+#[path = "run/balancer.rs"]
+mod balancer;
 #[path = "run/client.rs"]
 mod client;
 // Runs a shell script.

@@ -8,12 +8,7 @@ use super::program;
 #[test]
 fn a_session_survives_a_killed_node() {
     for (name, version) in [("redis-server", "--version"), ("haproxy", "-v")] {
-        if !is_installed(name, version) {
-            let text =
-                format!("{name} was not found, so the example `cluster` did not run: apt-get install {name}");
-            assert!(std::env::var_os("TOOLWAY_REQUIRE_REDIS").is_none(), "{text}");
-            // Not `eprintln`, which is only shown for tests that fail.
-            std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
+        if find_or_explain(name, version).is_none() {
             return;
         }
     }
@@ -34,9 +29,18 @@ fn a_session_survives_a_killed_node() {
     assert!(after.contains("the long call failed: "), "{said}");
 }
 
-fn is_installed(name: &str, version: &str) -> bool {
-    let found = |program: String| {
+/// Returns a program, or says that a test does not run without it.
+pub(super) fn find_or_explain(name: &str, version: &str) -> Option<String> {
+    let is_installed = |program: &String| {
         Command::new(program).arg(version).stdout(Stdio::null()).status().is_ok_and(|status| status.success())
     };
-    found(name.to_owned()) || found(format!("/usr/sbin/{name}"))
+    let found = [name.to_owned(), format!("/usr/sbin/{name}")].into_iter().find(is_installed);
+    if found.is_none() {
+        let text =
+            format!("{name} was not found, so a test of several nodes did not run: apt-get install {name}");
+        assert!(std::env::var_os("TOOLWAY_REQUIRE_REDIS").is_none(), "{text}");
+        // Not `eprintln`, which is only shown for tests that fail.
+        std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
+    }
+    found
 }
