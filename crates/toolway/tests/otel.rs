@@ -74,7 +74,8 @@ async fn a_call_is_a_part_of_its_callers_trace_and_is_measured() {
     .await;
 
     // Visits to a store that servers share are measured, too.
-    let shared = Server::new("app", "1.0.0").tool(ToolEntry::from_fn("quick", || async {})).store(MemoryStore::new());
+    let shared =
+        Server::new("app", "1.0.0").tool(ToolEntry::from_fn("quick", || async {})).store(MemoryStore::new());
     each_wire(&shared.build().unwrap(), async |client| {
         client.call("quick", json!({})).await.unwrap();
     })
