@@ -97,6 +97,34 @@ async fn a_request_that_reaches_two_servers_runs_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_copy_of_a_request_is_refused_until_the_reply_is_read() {
+    let pair = Pair::new(NEWEST).await;
+    let mut events = Events::of(pair.here.call(7, "pay", json!({})).await);
+    let primer = events.next().await.unwrap().id.unwrap();
+    drop(events);
+    pair.gate.go(1);
+    sleep(SECOND).await;
+    let copy = whole(pair.there.call(7, "pay", json!({})).await).await.1;
+    assert_eq!(copy["error"]["code"], -32600, "{copy}");
+    let rest = pair.there.stream(Some(&primer)).await.rest().await;
+    assert_eq!(rest.last().map(text), Some("paid"));
+    assert_eq!(pair.runs.load(Ordering::Acquire), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_copy_of_a_cancelled_request_is_refused() {
+    let pair = Pair::new(NEWEST).await;
+    let events = Events::of(pair.here.call(7, "pay", json!({})).await);
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+    assert_eq!(pair.here.post(&cancel).await.status(), StatusCode::ACCEPTED);
+    assert_eq!(events.rest().await, Vec::<Value>::new());
+    sleep(SECOND).await;
+    let copy = whole(pair.there.call(7, "pay", json!({})).await).await.1;
+    assert_eq!(copy["error"]["code"], -32600, "{copy}");
+    assert_eq!(pair.runs.load(Ordering::Acquire), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stream_goes_on_at_another_server_without_loss() {
     for version in REVISIONS {
         let pair = Pair::new(version).await;

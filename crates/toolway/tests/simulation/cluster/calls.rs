@@ -10,6 +10,8 @@ pub(crate) struct CallStory {
     /// The ends that clients got: with a stream or with a reply of its own, and the hash of the message.
     pub(crate) ends: BTreeSet<((bool, usize), u64)>,
     pub(crate) handed_over_at: Option<u64>,
+    pub(crate) is_cancelled: bool,
+    /// When the cancellation of a run was accepted.
     pub(crate) cancelled_at: Option<u64>,
     pub(crate) answered_at: Option<u64>,
 }

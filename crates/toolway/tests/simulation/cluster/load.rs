@@ -209,14 +209,18 @@ impl Visitor {
                 is_left = reply.last.is_some() && leave_after.is_some_and(|limit| count >= limit);
             }
             last = reply.last.clone().or(last);
-            vain = if count > 0 { 0 } else { vain + usize::from(reply.over != Some(Over::Broken)) };
+            let reply_over = reply.over;
+            vain = if count > 0 { 0 } else { vain + usize::from(reply_over != Some(Over::Broken)) };
             if is_left && call.keeps_first {
                 let visitor = self.clone();
                 let mut random = random.split();
                 aside.spawn(async move { while visitor.hear(&mut reply, &mut random).await.is_some() {} });
             }
             leave_after = None;
-            let Some(id) = &last else { return Conclusion::Broken };
+            let Some(id) = &last else {
+                let is_complete = reply_over == Some(Over::Complete);
+                return if is_complete { Conclusion::NoAnswer } else { Conclusion::Broken };
+            };
             self.remember(id);
             if vain > MAX_VAIN {
                 return Conclusion::NoAnswer;

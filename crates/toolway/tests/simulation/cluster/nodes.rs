@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
 use toolway::{BoxFuture, Form};
@@ -178,12 +178,13 @@ async fn ask(key: String, place: State<Workplace>, ctx: Ctx) -> Result<String, T
     Ok(done(&word))
 }
 
-/// Reports one step, and waits until it is cancelled.
+/// Reports one step, and waits until it is cancelled; not for ever, because a cancellation may overtake its request.
 #[tool]
 async fn hold(key: String, place: State<Workplace>, ctx: Ctx) -> String {
     let run = Run::begin(&place, &key);
     ctx.progress(1, 1, "").await;
-    run.place.life.died().await;
+    let _ = timeout(HELD_FOR, run.place.life.died()).await;
+    let _ = run.pass().await;
     done(&key)
 }
 
@@ -200,5 +201,6 @@ async fn announce(key: String, place: State<Workplace>, ctx: Ctx) -> String {
 const NODES_DRAWN: u64 = 2 * 3 * 4 * 5 * 7;
 pub(crate) const SESSION_IDLE: Duration = Duration::from_secs(120);
 pub(crate) const KEPT_FOR: Duration = Duration::from_secs(90);
+const HELD_FOR: Duration = Duration::from_secs(40);
 const DEADLINE: Duration = Duration::from_secs(300);
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(60);

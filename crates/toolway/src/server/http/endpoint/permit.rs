@@ -41,6 +41,11 @@ impl RequestPermit {
         self.claims.iter_mut().for_each(|claim| claim.mark_sent());
     }
 
+    /// Ends the request. Its claims stay until they are dropped.
+    pub(crate) fn into_claims(self) -> Vec<Box<dyn ReplyClaim>> {
+        self.claims
+    }
+
     /// Adds the permit of another request of the same batch to the permits of the batch.
     pub(crate) fn add(permits: &mut Option<Self>, other: Option<Self>) {
         match (permits, other) {

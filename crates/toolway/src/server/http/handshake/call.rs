@@ -285,7 +285,7 @@ impl RequestOutput {
         mut wants_stream: oneshot::Receiver<()>,
     ) {
         // Dropped in every case, also on a panic: then readers stop waiting for more events.
-        let _writing = self.log.start_writing();
+        let writing = self.log.start_writing();
         let mut questions = OpenQuestions { live: self.live.clone(), ids: Vec::new() };
         let mut next = first;
         let limits = self.live.limits();
@@ -327,7 +327,7 @@ impl RequestOutput {
             return self.log.forget();
         }
         let permit = self.permitted.permit.take();
-        let (answer, mut permit) = match (answer, self.decide.take()) {
+        let (answer, permit) = match (answer, self.decide.take()) {
             // The reply may have become a stream in the meantime. Then `send` returns the answer.
             (Some(answer), Some(decide)) => match decide.send(ReplyForm::Answer(answer, permit)) {
                 Ok(()) => return,
@@ -341,12 +341,12 @@ impl RequestOutput {
         self.log.end(answer, self.permitted.id()).await;
         self.live.keep_stream(&self.log);
         self.log.wait_until_confirmed().await;
+        drop(writing);
         // The client may have left, or may read the stream at another server. Then a copy of the request is refused for
         // as long as the stream is kept. So is a copy of a request that was cancelled.
-        if let Some(permit) = permit.as_mut().filter(|_| is_answered)
-            && self.log.wait_until_read().await
-        {
-            permit.mark_sent();
+        let mut claims = permit.map(RequestPermit::into_claims).unwrap_or_default();
+        if is_answered && !claims.is_empty() && self.log.wait_until_read().await {
+            claims.iter_mut().for_each(|claim| claim.mark_sent());
         }
     }
 
