@@ -346,7 +346,9 @@ impl RequestOutput {
         // as long as the stream is kept. So is a copy of a request that was cancelled.
         let mut claims = permit.map(RequestPermit::into_claims).unwrap_or_default();
         if is_answered && !claims.is_empty() && self.log.wait_until_read().await {
-            claims.iter_mut().for_each(|claim| claim.mark_sent());
+            for claim in &mut claims {
+                claim.mark_sent();
+            }
         }
     }
 
