@@ -22,6 +22,7 @@ pub(crate) struct Outcome {
 
 /// Runs the seed that the variable names, and prints its history; or many seeds, `counts[0]` by default and `counts[1]`
 /// with `TOOLWAY_ROUNDS=full`. Fails if a rule is broken, or if no seed contains something that is expected.
+#[expect(clippy::print_stdout, reason = "the output of a test")]
 pub(crate) fn run_seeds(
     name: &str,
     command: &str,
@@ -38,13 +39,13 @@ pub(crate) fn run_seeds(
     }
     let is_full = std::env::var("TOOLWAY_ROUNDS").is_ok_and(|rounds| rounds == "full");
     let seeds = variable("SEEDS").unwrap_or(counts[usize::from(is_full)]);
-    let next = AtomicU64::new(variable("FIRST_SEED").unwrap_or(0));
-    let end = next.load(Ordering::Relaxed) + seeds;
+    let first = variable("FIRST_SEED").unwrap_or(0);
+    let next = AtomicU64::new(first);
     let (failures, kinds) = (Mutex::new(BTreeMap::new()), Mutex::new(BTreeMap::<_, u64>::new()));
     let work = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= end {
+            if seed >= first + seeds {
                 return;
             }
             let Ok(Outcome { kinds: contained, broken, .. }) = catch_unwind(AssertUnwindSafe(|| run(seed)))

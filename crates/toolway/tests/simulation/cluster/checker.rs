@@ -58,21 +58,21 @@ struct Checker {
     untold: BTreeMap<usize, (u64, usize)>,
 }
 
-/// When the store failed.
+/// When the store failed last, and since when it is away.
 #[derive(Default)]
 struct StoreStory {
-    lost_tail_at: Option<u64>,
-    failed_at: Option<u64>,
-    away_at: Option<u64>,
+    lost_tail: Option<u64>,
+    failed: Option<u64>,
+    away_since: Option<u64>,
 }
 
-/// When a node changed.
+/// When a node changed last.
 #[derive(Default, Clone, Copy)]
 struct NodeStory {
-    died_at: Option<u64>,
-    frozen_at: Option<u64>,
-    thawed_at: Option<u64>,
-    stopping_at: Option<u64>,
+    died: Option<u64>,
+    frozen: Option<u64>,
+    thawed: Option<u64>,
+    stopping: Option<u64>,
 }
 
 #[derive(Default)]
@@ -110,15 +110,20 @@ impl Checker {
         self.broken.push(format!("{text} (at {} ms)", self.now));
     }
 
+    fn fail_all(&mut self, texts: Vec<String>) {
+        for text in texts {
+            self.fail(text);
+        }
+    }
+
     fn has_lost_tail(&self) -> bool {
-        self.store.lost_tail_at.is_some()
+        self.store.lost_tail.is_some()
     }
 
     /// Returns whether a confirmed event may be gone for good: with its writer.
     fn has_lost_tail_and_writer(&self) -> bool {
-        let is_hurt = |node: &NodeStory| {
-            node.died_at.is_some() || node.frozen_at.is_some() || node.stopping_at.is_some()
-        };
+        let is_hurt =
+            |node: &NodeStory| node.died.is_some() || node.frozen.is_some() || node.stopping.is_some();
         self.has_lost_tail() && self.nodes.values().any(is_hurt)
     }
 
@@ -144,10 +149,10 @@ impl Checker {
                 let story = self.nodes.entry(*node).or_default();
                 match fate {
                     Fate::Started => {}
-                    Fate::Killed | Fate::Stopped => story.died_at = Some(now),
-                    Fate::Frozen => story.frozen_at = Some(now),
-                    Fate::Thawed => story.thawed_at = Some(now),
-                    Fate::Stopping => story.stopping_at = Some(now),
+                    Fate::Killed | Fate::Stopped => story.died = Some(now),
+                    Fate::Frozen => story.frozen = Some(now),
+                    Fate::Thawed => story.thawed = Some(now),
+                    Fate::Stopping => story.stopping = Some(now),
                 }
             }
             Event::Ran { key, node } => {
@@ -191,13 +196,13 @@ impl Checker {
         let now = self.now;
         match fault {
             StoreFault::MessageLost | StoreFault::MessageDoubled | StoreFault::MessagesSwapped => return,
-            StoreFault::LostTail => self.store.lost_tail_at = Some(now),
-            StoreFault::Away => self.store.away_at = Some(now),
-            StoreFault::Back => self.store.away_at = None,
+            StoreFault::LostTail => self.store.lost_tail = Some(now),
+            StoreFault::Away => self.store.away_since = Some(now),
+            StoreFault::Back => self.store.away_since = None,
             StoreFault::NotDone | StoreFault::UnknownBefore | StoreFault::UnknownAfter | StoreFault::Slow => {
             }
         }
-        self.store.failed_at = Some(now);
+        self.store.failed = Some(now);
     }
 
     fn announce(&mut self, node: usize) {
@@ -215,8 +220,7 @@ impl Checker {
     /// Checks that each client was told of what had changed while things went wrong. A change is lost with its node.
     fn check_untold(&mut self) {
         for (session, (at, node)) in std::mem::take(&mut self.untold) {
-            let is_gone =
-                self.node(node).died_at.is_some() || self.is_erased(session) || self.has_lost_tail();
+            let is_gone = self.node(node).died.is_some() || self.is_erased(session) || self.has_lost_tail();
             if !is_gone && self.calm_at.is_some_and(|calm| self.now > calm + MESSAGE_WITHIN) {
                 self.fail(format!("C-7: session {session} was never told of the change at {at} ms"));
             }
@@ -248,7 +252,7 @@ impl Checker {
             story.end = story.end.or(Some(last.max(story.entries.keys().last().copied().unwrap_or(0))));
         }
         if !is_weak {
-            wrong.into_iter().for_each(|text| self.fail(text));
+            self.fail_all(wrong);
         }
     }
 
@@ -263,11 +267,11 @@ impl Checker {
         if status == 503 && !has_retry_after {
             self.fail(format!("C-14: {what} got 503 without Retry-After"));
         }
-        let is_stopping = node.stopping_at.is_some();
-        let is_frozen = node.frozen_at > node.thawed_at;
-        let hurt_at = self.store.failed_at.max(node.thawed_at);
+        let is_stopping = node.stopping.is_some();
+        let is_frozen = node.frozen > node.thawed;
+        let hurt_at = self.store.failed.max(node.thawed);
         let is_recent = hurt_at.is_some_and(|hurt| exchange.sent_at <= hurt + BACK_TO_NORMAL);
-        let is_away = self.store.away_at.is_some();
+        let is_away = self.store.away_since.is_some();
         // An event that the store has lost is written again when the next one follows, or at the end.
         let may_be_unavailable = is_stopping || is_frozen || is_recent || is_away || self.has_lost_tail();
         if status == 503 && !may_be_unavailable {
@@ -296,7 +300,8 @@ impl Checker {
             }
             _ => {}
         }
-        if self.store.away_at.is_some_and(|away| away < exchange.sent_at) && status != 503 && status != 404 {
+        if self.store.away_since.is_some_and(|away| away < exchange.sent_at) && status != 503 && status != 404
+        {
             self.fail(format!("C-14: {what} got {status} while the store was away"));
         }
         let session = self.sessions.entry(exchange.session).or_default();
@@ -387,7 +392,7 @@ impl Checker {
             _ => {}
         }
         self.exchanges.insert(number, exchange);
-        wrong.into_iter().for_each(|text| self.fail(text));
+        self.fail_all(wrong);
     }
 
     /// Records the end of a call, which came with an exchange.
@@ -426,17 +431,17 @@ impl Checker {
             return Some(format!("C-11: {key} is lost, and never ran"));
         };
         let node = self.node(run);
-        let hurt_at = node.died_at.max(node.frozen_at).max(node.stopping_at).max(self.store.failed_at);
+        let hurt_at = node.died.max(node.frozen).max(node.stopping).max(self.store.failed);
         let Some(hurt_at) = hurt_at else {
             return Some(format!("C-11: {key} is lost, and its node lives"));
         };
-        let thawed_at = node.thawed_at.max(self.node(exchange.node).thawed_at).unwrap_or(0);
+        let thawed_at = node.thawed.max(self.node(exchange.node).thawed).unwrap_or(0);
         let limit = hurt_at.max(exchange.sent_at).max(thawed_at) + LOST_WITHIN;
         (self.now > limit).then(|| format!("C-11: {key} was lost only after {} ms", self.now - hurt_at))
     }
 
     fn over(&mut self, number: usize, over: Over) {
-        let (now, away_at) = (self.now, self.store.away_at);
+        let (now, away_at) = (self.now, self.store.away_since);
         let Some(exchange) = self.exchanges.get_mut(&number) else { return };
         exchange.over_at = Some(now);
         let exchange = exchange.clone();
@@ -450,7 +455,7 @@ impl Checker {
         });
         let is_cancelled =
             self.calls.values().any(|call| call.is_cancelled && call.session == Some(exchange.session));
-        let is_stopping = self.node(exchange.node).stopping_at.is_some();
+        let is_stopping = self.node(exchange.node).stopping.is_some();
         let is_long_away = away_at.is_some_and(|away| now > away + 100);
         if is_long_away && !is_replaced && !is_cancelled && !is_stopping && !self.is_erased(exchange.session)
         {
@@ -461,15 +466,20 @@ impl Checker {
     fn conclude(&mut self, key: &str, session: usize, conclusion: &Conclusion) {
         let call = self.calls.entry(key.to_owned()).or_default();
         let (is_cancelled, is_last) = (call.is_cancelled, key.ends_with("last"));
-        let nodes: Vec<_> = call.runs.iter().map(|run| run.node).collect();
-        let is_stopped = nodes.iter().any(|node| self.node(*node).stopping_at.is_some());
+        let runs: Vec<_> = call.runs.iter().map(|run| (self.nodes.get(&run.node), run.left_at)).collect();
+        let is_stopped = runs.iter().any(|(node, _)| node.is_some_and(|node| node.stopping.is_some()));
+        // The handler died with its node, before a cancellation reached it.
+        let died_with_node = |run: &(Option<&NodeStory>, Option<u64>)| {
+            run.1.is_none() && run.0.is_some_and(|node| node.died.is_some())
+        };
+        let has_lost_run = runs.iter().any(died_with_node);
         let is_gone = self.is_erased(session) || self.has_lost_tail();
         let is_allowed = match conclusion {
             Conclusion::Answered => true,
             Conclusion::Hung => false,
             // These statuses are judged where they come.
             Conclusion::Refused(_) | Conclusion::Broken | Conclusion::Forgotten(_) => !is_last || is_gone,
-            Conclusion::NoAnswer => is_cancelled || is_stopped || is_gone,
+            Conclusion::NoAnswer => (is_cancelled && !has_lost_run) || is_stopped || is_gone,
         };
         if !is_allowed {
             self.fail(format!("C-1: {key} was concluded as {conclusion:?}"));
@@ -490,8 +500,8 @@ impl Checker {
                 let Some(ordered_at) = ordered_at else { continue };
                 for run in &call.runs {
                     let node = self.node(run.node);
-                    let is_hurt = node.died_at.is_some() || node.frozen_at.is_some();
-                    let disturbed_at = self.store.failed_at.unwrap_or(0);
+                    let is_hurt = node.died.is_some() || node.frozen.is_some();
+                    let disturbed_at = self.store.failed.unwrap_or(0);
                     let limit = ordered_at.max(disturbed_at).max(run.at) + MESSAGE_WITHIN;
                     let ran_on = run.left_at.is_none_or(|left| left > limit) && self.now > limit;
                     if ran_on && !is_hurt && !self.has_lost_tail() {
@@ -510,7 +520,7 @@ impl Checker {
                 }
             }
         }
-        wrong.into_iter().for_each(|text| self.fail(text));
+        self.fail_all(wrong);
     }
 
     fn is_erased_before(&self, session: usize, at: u64) -> bool {

@@ -25,7 +25,7 @@ pub(crate) struct Call {
     pub(crate) copy_after: Option<u64>,
     /// The client cancels the call after this many milliseconds.
     pub(crate) cancel_after: Option<u64>,
-    /// The client leaves the stream after so many events, and resumes it.
+    /// The client leaves the stream after so many events, and resumes it, twice.
     pub(crate) leave_after: Option<usize>,
     /// Instead of leaving it, the client keeps the stream, and resumes it as well.
     pub(crate) keeps_first: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Call {
 impl Call {
     /// Draws a call. Its key ends with the name of its tool.
     fn draw(place: &str, random: &mut Random) -> Self {
-        let tool = random.pick(&["work", "work", "work", "peek", "ask", "hold", "announce"]);
+        let tool = random.pick(&["work", "work", "work", "peek", "ask", "ask", "hold", "hold", "announce"]);
         Self {
             key: format!("{place}-{tool}"),
             tool,
@@ -192,9 +192,10 @@ impl Visitor {
         if reply.status != 200 {
             return Conclusion::Refused(reply.status);
         }
-        let (mut last, mut leave_after, mut vain) = (None::<String>, call.leave_after, 0);
+        let (mut last, mut leaves, mut vain) = (None::<String>, MAX_LEAVES, 0);
         loop {
             let mut count = 0;
+            let leave_after = call.leave_after.filter(|_| leaves > 0);
             let mut is_left = leave_after == Some(0) && reply.last.is_some();
             while !is_left {
                 match self.hear(&mut reply, random).await {
@@ -216,7 +217,7 @@ impl Visitor {
                 let mut random = random.split();
                 aside.spawn(async move { while visitor.hear(&mut reply, &mut random).await.is_some() {} });
             }
-            leave_after = None;
+            leaves -= usize::from(is_left);
             let Some(id) = &last else {
                 let is_complete = reply_over == Some(Over::Complete);
                 return if is_complete { Conclusion::NoAnswer } else { Conclusion::Broken };
@@ -348,5 +349,7 @@ impl Visitor {
 
 /// How long a call may take in all, with all faults.
 const TOO_LONG: Duration = Duration::from_secs(200);
+/// How often a client leaves a stream that it follows.
+const MAX_LEAVES: usize = 2;
 /// How often a stream may end without anything new before the client gives up.
 const MAX_VAIN: usize = 3;

@@ -236,6 +236,9 @@ fn a_late_or_needless_loss_is_found() {
     assert_eq!(broken_without(is_end, lost(15_000)), Vec::<String>::new());
     finds("C-11", broken_without(is_end, lost(15_100)));
     finds("C-11", broken_without(is_end, lost(33).into_iter().skip(1)));
+    let cancel = [(22, sent(6, 1, Purpose::Cancel(KEY.to_owned()))), (23, head(6, 202))];
+    let vain = [(16, node(0, Fate::Killed)), (34, concluded(Conclusion::NoAnswer))];
+    finds("C-1", broken_without(is_left, vain.into_iter().chain(cancel)));
 }
 
 #[test]

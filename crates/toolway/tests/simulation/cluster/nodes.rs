@@ -201,6 +201,6 @@ async fn announce(key: String, place: State<Workplace>, ctx: Ctx) -> String {
 const NODES_DRAWN: u64 = 2 * 3 * 4 * 5 * 7;
 pub(crate) const SESSION_IDLE: Duration = Duration::from_secs(120);
 pub(crate) const KEPT_FOR: Duration = Duration::from_secs(90);
-const HELD_FOR: Duration = Duration::from_secs(40);
+const HELD_FOR: Duration = Duration::from_secs(100);
 const DEADLINE: Duration = Duration::from_secs(300);
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(60);

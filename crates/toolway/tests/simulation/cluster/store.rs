@@ -255,7 +255,7 @@ impl Store for NodeStore {
                 _ => {}
             }
             let outcome = self.shared.apply(group, step).await?;
-            sleep(delay - delay / 2).await;
+            sleep(delay / 2).await;
             if fault == Some(StoreFault::UnknownAfter) || !self.life.passes().await {
                 return Err(unknown());
             }
