@@ -20,6 +20,8 @@ pub(super) struct FaultyStore {
     pub(super) loses_messages: AtomicBool,
     /// How many steps that append to a stream are confirmed and then lost, as by a fail-over.
     pub(super) lost_appends: AtomicUsize,
+    /// Steps of the writer of a stream are done, but their answers wait.
+    pub(super) holds_answers: AtomicBool,
     /// How many visits there were for sessions.
     visits: AtomicUsize,
     /// How many visits there were to mark a server as alive, whatever their outcome.
@@ -29,6 +31,11 @@ pub(super) struct FaultyStore {
 impl FaultyStore {
     pub(super) fn new(memory: &Arc<MemoryStore>) -> Arc<Self> {
         Arc::new(Self { memory: memory.clone(), ..Self::default() })
+    }
+
+    /// Returns the way of another server to the same store.
+    pub(super) fn sibling(&self) -> Arc<Self> {
+        Self::new(&self.memory)
     }
 
     /// Returns the number of visits for sessions since the last time.
@@ -70,7 +77,12 @@ impl Store for FaultyStore {
                 }
                 return self.memory.run(group, &step).await;
             }
-            self.memory.run(group, step).await
+            let outcome = self.memory.run(group, step).await;
+            let is_of_writer = |operation: &Operation| matches!(operation, Operation::Append(append) if append.first.is_some());
+            while step.operations.iter().any(is_of_writer) && self.holds_answers.load(Ordering::Acquire) {
+                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            }
+            outcome
         })
     }
 

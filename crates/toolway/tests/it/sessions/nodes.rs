@@ -209,6 +209,36 @@ async fn a_request_of_a_server_that_died_is_lost_soon() {
     assert_eq!(pair.runs.load(Ordering::Acquire), 1);
 }
 
+/// Requests of an earlier dead server make this one look who is alive, and it must not forget what it learned.
+#[tokio::test(start_paused = true)]
+async fn a_request_is_lost_soon_although_others_notice_the_death_first() {
+    let pair = Pair::new(NEWEST).await;
+    let store = pair.stores[0].sibling();
+    let third = builder(&pair.gate).state(pair.runs.clone()).tools(tools![pay]).store(store.clone());
+    let third = Raw { service: third.http().unwrap(), ..pair.here.clone() };
+    let call = Events::of(third.call(1, "pay", json!({})).await);
+    store.is_away.store(true, Ordering::Release);
+    sleep(SECOND * 20).await;
+    let mut events = Events::of(pair.here.call(7, "pay", json!({})).await);
+    let primer = events.next().await.unwrap().id.unwrap();
+    pair.stores[0].is_away.store(true, Ordering::Release);
+    let died = Instant::now();
+    sleep(SECOND * 5).await;
+    let stream = pair.there.stream(Some(&primer)).await;
+    let there = pair.there.clone();
+    let copies = tokio::spawn(async move {
+        loop {
+            let copy = whole(there.call(1, "pay", json!({})).await).await.1;
+            assert_eq!(copy["error"]["data"]["reason"], "lost", "{copy}");
+        }
+    });
+    let rest = timeout(SECOND * 20, stream.rest()).await.expect("the request is lost");
+    assert!(died.elapsed() <= SECOND * 14, "{:?}", died.elapsed());
+    assert_eq!(rest[0]["error"]["data"]["reason"], "lost");
+    copies.abort();
+    drop(call);
+}
+
 #[tokio::test(start_paused = true)]
 async fn events_that_the_store_has_lost_are_written_again() {
     for version in REVISIONS {
@@ -312,6 +342,70 @@ async fn a_notification_stream_goes_on_at_another_server() {
     while timeout(SECOND, resumed.message()).await.is_ok() {}
     pair.servers[0].tools_changed();
     tools_changed(&mut resumed).await;
+}
+
+/// The store has an event, and a client that read it at another server is faster than the answer of the store.
+#[tokio::test(start_paused = true)]
+async fn a_client_may_go_back_before_the_writer_knows_that_an_event_is_stored() {
+    for version in REVISIONS {
+        let pair = Pair::new(version).await;
+        pair.gate.go(1);
+        let mut events = Events::of(pair.here.call(7, "walk", json!({"steps": 3})).await);
+        let last = next_with_id(&mut events).await;
+        let mut resumed = pair.there.stream(Some(&last)).await;
+        pair.stores[0].holds_answers.store(true, Ordering::Release);
+        pair.gate.go(1);
+        let message = timeout(FOR_EVER, resumed.message()).await.unwrap().unwrap();
+        assert_eq!(message["params"]["progress"], 2, "{version}");
+        let back = pair.here.get(resumed.last.as_deref()).await;
+        assert_eq!(back.status(), StatusCode::OK, "{version}");
+        pair.stores[0].holds_answers.store(false, Ordering::Release);
+        pair.gate.go(2);
+        let rest = timeout(FOR_EVER, Events::of(back).rest()).await.unwrap();
+        assert_eq!((&rest[0]["params"]["progress"], text(&rest[1])), (&json!(3), "walked 3"), "{version}");
+    }
+}
+
+/// A stream that replaces another one may get notifications before the client knows its id.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_resumes_the_same_stream_twice_misses_nothing() {
+    for version in REVISIONS {
+        let pair = Pair::new(version).await;
+        let mut news = pair.here.stream(None).await;
+        pair.servers[0].tools_changed();
+        tools_changed(&mut news).await;
+        let last = news.last.take();
+        let unheard = pair.here.stream(last.as_deref()).await;
+        let reading = tokio::spawn(unheard.rest());
+        sleep(SECOND).await;
+        pair.servers[1].tools_changed();
+        sleep(SECOND).await;
+        let mut again = pair.here.stream(last.as_deref()).await;
+        timeout(SECOND, tools_changed(&mut again)).await.expect(version);
+        reading.abort();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn notifications_that_were_not_stored_are_sent_by_the_next_stream() {
+    let pair = Pair::new(NEWEST).await;
+    pair.here.ask("resources/subscribe", json!({"uri": "news://today"})).await;
+    let mut news = pair.here.stream(None).await;
+    let primer = news.next().await.unwrap().id;
+    let reading = tokio::spawn(news.rest());
+    pair.stores[0].holds_answers.store(true, Ordering::Release);
+    pair.servers[0].tools_changed();
+    sleep(SECOND).await;
+    // Waits in memory until the first notification is confirmed.
+    pair.servers[0].resource_updated("news://today");
+    sleep(SECOND).await;
+    let mut resumed = pair.here.stream(primer.as_deref()).await;
+    pair.stores[0].holds_answers.store(false, Ordering::Release);
+    let updated = async {
+        while resumed.message().await.expect("the stream goes on")["params"]["uri"] != "news://today" {}
+    };
+    timeout(SECOND, updated).await.expect("it is told");
+    reading.abort();
 }
 
 #[tokio::test(start_paused = true)]

@@ -313,7 +313,16 @@ impl LiveSession {
         drop(logs);
         if let Some(shared) = &self.shared {
             let (ended, timeout) = (self.ended.clone(), self.question_timeout());
-            tokio::spawn(EventStore::new(shared.clone(), log.clone(), ended, timeout, claims).run());
+            let copy = EventStore::new(shared.clone(), log.clone(), ended, timeout, claims);
+            let (listener, log) = (self.listener.clone(), log.clone());
+            tokio::spawn(async move {
+                copy.run().await;
+                // Notifications that did not get into the store are lost, so the next stream sends everything.
+                let (confirmed, last) = log.confirmed_and_last();
+                if log.is_for_notifications && confirmed < last {
+                    listener.add_everything();
+                }
+            });
         }
     }
 

@@ -17,13 +17,14 @@ use super::super::endpoint::reply::{
 };
 use super::super::endpoint::request::PROTOCOL_VERSION;
 use super::call::{MAX_SAVE_ATTEMPTS, call, needs_claim, serve_without_session, update_record};
-use super::context::{AdmittedRequest, SESSION_ID, store_unavailable};
+use super::context::{AdmittedRequest, SESSION_ID, session_error, store_unavailable};
 use super::legacy_sse;
 use super::live_session::{LiveSession, NotificationFeed};
 use super::log::event_log::ResumePoint;
 use super::record::Record;
+use super::sessions::SessionError;
 use super::shared::question_id::node_of_question;
-use super::shared::remote_log::{self, StoredStream, take_over_own_log};
+use super::shared::remote_log::{self, StoredNotifications, StoredStream, take_over_own_log};
 use super::stream_reader::StreamReader;
 use crate::ground::error::Result;
 use crate::server::call::scope::Arrival;
@@ -304,13 +305,17 @@ async fn resume(
     }
     let shared = live.shared.as_ref().ok_or_else(unknown)?;
     match remote_log::find(shared, stream, number).await.map_err(store_unavailable)? {
+        StoredStream::SessionEnded => Err(session_error(None, SessionError::Unknown)),
         StoredStream::Unknown => Err(unknown()),
         StoredStream::Behind => {
             Err(unavailable(None, &busy("the store does not have this event at the moment")))
         }
         StoredStream::AtEnd => Ok(StreamReader::new(live, &live.new_log(false), None, closing).at_end()),
         StoredStream::Request(log) => Ok(StreamReader::remote(live, log, number, closing)),
-        StoredStream::Notifications(events) => {
+        StoredStream::Notifications(StoredNotifications { events, was_continued }) => {
+            if was_continued {
+                live.note_missed_changes();
+            }
             let reader = listen(visit, live).map_err(|full| unavailable(None, &full))?;
             Ok(reader.after_events_of(stream, events))
         }

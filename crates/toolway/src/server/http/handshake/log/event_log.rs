@@ -300,7 +300,8 @@ impl EventLog {
     /// Returns how the stream can be resumed after an event.
     pub(in crate::server) fn resume_point(&self, after: u64) -> ResumePoint {
         let state = self.state.lock();
-        if state.is_forgotten || after == 0 || after > state.confirmed {
+        // A client that read an event at another server may be back before the store has confirmed the event here.
+        if state.is_forgotten || after == 0 || after > state.last {
             ResumePoint::Unknown
         } else if state.is_ended && after == state.last {
             ResumePoint::AtEnd
@@ -334,9 +335,16 @@ impl EventLog {
         taken
     }
 
-    /// Ends the reader, because a client reads the stream at another server.
-    pub(in crate::server) fn replace_reader(&self) {
-        self.state.lock().reader.number += 1;
+    /// Returns the number of the reader.
+    pub(in crate::server) fn reader(&self) -> u64 {
+        self.state.lock().reader.number
+    }
+
+    /// Ends this reader, because the client reads the stream at another server.
+    pub(in crate::server) fn replace_reader(&self, reader: u64) {
+        let mut state = self.state.lock();
+        state.reader.number += u64::from(state.reader.number == reader);
+        drop(state);
         self.changed.send_replace(());
         self.reader_moved.notify_one();
     }

@@ -163,6 +163,7 @@ impl EventStore {
             }
         }
         let renews = self.session.renew_if_due(now, &mut step);
+        let local_reader = self.log.reader();
         let outcome = self.session.run(&step).await;
         self.is_uncertain |= matches!(&outcome, Err(error) if error.failure() == StoreFailure::Unknown);
         match outcome? {
@@ -174,7 +175,7 @@ impl EventStore {
                     self.session.mark_renewed(now);
                 }
                 if let Some(Answer::Appended { reader: Some(reader), .. }) = answers.into_iter().next() {
-                    self.tell_reader(&reader).await;
+                    self.tell_reader(&reader, local_reader).await;
                 }
                 self.log.confirm(last);
                 Ok(Progress::Continue)
@@ -205,11 +206,12 @@ impl EventStore {
         }
     }
 
-    /// If the client reads the stream at another server, ends the reader here, and tells that server to read on.
-    async fn tell_reader(&self, reader: &[u8]) {
+    /// If the client reads the stream at another server, ends the reader here, unless it came later, and tells that server
+    /// to read on.
+    async fn tell_reader(&self, reader: &[u8], local_reader: u64) {
         let node = reader_node(reader);
         if node != self.session.node.id {
-            self.log.replace_reader();
+            self.log.replace_reader(local_reader);
             let news = News::Events { stream: self.log.stream.clone() };
             self.session.node.tell(node, NodeMessage::write(&self.session.id, news)).await;
         }

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
@@ -26,6 +27,8 @@ pub(in crate::server) struct Node {
     /// The group of the map of nodes, which is the channel for all of them, too.
     group: String,
     state: Mutex<NodeState>,
+    /// Notified when nodes have died, however this node noticed it.
+    died: Arc<Notify>,
     task: OnceLock<AbortHandle>,
     /// When the store was last probed, and the outcome. The lock is held during the probe, so that there is one at a time.
     probe: tokio::sync::Mutex<Option<(Instant, bool)>>,
@@ -54,9 +57,9 @@ pub(in crate::server) trait NodeEvents: Send + Sync + 'static {
 impl Node {
     pub(in crate::server) fn new(store: Arc<dyn Store>, meter: Arc<StoreMeter>, server: &str) -> Arc<Self> {
         let (id, group) = (random_hex::<8>(), format!("n/{server}"));
-        let state = Mutex::default();
+        let (state, died) = (Mutex::default(), Arc::default());
         let (task, probe) = (OnceLock::new(), tokio::sync::Mutex::default());
-        Arc::new(Self { id, store, meter, group, state, task, probe })
+        Arc::new(Self { id, store, meter, group, state, died, task, probe })
     }
 
     /// Prepares the node for calls: starts to listen to messages, and marks the node, unless its mark is fresh.
@@ -66,13 +69,14 @@ impl Node {
     ) -> Result<()> {
         self.start(events);
         let is_fresh = self.state.lock().marked_at.is_some_and(|marked| marked.elapsed() < MARK_TTL);
-        if is_fresh { Ok(()) } else { self.mark().await.map(drop) }
+        if is_fresh { Ok(()) } else { self.mark().await }
     }
 
     /// Starts to listen to messages, and to mark the node at intervals.
     fn start<E: NodeEvents>(self: &Arc<Self>, events: &Arc<E>) {
         self.task.get_or_init(|| {
-            let task = NodeTask { node: Arc::downgrade(self), events: Arc::downgrade(events) };
+            let (node, events) = (Arc::downgrade(self), Arc::downgrade(events));
+            let task = NodeTask { node, events, died: self.died.clone() };
             tokio::spawn(task.run(self.store.clone(), self.channel(&self.id), self.group.clone()))
                 .abort_handle()
         });
@@ -91,28 +95,30 @@ impl Node {
         }
         self.start(events);
         let outcome = tokio::time::timeout(PROBE_TIMEOUT, self.mark()).await;
-        let is_reachable = matches!(outcome, Ok(Ok(_)));
+        let is_reachable = matches!(outcome, Ok(Ok(())));
         *probe = Some((Instant::now(), is_reachable));
         is_reachable
     }
 
-    /// Marks this node, and finds out which nodes are alive. Returns whether some have died.
-    async fn mark(&self) -> Result<bool> {
+    /// Marks this node, and finds out which nodes are alive.
+    async fn mark(&self) -> Result<()> {
         // The mark lasts from the visit, which is not before this moment.
         let now = Instant::now();
         let (map, key) = ("nodes".into(), self.id.clone().into());
         let step = Step::new()
             .then(Operation::Enter { map, key, value: Bytes::new(), ttl: MARK_TTL })
             .then(Operation::Entries("nodes".into()));
-        let Outcome::Done(answers) = self.store.run(&self.group, &step).await? else { return Ok(false) };
-        let Some(Answer::Entries(entries)) = answers.into_iter().next_back() else { return Ok(false) };
+        let Outcome::Done(answers) = self.store.run(&self.group, &step).await? else { return Ok(()) };
+        let Some(Answer::Entries(entries)) = answers.into_iter().next_back() else { return Ok(()) };
         let alive: HashSet<_> = entries.into_iter().map(|(id, _)| id).collect();
         let mut state = self.state.lock();
         state.marked_at = state.marked_at.max(Some(now));
-        let has_lost = state.alive.difference(&alive).next().is_some();
+        if state.alive.difference(&alive).next().is_some() {
+            self.died.notify_one();
+        }
         self.meter.set_nodes(alive.len());
         state.alive = alive;
-        Ok(has_lost)
+        Ok(())
     }
 
     /// Returns whether a node is alive. An unknown node may be new, so the store is asked.
@@ -168,6 +174,7 @@ impl Drop for Node {
 struct NodeTask<E> {
     node: Weak<Node>,
     events: Weak<E>,
+    died: Arc<Notify>,
 }
 
 impl<E: NodeEvents> NodeTask<E> {
@@ -181,12 +188,11 @@ impl<E: NodeEvents> NodeTask<E> {
                 () = tokio::time::sleep_until(mark) => {
                     mark = Instant::now() + MARK_INTERVAL;
                     let Some(node) = self.node.upgrade() else { return };
-                    match node.mark().await {
-                        Ok(true) => self.with(E::nodes_died),
-                        Ok(false) => {}
-                        Err(error) => tracing::warn!(%error, "this server could not be marked as alive"),
+                    if let Err(error) = node.mark().await {
+                        tracing::warn!(%error, "this server could not be marked as alive");
                     }
                 }
+                () = self.died.notified() => self.with(E::nodes_died),
                 () = tokio::time::sleep_until(look) => {
                     look = Instant::now() + LOOK_INTERVAL;
                     self.with(E::look);

@@ -67,6 +67,8 @@ pub(in crate::server) fn lost_request() -> RpcError {
 
 /// A stream in the store that a client wants to resume after an event.
 pub(in crate::server) enum StoredStream {
+    /// The session has ended.
+    SessionEnded,
     /// The store does not have the stream, or the stream never had this event.
     Unknown,
     /// The store has lost the event. The server that writes the stream will write it again.
@@ -75,8 +77,15 @@ pub(in crate::server) enum StoredStream {
     AtEnd,
     /// The stream of a request, which goes on.
     Request(RemoteLog),
-    /// A notification stream: the rest of its events. The stream has ended, and another one takes its place.
-    Notifications(Vec<ReadableEvent>),
+    /// A notification stream. It has ended, and another one takes its place.
+    Notifications(StoredNotifications),
+}
+
+/// The rest of a notification stream.
+pub(in crate::server) struct StoredNotifications {
+    pub(in crate::server) events: Vec<ReadableEvent>,
+    /// `true` if the stream was continued before. Notifications may have gone to a stream whose id the client never got.
+    pub(in crate::server) was_continued: bool,
 }
 
 /// A stored log that is read.
@@ -121,7 +130,7 @@ pub(in crate::server) async fn find(
         .then(Operation::SetReader { log: log(), reader: reader.clone() })
         .then(Operation::Read { log: log(), after: 0, limit: first })
         .then(Operation::Read { log: log(), after: after.saturating_sub(1), limit: first });
-    let Outcome::Done(answers) = session.run(&step).await? else { return Ok(StoredStream::Unknown) };
+    let Outcome::Done(answers) = session.run(&step).await? else { return Ok(StoredStream::SessionEnded) };
     let mut pages = answers.into_iter().filter_map(into_page);
     let (Some(start), Some(seen)) = (pages.next(), pages.next()) else { return Ok(StoredStream::Unknown) };
     let Some((1, start)) = start.entries.first() else { return Ok(StoredStream::Unknown) };
@@ -158,25 +167,28 @@ async fn end_notifications(
     stream: &str,
     node: &str,
     mut after: u64,
-) -> Result<Vec<ReadableEvent>> {
+) -> Result<StoredNotifications> {
     let continued = NodeMessage::write(&session.id, News::Continued { stream: stream.to_owned() });
+    let log = || stream.to_owned().into();
     let end = Step::new()
         .when(SharedSession::is_open())
+        .then(Operation::Read { log: log(), after, limit: Room { entries: 1, bytes: 0 } })
         .then(end_of(session, stream, Vec::new()))
         .then(session.node.telling(node, continued));
-    // If another server has ended the stream already, the outcome is another one, with the same effect.
-    session.run(&end).await?;
+    let was_continued = match session.run(&end).await? {
+        Outcome::Done(answers) => answers.into_iter().find_map(into_page).is_some_and(|page| page.is_ended),
+        _ => true,
+    };
     let mut events = Vec::new();
     loop {
-        let read = Operation::Read { log: stream.to_owned().into(), after, limit: PAGE };
-        let Outcome::Done(mut answers) = session.run(&Step::new().then(read)).await? else {
-            return Ok(events);
-        };
-        let Some(page) = answers.pop().and_then(into_page) else { return Ok(events) };
-        let Some((last, _)) = page.entries.last() else { return Ok(events) };
+        let read = Operation::Read { log: log(), after, limit: PAGE };
+        let Outcome::Done(mut answers) = session.run(&Step::new().then(read)).await? else { break };
+        let Some(page) = answers.pop().and_then(into_page) else { break };
+        let Some((last, _)) = page.entries.last() else { break };
         after = *last;
         events.extend(page.entries.into_iter().filter_map(into_event));
     }
+    Ok(StoredNotifications { events, was_continued })
 }
 
 /// Returns the operation that ends a log of another server.

@@ -1,0 +1,234 @@
+//! How are nodes started, chosen for a request, and killed?
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::process::{Child, Command};
+use tokio::sync::{Notify, watch};
+
+use crate::history::{Fact, History};
+use crate::http::Connection;
+use crate::random::Random;
+
+/// The nodes of a run.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    pub(crate) history: History,
+    pub(crate) nodes: Vec<Node>,
+    folder: PathBuf,
+    store: String,
+    /// The number of steps that clients have taken.
+    steps: AtomicU64,
+    stepped: Notify,
+    is_over: AtomicBool,
+    /// The sessions that were opened, for those who intrude.
+    pub(crate) sessions: Mutex<Vec<KnownSession>>,
+}
+
+/// A session, as its client knows it.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownSession {
+    pub(crate) principal: &'static str,
+    pub(crate) id: String,
+    pub(crate) last_event: Option<String>,
+}
+
+/// A server process, which may be dead.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) name: String,
+    port: u16,
+    /// Holds the port while the process is dead, without listening.
+    _holder: TcpSocket,
+    child: tokio::sync::Mutex<Option<Child>>,
+    is_healthy: AtomicBool,
+    /// How often the node was taken out of service without being killed.
+    service: watch::Sender<u64>,
+    /// How often the node died, or seemed to.
+    deaths: AtomicU64,
+}
+
+impl Cluster {
+    /// Starts the nodes. Their files are in a folder that is removed if the run succeeds.
+    pub(crate) async fn start(name: &str, store: String) -> Self {
+        let folder = std::env::temp_dir().join(format!("toolway-nodes-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(folder.join("gates")).unwrap();
+        std::fs::write(folder.join("journal"), "").unwrap();
+        let history = History::new(folder.join("history.jsonl"));
+        let nodes = (1..=NODES).map(|number| Node::new(format!("node-{number}"))).collect();
+        let cluster = Self {
+            history,
+            nodes,
+            folder,
+            store,
+            steps: AtomicU64::new(0),
+            stepped: Notify::new(),
+            is_over: AtomicBool::new(false),
+            sessions: Mutex::default(),
+        };
+        for node in &cluster.nodes {
+            cluster.start_node(node).await;
+        }
+        cluster
+    }
+
+    async fn start_node(&self, node: &Node) {
+        let mut child = Command::new(program())
+            .args(["--port", &node.port.to_string(), "--store", &self.store, "--node", &node.name])
+            .arg("--journal")
+            .arg(self.journal())
+            .arg("--gates")
+            .arg(self.folder.join("gates"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let reading = tokio::time::timeout(START_TIME, output.read_line(&mut line));
+        assert!(reading.await.is_ok_and(|read| read.unwrap() > 0), "{} did not start", node.name);
+        *node.child.lock().await = Some(child);
+        node.is_healthy.store(true, Ordering::Release);
+        self.history.write(Fact::Listening { node: node.name.clone() });
+    }
+
+    /// Kills a node without a warning, and starts it again.
+    pub(crate) async fn kill(&self, number: usize) {
+        let node = &self.nodes[number];
+        let child = node.child.lock().await.take();
+        let mut child = child.unwrap();
+        self.history.write(Fact::Killed { node: node.name.clone() });
+        child.start_kill().unwrap();
+        node.deaths.fetch_add(1, Ordering::AcqRel);
+        node.is_healthy.store(false, Ordering::Release);
+        child.wait().await.unwrap();
+        self.start_node(node).await;
+    }
+
+    /// Stops a node for a while, so that the others take it for dead.
+    pub(crate) async fn freeze(&self, number: usize, time: Duration) {
+        let node = &self.nodes[number];
+        let child = node.child.lock().await;
+        let id = child.as_ref().and_then(Child::id).unwrap();
+        let id = Pid::from_raw(i32::try_from(id).unwrap()).unwrap();
+        self.history.write(Fact::Frozen { node: node.name.clone() });
+        kill_process(id, Signal::STOP).unwrap();
+        node.deaths.fetch_add(1, Ordering::AcqRel);
+        node.is_healthy.store(false, Ordering::Release);
+        node.service.send_modify(|number| *number += 1);
+        tokio::time::sleep(time).await;
+        kill_process(id, Signal::CONT).unwrap();
+        node.is_healthy.store(true, Ordering::Release);
+        self.history.write(Fact::Listening { node: node.name.clone() });
+    }
+
+    /// Chooses a healthy node for a request, and connects to it.
+    pub(crate) async fn connect(&self, random: &Mutex<Random>) -> (&Node, Connection) {
+        loop {
+            let node = &self.nodes[random.lock().unwrap().below(self.nodes.len())];
+            if let Some(connection) = node.connect().await {
+                return (node, connection);
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Counts a step of a client.
+    pub(crate) fn step(&self) {
+        self.steps.fetch_add(1, Ordering::AcqRel);
+        self.stepped.notify_waiters();
+    }
+
+    /// Waits until clients have taken so many more steps.
+    pub(crate) async fn wait_for_steps(&self, steps: u64) {
+        let goal = self.steps.load(Ordering::Acquire) + steps;
+        loop {
+            let stepped = self.stepped.notified();
+            if self.steps.load(Ordering::Acquire) >= goal {
+                return;
+            }
+            stepped.await;
+        }
+    }
+
+    /// Lets the clients come to an end.
+    pub(crate) fn finish(&self) {
+        self.is_over.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.folder.join("journal")
+    }
+
+    /// Returns the path of the gate of a call.
+    pub(crate) fn gate(&self, call: &str) -> PathBuf {
+        self.folder.join("gates").join(call)
+    }
+
+    /// Ends the nodes, and removes their files unless they are needed to find a mistake.
+    pub(crate) async fn stop(self, keeps_files: bool) {
+        for node in &self.nodes {
+            if let Some(mut child) = node.child.lock().await.take() {
+                child.kill().await.unwrap();
+            }
+        }
+        if !keeps_files {
+            std::fs::remove_dir_all(&self.folder).unwrap();
+        }
+    }
+}
+
+impl Node {
+    fn new(name: String) -> Self {
+        let holder = TcpSocket::new_v4().unwrap();
+        holder.set_reuseaddr(true).unwrap();
+        holder.set_reuseport(true).unwrap();
+        holder.bind(([127, 0, 0, 1], 0).into()).unwrap();
+        Self {
+            name,
+            port: holder.local_addr().unwrap().port(),
+            _holder: holder,
+            child: tokio::sync::Mutex::default(),
+            is_healthy: AtomicBool::new(false),
+            service: watch::Sender::new(0),
+            deaths: AtomicU64::new(0),
+        }
+    }
+
+    /// Connects to the node, if it is healthy.
+    pub(crate) async fn connect(&self) -> Option<Connection> {
+        if !self.is_healthy.load(Ordering::Acquire) {
+            return None;
+        }
+        let service = self.service.subscribe();
+        let stream = BufReader::new(TcpStream::connect(("127.0.0.1", self.port)).await.ok()?);
+        Some(Connection { stream, service })
+    }
+
+    /// Returns how often the node died, or seemed to.
+    pub(crate) fn deaths(&self) -> u64 {
+        self.deaths.load(Ordering::Acquire)
+    }
+}
+
+/// The program of a node. Examples are built beside the tests: `target/PROFILE/deps/nodes-…` and
+/// `target/PROFILE/examples/…`.
+fn program() -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    tests.ancestors().nth(2).map(Path::to_owned).unwrap().join("examples/cluster-fixture")
+}
+
+const NODES: usize = 3;
+/// How long a node may take to start.
+const START_TIME: Duration = Duration::from_secs(60);

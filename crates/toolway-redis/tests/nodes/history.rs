@@ -1,0 +1,196 @@
+//! What is written down of a run, for the checker?
+//!
+//! One JSON object for each line, in the order in which things happened in the test program. The journal of the nodes is a
+//! file of its own, because nodes are killed.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The history of a run, which is written to a file.
+#[derive(Debug)]
+pub(crate) struct History {
+    start: Instant,
+    file: Mutex<File>,
+    pub(crate) path: PathBuf,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    /// Milliseconds since the start.
+    pub(crate) at: u64,
+    #[serde(flatten)]
+    pub(crate) fact: Fact,
+}
+
+/// A call is named by its key, `PRINCIPAL+CLIENT+REQUEST`. Each POST of it is an attempt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub(crate) enum Fact {
+    Killed {
+        node: String,
+    },
+    /// A node does not run for a while, but is not dead.
+    Frozen {
+        node: String,
+    },
+    Listening {
+        node: String,
+    },
+    StoreKilled,
+    StoreListening,
+    Opened {
+        principal: String,
+        session: String,
+        revision: String,
+        node: String,
+    },
+    /// The session is empty in the stateless era.
+    Sent {
+        call: String,
+        attempt: u32,
+        session: String,
+        tool: String,
+        node: String,
+    },
+    /// A message came on the reply of a call, or on a stream that resumes it.
+    Event {
+        call: String,
+        attempt: u32,
+        id: Option<String>,
+        message: Value,
+    },
+    /// The reply, or the stream that resumed it, ended before the answer. `is_clean` if its end was regular.
+    Ended {
+        call: String,
+        attempt: u32,
+        node: String,
+        is_clean: bool,
+    },
+    /// The client closed the connection.
+    Cut {
+        call: String,
+        attempt: u32,
+    },
+    Resumed {
+        call: String,
+        attempt: u32,
+        after: String,
+        node: String,
+        status: u16,
+    },
+    /// A call was answered with a status other than 200.
+    Status {
+        call: String,
+        node: String,
+        status: u16,
+    },
+    /// The gate of a call was opened.
+    Released {
+        call: String,
+    },
+    /// The client begins to cancel a call.
+    Cancelled {
+        call: String,
+    },
+    /// The client takes a call for ended: it was cancelled, and its stream has ended.
+    Closed {
+        call: String,
+    },
+    /// The client has given up.
+    Unended {
+        call: String,
+    },
+    /// A message came on the notification stream of a session.
+    News {
+        principal: String,
+        session: String,
+        id: Option<String>,
+        message: Value,
+    },
+    NewsResumed {
+        session: String,
+        after: Option<String>,
+        node: String,
+        status: u16,
+    },
+    /// No notification followed an update.
+    Untold {
+        session: String,
+        call: String,
+        node: String,
+    },
+    Deleted {
+        session: String,
+    },
+    /// A request to a session that was deleted.
+    Visited {
+        session: String,
+        node: String,
+        status: u16,
+    },
+    /// The notification stream of a session went on after its end.
+    Outlived {
+        session: String,
+    },
+    /// A request of a principal to something of the other one.
+    Intruded {
+        principal: String,
+        node: String,
+        status: u16,
+        text: String,
+    },
+}
+
+/// A line of the journal of the nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Run {
+    /// `run` or `stopped`.
+    pub(crate) what: String,
+    pub(crate) call: String,
+    pub(crate) node: String,
+}
+
+impl History {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        let file = Mutex::new(File::create(&path).unwrap());
+        Self { start: Instant::now(), file, path }
+    }
+
+    pub(crate) fn write(&self, fact: Fact) {
+        let mut file = self.file.lock().unwrap();
+        // Measured under the lock, so that the times are in the order of the lines.
+        let at = u64::try_from(self.start.elapsed().as_millis()).unwrap();
+        let mut line = serde_json::to_vec(&Record { at, fact }).unwrap();
+        line.push(b'\n');
+        file.write_all(&line).unwrap();
+    }
+
+    /// Reads everything that was written.
+    pub(crate) fn read(&self) -> Vec<Record> {
+        let text = std::fs::read_to_string(&self.path).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+/// Reads the journal of the nodes.
+pub(crate) fn read_journal(path: &Path) -> Vec<Run> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let run = |line: &str| {
+        let mut words = line.split('\t').map(str::to_owned);
+        let mut word = || words.next().unwrap();
+        Run { what: word(), call: word(), node: word() }
+    };
+    text.lines().map(run).collect()
+}
+
+/// Returns the principal of a call.
+pub(crate) fn principal_of(call: &str) -> &str {
+    call.split('+').next().unwrap()
+}

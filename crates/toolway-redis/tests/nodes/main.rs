@@ -1,0 +1,144 @@
+//! Are three servers with one Redis one server to their clients, while they are killed or frozen, or Redis is?
+//!
+//! Nodes are real processes, and each request of a client goes to another node, chosen by a seed. Clients of all revisions
+//! with sessions, and of the one without, make calls, follow streams and resume them, answer questions, cancel, subscribe,
+//! send copies of requests, and delete their sessions. Everything is written down, and one checker judges afterwards.
+//!
+//! `SEED=7 cargo test -p toolway-redis --test nodes` chooses other conversations, and `TOOLWAY_ROUNDS=full` kills 200 times
+//! instead of 3. The files of a run that failed are kept, and the failure names them; `TOOLWAY_KEEP_HISTORY` keeps all files.
+//!
+//! | file | question |
+//! |---|---|
+//! | `fixture/` | Which server is killed? |
+//! | `cluster.rs` | How are nodes started, chosen for a request, and killed? |
+//! | `http.rs` | How do requests and event streams look on the wire? |
+//! | `client.rs` | How does a client make requests, and follow a call to its end? |
+//! | `conversation.rs` | What do clients do? |
+//! | `history.rs` | What is written down? |
+//! | `checker.rs` | Did a run keep every promise? |
+//! | `mistakes.rs` | Does the checker find mistakes of each kind? |
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::print_stdout, reason = "the numbers of a run are part of the result")]
+
+mod checker;
+mod client;
+mod cluster;
+mod conversation;
+#[path = "../redis/events.rs"]
+mod events;
+mod history;
+mod http;
+mod mistakes;
+mod random;
+#[path = "../redis/server.rs"]
+#[expect(dead_code, reason = "other tests need more of it")]
+mod server;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+use crate::checker::Verdict;
+use crate::cluster::Cluster;
+use crate::history::Fact;
+use crate::random::Random;
+use crate::server::Server;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_call_has_one_end_although_nodes_are_killed() {
+    if server::is_missing() {
+        return;
+    }
+    let store = Server::start(&[]);
+    let (sessions, kills) = if is_full() { (200, 200) } else { (40, 3) };
+    let verdict = run("kills", store.url(), sessions, async |cluster, mut random| {
+        for _ in 0..kills {
+            cluster.wait_for_steps(sessions / 2 + random.below(40) as u64).await;
+            cluster.kill(random.below(cluster.nodes.len())).await;
+        }
+    })
+    .await;
+    assert!(verdict.lost > 0 && verdict.slowest > 0, "{verdict:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_call_has_one_end_although_redis_is_killed() {
+    if server::is_missing() {
+        return;
+    }
+    let mut store = Server::start_durable();
+    let (sessions, kills) = if is_full() { (100, 200) } else { (20, 2) };
+    run("restarts", store.url(), sessions, async |cluster, mut random| {
+        for _ in 0..kills {
+            cluster.wait_for_steps(sessions / 2 + random.below(20) as u64).await;
+            cluster.history.write(Fact::StoreKilled);
+            tokio::task::block_in_place(|| {
+                store.kill();
+                store.start_again();
+            });
+            cluster.history.write(Fact::StoreListening);
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_was_frozen_does_not_answer_again() {
+    if server::is_missing() {
+        return;
+    }
+    let store = Server::start(&[]);
+    let (sessions, times) = if is_full() { (100, 10) } else { (20, 1) };
+    let verdict = run("freezes", store.url(), sessions, async |cluster, mut random| {
+        for _ in 0..times {
+            cluster.wait_for_steps(sessions / 2 + random.below(20) as u64).await;
+            cluster.freeze(random.below(cluster.nodes.len()), FROZEN).await;
+        }
+    })
+    .await;
+    assert!(verdict.lost > 0 && verdict.slowest > 0, "{verdict:?}");
+}
+
+/// Lets clients talk to nodes while something happens to them, and judges.
+async fn run(
+    name: &str,
+    store: String,
+    sessions: u64,
+    nemesis: impl AsyncFnOnce(&Cluster, Random),
+) -> Verdict {
+    let seed = std::env::var("SEED").map_or(20_260_728, |seed| seed.parse().unwrap());
+    let cluster = Arc::new(Cluster::start(name, store).await);
+    let mut clients = JoinSet::new();
+    for number in 0..sessions {
+        clients.spawn(conversation::converse(cluster.clone(), seed, usize::try_from(number).unwrap()));
+    }
+    nemesis(&cluster, Random::new(seed, u64::from(u32::MAX))).await;
+    cluster.finish();
+    while let Some(ended) = clients.join_next().await {
+        ended.unwrap();
+    }
+    let verdict = checker::judge(&cluster.history.read(), &history::read_journal(&cluster.journal()));
+    println!("{name}, SEED={seed}: {verdict:#?}");
+    let path = cluster.history.path.clone();
+    let has_failed = !verdict.mistakes.is_empty();
+    let keeps_files = has_failed || std::env::var_os("TOOLWAY_KEEP_HISTORY").is_some();
+    let cluster = Arc::into_inner(cluster).expect("no client is left");
+    cluster.stop(keeps_files).await;
+    assert!(!has_failed, "SEED={seed}, {}: {:#?}", path.display(), verdict.mistakes);
+    // Otherwise the run would have shown nothing.
+    let calls = [verdict.results, verdict.cancelled, verdict.refused, verdict.resumed];
+    let sessions = [verdict.news, verdict.deleted, verdict.intrusions];
+    assert!(calls.iter().chain(&sessions).all(|number| *number > 0), "{verdict:?}");
+    verdict
+}
+
+/// Returns whether the run is the long one, by hand.
+fn is_full() -> bool {
+    std::env::var_os("TOOLWAY_ROUNDS").is_some_and(|rounds| rounds == "full")
+}
+
+/// How long a node is frozen. The others take it for dead after ten seconds.
+const FROZEN: Duration = Duration::from_secs(20);
