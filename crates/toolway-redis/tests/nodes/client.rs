@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, KnownSession, Node};
 use crate::history::Fact;
-use crate::http::{Reply, Request};
+use crate::http::{Connection, Reply, Request};
 use crate::random::Random;
 
 /// A client with one session, or a client of the stateless era.
@@ -255,8 +255,15 @@ impl Client {
     }
 
     async fn attempt(&self, call: &Call, request: &Value) -> End {
-        let attempt = call.attempts.fetch_add(1, Ordering::Relaxed);
         let (node, connection) = self.cluster.connect(&self.random).await;
+        node.calls.fetch_add(1, Ordering::AcqRel);
+        let end = self.attempt_at(node, connection, call, request).await;
+        node.calls.fetch_sub(1, Ordering::AcqRel);
+        end
+    }
+
+    async fn attempt_at(&self, node: &Node, connection: Connection, call: &Call, request: &Value) -> End {
+        let attempt = call.attempts.fetch_add(1, Ordering::Relaxed);
         let (key, node_name) = (call.key.clone(), node.name.clone());
         call.last_node.lock().unwrap().clone_from(&node.name);
         self.write(Fact::Sent {

@@ -52,6 +52,8 @@ pub(crate) struct Node {
     service: watch::Sender<u64>,
     /// How often the node died, or seemed to.
     deaths: AtomicU64,
+    /// The number of calls that were sent to the node and have not ended.
+    pub(crate) calls: AtomicU64,
 }
 
 impl Cluster {
@@ -158,6 +160,17 @@ impl Cluster {
         }
     }
 
+    /// Waits until a node runs several calls. Returns its number.
+    pub(crate) async fn wait_for_calls(&self) -> usize {
+        loop {
+            let is_busy = |node: &Node| node.calls.load(Ordering::Acquire) >= BUSY;
+            match self.nodes.iter().position(is_busy) {
+                Some(number) => return number,
+                None => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    }
+
     /// Lets the clients come to an end.
     pub(crate) fn finish(&self) {
         self.is_over.store(true, Ordering::Release);
@@ -203,6 +216,7 @@ impl Node {
             is_healthy: AtomicBool::new(false),
             service: watch::Sender::new(0),
             deaths: AtomicU64::new(0),
+            calls: AtomicU64::new(0),
         }
     }
 
@@ -230,5 +244,7 @@ fn program() -> PathBuf {
 }
 
 const NODES: usize = 3;
+/// The number of calls of a busy node.
+const BUSY: u64 = 5;
 /// How long a node may take to start.
 const START_TIME: Duration = Duration::from_secs(60);

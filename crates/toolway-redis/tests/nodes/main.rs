@@ -95,7 +95,9 @@ async fn a_node_that_was_frozen_does_not_answer_again() {
     let verdict = run("freezes", store.url(), sessions, async |cluster, mut random| {
         for _ in 0..times {
             cluster.wait_for_steps(sessions / 2 + random.below(20) as u64).await;
-            cluster.freeze(random.below(cluster.nodes.len()), FROZEN).await;
+            // Otherwise nothing might be lost.
+            let number = cluster.wait_for_calls().await;
+            cluster.freeze(number, FROZEN).await;
         }
     })
     .await;

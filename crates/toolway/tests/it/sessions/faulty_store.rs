@@ -22,6 +22,8 @@ pub(super) struct FaultyStore {
     pub(super) lost_appends: AtomicUsize,
     /// Steps of the writer of a stream are done, but their answers wait.
     pub(super) holds_answers: AtomicBool,
+    /// How many steps with a claim are done, and their answers are lost.
+    pub(super) lost_claim_answers: AtomicUsize,
     /// How many visits there were for sessions.
     visits: AtomicUsize,
     /// How many visits there were to mark a server as alive, whatever their outcome.
@@ -78,6 +80,13 @@ impl Store for FaultyStore {
                 return self.memory.run(group, &step).await;
             }
             let outcome = self.memory.run(group, step).await;
+            let claims = step.operations.iter().any(|operation| matches!(operation, Operation::Enter { .. }));
+            if is_of_session
+                && claims
+                && self.lost_claim_answers.fetch_update(Ordering::AcqRel, Ordering::Acquire, lose).is_ok()
+            {
+                return Err(StoreError::new(StoreFailure::Unknown, "the answer is lost"));
+            }
             let is_of_writer = |operation: &Operation| matches!(operation, Operation::Append(append) if append.first.is_some());
             while step.operations.iter().any(is_of_writer) && self.holds_answers.load(Ordering::Acquire) {
                 tokio::time::sleep(std::time::Duration::from_millis(10)).await;

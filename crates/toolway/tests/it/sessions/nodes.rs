@@ -96,6 +96,19 @@ async fn a_request_that_reaches_two_servers_runs_once() {
     assert_eq!(text(&whole(pair.there.call(7, "pay", json!({})).await).await.1), "paid");
 }
 
+/// The client is asked to try again, so the claim of the request that did not run must not be in its way.
+#[tokio::test(start_paused = true)]
+async fn a_request_whose_claim_is_unknown_can_be_sent_again() {
+    let pair = Pair::new(NEWEST).await;
+    pair.gate.go(1);
+    pair.stores[0].lost_claim_answers.store(1, Ordering::Release);
+    let refused = pair.here.call(7, "pay", json!({})).await;
+    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+    sleep(SECOND).await;
+    assert_eq!(text(&whole(pair.there.call(7, "pay", json!({})).await).await.1), "paid");
+    assert_eq!(pair.runs.load(Ordering::Acquire), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_copy_of_a_request_is_refused_until_the_reply_is_read() {
     let pair = Pair::new(NEWEST).await;

@@ -11,6 +11,7 @@
 //! | `question_id.rs` | Which server asked a question? |
 //! | `remote_log.rs` | How is a stream read that another server writes? |
 //! | `session.rs` | Which steps does a session take in the store? |
+//! | `unsettled_claim.rs` | What happens to a claim if it is not known whether the store has it? |
 
 pub(super) mod claim;
 pub(super) mod claim_entry;
@@ -22,3 +23,4 @@ pub(super) mod place;
 pub(super) mod question_id;
 pub(super) mod remote_log;
 pub(super) mod session;
+mod unsettled_claim;

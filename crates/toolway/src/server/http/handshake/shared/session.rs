@@ -16,10 +16,11 @@ use super::claim_entry::{CLAIMS, ClaimEntry};
 use super::message::{News, NodeMessage};
 use super::node::Node;
 use super::place::SessionPlace;
+use super::unsettled_claim::UnsettledClaim;
 use crate::ground::mutex::Mutex;
 use crate::store::{
-    Answer, Condition, Groups, Name, Operation, Outcome, Result, Step, Store, StoredValue, Version,
-    random_version,
+    Answer, Condition, Groups, Name, Operation, Outcome, Result, Step, Store, StoreFailure, StoredValue,
+    Version, random_version,
 };
 
 /// A session in the store.
@@ -108,7 +109,12 @@ impl SharedSession {
             step = step.then(claim.enter(self.limits.kept.time));
         }
         step = step.then(Operation::Get { key: RECORD, known });
-        match self.run(&step).await? {
+        let unsettled = claim.map(|claim| UnsettledClaim::new(self.node.clone(), self.group.clone(), claim));
+        let outcome = self.run(&step).await;
+        if !matches!(&outcome, Err(error) if error.failure() == StoreFailure::Unknown) {
+            unsettled.into_iter().for_each(UnsettledClaim::settle);
+        }
+        match outcome? {
             Outcome::Done(answers) => {
                 let stored = answers.into_iter().next_back().and_then(into_value);
                 if renews {
