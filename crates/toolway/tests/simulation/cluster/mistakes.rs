@@ -98,7 +98,8 @@ fn sound() -> Events {
         (40_002, head(3, 202)),
         (40_100, sent(4, 2, Purpose::Ping)),
         (40_101, head(4, 404)),
-        (90_000, node(2, Fate::Stopping)),
+        (90_000, node(0, Fate::Stopping)),
+        (90_001, node(0, Fate::Stopped)),
     ]
 }
 
@@ -152,7 +153,7 @@ fn a_second_end_is_found() {
     finds("C-1", broken_with([(34, stored(5, 4, &[4], false))]));
     let other = Event::Got { exchange: 0, id: None, hash: 77, heard: result() };
     finds("C-1", broken_with([(34, other)]));
-    for conclusion in [Conclusion::Hung, Conclusion::NoAnswer] {
+    for conclusion in [Conclusion::Hung, Conclusion::NoAnswer, Conclusion::Forgotten(400)] {
         finds("C-1", broken_with([(36, concluded(conclusion))]));
     }
 }

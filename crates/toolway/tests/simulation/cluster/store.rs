@@ -184,11 +184,7 @@ impl SharedStore {
     /// Describes a visit without what is random.
     fn purpose(&self, group: &str, step: &Step) -> String {
         let name = if group.starts_with("s/") { self.session(group).to_string() } else { group.to_owned() };
-        let kind = |operation: &Operation| {
-            let text = format!("{operation:?}");
-            text.chars().take_while(char::is_ascii_alphabetic).take(4).collect::<String>()
-        };
-        let operations: Vec<_> = step.operations.iter().map(kind).collect();
+        let operations: Vec<_> = step.operations.iter().map(kind_of).collect();
         format!("{name} {} {}", step.conditions.len(), operations.join(" "))
     }
 
@@ -213,6 +209,25 @@ impl SharedStore {
             _ => random.millis(0, self.faults.delay),
         };
         (fault, delay)
+    }
+}
+
+fn kind_of(operation: &Operation) -> &'static str {
+    match operation {
+        Operation::Get { .. } => "get",
+        Operation::Renew { .. } => "renew",
+        Operation::Put { .. } => "put",
+        Operation::Delete(_) => "delete",
+        Operation::Enter { .. } => "enter",
+        Operation::Leave { .. } => "leave",
+        Operation::Entries(_) => "entries",
+        Operation::Clear(_) => "clear",
+        Operation::Append(_) => "append",
+        Operation::Read { .. } => "read",
+        Operation::SetReader { .. } => "set reader",
+        Operation::RenewLog { .. } => "renew log",
+        Operation::DeleteLog(_) => "delete log",
+        Operation::Publish { .. } => "publish",
     }
 }
 
