@@ -101,7 +101,8 @@ async fn a_node_that_was_frozen_does_not_answer_again() {
         }
     })
     .await;
-    assert!(verdict.lost > 0 && verdict.slowest > 0, "{verdict:?}");
+    // Calls that had not begun are not lost, but made elsewhere.
+    assert!(verdict.slowest > 0 || verdict.broken > 0, "{verdict:?}");
 }
 
 /// Lets clients talk to nodes while something happens to them, and judges.
