@@ -139,7 +139,9 @@ async fn two_thousand_idle_streams_cost_little_hear_the_news_and_end() {
     }
     service.stop().await;
     for body in &mut bodies {
-        assert_eq!(text(body).await, None, "it ends with the server, and nothing is said twice");
+        let end = text(body).await.expect("it says when to reconnect");
+        assert!(end.starts_with("retry: ") && end.lines().count() == 2, "nothing is said twice: {end}");
+        assert_eq!(text(body).await, None, "it ends with the server");
     }
 }
 
