@@ -10,7 +10,7 @@ use super::otel::StoreInstruments;
 use crate::ground::future::BoxFuture;
 use crate::store::{Outcome, Result, Secret, Step, Store, StoreFailure, Subscription};
 
-/// What a server has done with the store that it shares with others, since it was built: see
+/// The use of a store that a server shares with others, since the server was built: see
 /// [`Usage::store`](super::usage::Usage::store).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]

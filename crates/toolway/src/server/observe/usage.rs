@@ -23,7 +23,7 @@ pub struct Usage {
     pub connections: ResourceUsage,
     /// Open sessions.
     pub sessions: ResourceUsage,
-    /// What the server has done with the store that it shares with others; `None` if it shares none.
+    /// The use of the store that the server shares with others; `None` if it shares none.
     pub store: Option<StoreUsage>,
 }
 

@@ -154,7 +154,7 @@ async fn posts_of_the_oldest_transport_reach_the_server_that_holds_the_stream() 
     assert_eq!(oldest.post(&request(52, "whoami", json!({}))).await, 202);
     let answer = oldest.events.message().await.unwrap();
     assert!(answer.get("error").is_some(), "a guest does not see this tool: {answer}");
-    // Nobody else finds the conversation.
+    // Another caller does not find the conversation.
     oldest.raw.headers = user("bob", "admin");
     assert_eq!(oldest.post(&request(53, "add", json!({"a": 1, "b": 1}))).await, 404);
     oldest.raw.headers = user("ann", "admin");

@@ -318,7 +318,7 @@ fn heard(message: &Value) -> Heard {
 
 /// The revision without sessions.
 pub(crate) const STATELESS: &str = "2026-07-28";
-/// How long a client waits for a reply that is no stream.
+/// How long a client waits for a reply without a stream.
 const PATIENCE: Duration = Duration::from_secs(40);
 /// How long a client waits for the next event. Streams have keep-alives each 15 seconds.
 const STREAM_PATIENCE: Duration = Duration::from_secs(20);

@@ -183,7 +183,9 @@ impl SharedStore {
 
     /// Describes a visit without what is random.
     fn purpose(&self, group: &str, step: &Step) -> String {
-        let name = if group.starts_with("s/") { self.session(group).to_string() } else { group.to_owned() };
+        // The names of sessions and of peers are random.
+        let is_random = group.starts_with("s/") || group.starts_with("p/");
+        let name = if is_random { self.session(group).to_string() } else { group.to_owned() };
         let operations: Vec<_> = step.operations.iter().map(kind_of).collect();
         format!("{name} {} {}", step.conditions.len(), operations.join(" "))
     }

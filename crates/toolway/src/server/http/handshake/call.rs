@@ -342,8 +342,8 @@ impl RequestOutput {
         self.live.keep_stream(&self.log);
         self.log.wait_until_confirmed().await;
         drop(writing);
-        // The client may have left, or may read the stream at another server. Then a copy of the request is refused for
-        // as long as the stream is kept. So is a copy of a request that was cancelled.
+        // The client may have left: then a copy of the request is refused for as long as the stream is kept. So is a copy of
+        // a request that was cancelled. If the client reads the stream at another server, that one releases the claim.
         let mut claims = permit.map(RequestPermit::into_claims).unwrap_or_default();
         if is_answered && !claims.is_empty() && self.log.wait_until_read().await {
             for claim in &mut claims {
@@ -358,8 +358,11 @@ impl RequestOutput {
             return;
         }
         let PermittedRequest { ids, is_batch, claims, .. } = &mut self.permitted;
-        let start =
-            self.live.shared.as_ref().map(|shared| StreamStart::write(&shared.node.id, ids, *is_batch));
+        let start = self
+            .live
+            .shared
+            .as_ref()
+            .map(|shared| StreamStart::write(&shared.node.id, ids, *is_batch, claims));
         self.log.open(start.unwrap_or_default());
         self.live.register(&self.log, std::mem::take(claims));
     }

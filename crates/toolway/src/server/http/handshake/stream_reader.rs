@@ -202,6 +202,11 @@ impl StreamReader {
                 return;
             }
             self.source.record_read(self.last_read);
+            if let (EventSource::Remote { log, .. }, Some(last)) = (&self.source, events.last())
+                && last.kind == EventKind::End
+            {
+                log.release_claims(&last.text);
+            }
         }
     }
 

@@ -29,6 +29,15 @@ impl ClaimEntry {
         std::str::from_utf8(node).unwrap_or_default()
     }
 
+    /// Returns the key and the value, for the first event of a stream.
+    pub(super) fn to_texts(&self) -> (String, String) {
+        (self.key.to_string(), String::from_utf8_lossy(&self.value).into_owned())
+    }
+
+    pub(super) fn from_texts((key, value): &(String, String)) -> Self {
+        Self { key: key.clone().into(), value: value.clone().into() }
+    }
+
     pub(super) fn is_free(&self) -> Condition {
         Condition::Free { map: CLAIMS, key: self.key.clone(), value: self.value.clone() }
     }

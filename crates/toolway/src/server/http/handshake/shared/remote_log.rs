@@ -19,6 +19,7 @@ use toolway_protocol::{Id, RpcError};
 
 use super::super::log::event::EventKind;
 use super::super::log::event_log::{ReadOutcome, ReadableEvent};
+use super::claim_entry::ClaimEntry;
 use super::message::{News, NodeMessage};
 use super::session::SharedSession;
 use crate::ground::mutex::Mutex;
@@ -35,11 +36,19 @@ pub(in crate::server) struct StreamStart {
     node: String,
     /// The answer if that server dies.
     lost: Box<RawValue>,
+    /// The claims of the requests.
+    #[serde(default)]
+    claims: Vec<(String, String)>,
 }
 
 impl StreamStart {
     /// Writes the start of a stream that ends with the answers to these requests.
-    pub(in crate::server) fn write(node: &str, requests: &[Id], is_batch: bool) -> Bytes {
+    pub(in crate::server) fn write(
+        node: &str,
+        requests: &[Id],
+        is_batch: bool,
+        claims: &[ClaimEntry],
+    ) -> Bytes {
         let error = lost_request();
         let mut frame = Vec::new();
         for id in requests {
@@ -54,7 +63,8 @@ impl StreamStart {
             frame.push(b']');
         }
         let lost = String::from_utf8(frame).ok().and_then(|frame| RawValue::from_string(frame).ok());
-        let start = lost.map(|lost| Self { node: node.to_owned(), lost });
+        let claims = claims.iter().map(ClaimEntry::to_texts).collect();
+        let start = lost.map(|lost| Self { node: node.to_owned(), lost, claims });
         serde_json::to_vec(&start).unwrap_or_default().into()
     }
 }
@@ -207,6 +217,23 @@ fn end_of(session: &SharedSession, stream: &str, entries: Vec<LogEntry>) -> Oper
 impl RemoteLog {
     pub(in crate::server) fn stream(&self) -> &str {
         &self.stream
+    }
+
+    /// Releases the claims of the requests, because the client has got the answer. A request that was lost keeps its claim:
+    /// its effect is unknown, so a copy is refused.
+    pub(in crate::server) fn release_claims(&self, answer: &[u8]) {
+        if self.start.claims.is_empty() || answer == self.start.lost.get().as_bytes() {
+            return;
+        }
+        let claims = self.start.claims.iter().map(ClaimEntry::from_texts);
+        let step = claims.fold(Step::new(), |step, claim| step.then(claim.leave()));
+        let session = self.session.clone();
+        tokio::spawn(async move {
+            // A claim that could not be released expires.
+            if let Err(error) = session.run(&step).await {
+                tracing::debug!(%error, "a claim could not be released");
+            }
+        });
     }
 
     /// Returns the events after a number. If the server that writes the log has died, ends the log.
