@@ -110,7 +110,7 @@ const NO_ERRORS_IN: [(&str, &str); 12] = [
 ];
 
 /// Sentences that are not errors, and what they are; `…` at the end stands for any end.
-const NO_ERRORS: [(&str, &str); 117] = [
+const NO_ERRORS: [(&str, &str); 119] = [
     ("HTTP/1.1 503 Service Unavailable…", "the reply to a connection beyond the limit"),
     (", expected", "a part of an error of `serde`"),
     ("…, expected …", "an error of `serde`"),
@@ -194,6 +194,8 @@ const NO_ERRORS: [(&str, &str); 117] = [
     ("…, host …", "what `doctor` says of what is well"),
     ("Files of one directory…", "the instructions of a server"),
     ("GET, POST…", "headers and other texts of the wire"),
+    ("GET, HEAD", "a header"),
+    ("retry: …", "a field of an event stream"),
     ("PRI * HTTP/2.0…", "headers and other texts of the wire"),
     ("application/json, text…", "headers and other texts of the wire"),
     ("event: endpoint…", "headers and other texts of the wire"),
