@@ -43,8 +43,8 @@ impl ServerBuilder {
 impl Server {
     /// Serves over HTTP at `http://ADDRESS/mcp` until the process receives Ctrl-C or SIGTERM. Running requests may then
     /// finish, for up to ten seconds; a second signal stops the server immediately. See
-    /// [`HttpService::serve_until_signal`](super::http::HttpService::serve_until_signal). `http://ADDRESS/health` and
-    /// `http://ADDRESS/ready` are [health checks](super::http::HttpService::health).
+    /// [`HttpService::serve_until_signal`](crate::server::http::HttpService::serve_until_signal). `http://ADDRESS/health` and
+    /// `http://ADDRESS/ready` are [health checks](crate::server::http::HttpService::health).
     ///
     /// One line in the log gives the URL and the number of tools. Without a `tracing` subscriber the line goes to
     /// stderr.
