@@ -41,9 +41,9 @@ impl RequestPermit {
         self.claims.iter_mut().for_each(|claim| claim.mark_sent());
     }
 
-    /// Ends the request. Its claims stay until they are dropped.
-    pub(crate) fn into_claims(self) -> Vec<Box<dyn ReplyClaim>> {
-        self.claims
+    /// Takes the claims, which stay until they are dropped.
+    pub(crate) fn take_claims(&mut self) -> Vec<Box<dyn ReplyClaim>> {
+        std::mem::take(&mut self.claims)
     }
 
     /// Adds the permit of another request of the same batch to the permits of the batch.

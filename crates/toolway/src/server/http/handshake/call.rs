@@ -285,7 +285,7 @@ impl RequestOutput {
         mut wants_stream: oneshot::Receiver<()>,
     ) {
         // Dropped in every case, also on a panic: then readers stop waiting for more events.
-        let writing = self.log.start_writing();
+        let _writing = self.log.start_writing();
         let mut questions = OpenQuestions { live: self.live.clone(), ids: Vec::new() };
         let mut next = first;
         let limits = self.live.limits();
@@ -327,7 +327,7 @@ impl RequestOutput {
             return self.log.forget();
         }
         let permit = self.permitted.permit.take();
-        let (answer, permit) = match (answer, self.decide.take()) {
+        let (answer, mut permit) = match (answer, self.decide.take()) {
             // The reply may have become a stream in the meantime. Then `send` returns the answer.
             (Some(answer), Some(decide)) => match decide.send(ReplyForm::Answer(answer, permit)) {
                 Ok(()) => return,
@@ -336,20 +336,15 @@ impl RequestOutput {
             },
             (answer, _) => (answer.unwrap_or_default(), permit),
         };
-        let is_answered = !answer.is_empty();
+        // The reader of the answer releases the claims, here or at another server. If the client does not read it, a copy of the
+        // request is refused for as long as the stream is kept. So is a copy of a request that was cancelled.
+        if let Some(permit) = permit.as_mut().filter(|_| !answer.is_empty()) {
+            self.log.hold_claims(permit.take_claims());
+        }
         self.open();
         self.log.end(answer, self.permitted.id()).await;
         self.live.keep_stream(&self.log);
         self.log.wait_until_confirmed().await;
-        drop(writing);
-        // The client may have left: then a copy of the request is refused for as long as the stream is kept. So is a copy of
-        // a request that was cancelled. If the client reads the stream at another server, that one releases the claim.
-        let mut claims = permit.map(RequestPermit::into_claims).unwrap_or_default();
-        if is_answered && !claims.is_empty() && self.log.wait_until_read().await {
-            for claim in &mut claims {
-                claim.mark_sent();
-            }
-        }
     }
 
     /// Starts the stream, unless it has started.

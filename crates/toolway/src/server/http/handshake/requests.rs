@@ -292,7 +292,11 @@ async fn resume(
     if let Some(log) = local {
         return match log.resume_point(number) {
             ResumePoint::Unknown => Err(unknown()),
-            ResumePoint::AtEnd => Ok(StreamReader::new(live, &log, None, closing).at_end()),
+            ResumePoint::AtEnd => {
+                // The client has the answer, although its reader may have ended before it noticed.
+                log.release_claims();
+                Ok(StreamReader::new(live, &log, None, closing).at_end())
+            }
             ResumePoint::GoesOn => {
                 let feed = log.is_for_notifications.then(|| open_feed(visit, live)).transpose();
                 let feed = feed.map_err(|full| unavailable(None, &full))?;

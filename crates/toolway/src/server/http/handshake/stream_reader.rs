@@ -202,10 +202,14 @@ impl StreamReader {
                 return;
             }
             self.source.record_read(self.last_read);
-            if let (EventSource::Remote { log, .. }, Some(last)) = (&self.source, events.last())
-                && last.kind == EventKind::End
+            // A request that was cancelled has no answer, and keeps its claim.
+            if let Some(end) =
+                events.last().filter(|last| last.kind == EventKind::End && !last.text.is_empty())
             {
-                log.release_claims(&last.text);
+                match &self.source {
+                    EventSource::Local { log, .. } => log.release_claims(),
+                    EventSource::Remote { log, .. } => log.release_claims(&end.text),
+                }
             }
         }
     }

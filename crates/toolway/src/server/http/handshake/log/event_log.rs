@@ -20,6 +20,7 @@ use super::log_state::{LogState, WriterState};
 use crate::ground::budget::{Account, Exhausted, Resource};
 use crate::ground::mutex::Mutex;
 use crate::server::failure::errors::busy;
+use crate::server::http::endpoint::permit::ReplyClaim;
 use crate::store::Room;
 
 /// How much of a log is kept, and how long after its last use.
@@ -49,6 +50,7 @@ pub(in crate::server) struct EventLog {
     /// Changes when there may be something to do for a reader or the writer.
     changed: watch::Sender<()>,
     reader_moved: Notify,
+    claims: Mutex<Vec<Box<dyn ReplyClaim>>>,
 }
 
 impl EventLog {
@@ -71,6 +73,7 @@ impl EventLog {
             state: Mutex::new(LogState::new()),
             changed: watch::Sender::new(()),
             reader_moved: Notify::new(),
+            claims: Mutex::default(),
         })
     }
 
@@ -242,22 +245,16 @@ impl EventLog {
         }
     }
 
-    /// Waits until the reader in this process has read everything. Returns `false` if there is none, or it stalls.
-    pub(in crate::server) async fn wait_until_read(&self) -> bool {
-        loop {
-            let moved = self.reader_moved.notified();
-            {
-                let state = self.state.lock();
-                if state.reader.last_read >= state.last {
-                    return true;
-                }
-                if state.reader.attached == 0 || state.reader.is_stalled || state.is_forgotten {
-                    return false;
-                }
-            }
-            if tokio::time::timeout(STALL_TIMEOUT, moved).await.is_err() {
-                return false;
-            }
+    /// Keeps the claims of the requests until the client has read the answer.
+    pub(in crate::server) fn hold_claims(&self, claims: Vec<Box<dyn ReplyClaim>>) {
+        *self.claims.lock() = claims;
+    }
+
+    /// Releases the claims of the requests, because the client has read the answer.
+    pub(in crate::server) fn release_claims(&self) {
+        let claims = std::mem::take(&mut *self.claims.lock());
+        for mut claim in claims {
+            claim.mark_sent();
         }
     }
 

@@ -157,11 +157,18 @@ pub(in crate::server) async fn find(
                 let is_written = !seen.is_ended && session.node.is_alive(&start.node).await?;
                 return Ok(if is_written { StoredStream::Behind } else { StoredStream::Unknown });
             }
-            if seen.is_ended && after == seen.last {
-                return Ok(StoredStream::AtEnd);
-            }
             let (session, stream, last_at_takeover) = (session.clone(), stream.to_owned(), seen.last);
-            Ok(StoredStream::Request(RemoteLog { session, stream, reader, start, last_at_takeover }))
+            let log = RemoteLog { session, stream, reader, start, last_at_takeover };
+            if !seen.is_ended || after < seen.last {
+                return Ok(StoredStream::Request(log));
+            }
+            // The client has the answer, although its reader may have ended before it noticed.
+            if let Some((EventKind::End, text)) =
+                seen.entries.first().and_then(|(_, end)| EventKind::read(end))
+            {
+                log.release_claims(&text);
+            }
+            Ok(StoredStream::AtEnd)
         }
         Some((EventKind::NotificationsStart, node)) if after <= seen.last => {
             let node = String::from_utf8_lossy(&node);
@@ -220,9 +227,10 @@ impl RemoteLog {
     }
 
     /// Releases the claims of the requests, because the client has got the answer. A request that was lost keeps its claim:
-    /// its effect is unknown, so a copy is refused.
+    /// its effect is unknown, so a copy is refused. So does one that was cancelled, whose answer is empty.
     pub(in crate::server) fn release_claims(&self, answer: &[u8]) {
-        if self.start.claims.is_empty() || answer == self.start.lost.get().as_bytes() {
+        let has_answer = !answer.is_empty() && answer != self.start.lost.get().as_bytes();
+        if self.start.claims.is_empty() || !has_answer {
             return;
         }
         let claims = self.start.claims.iter().map(ClaimEntry::from_texts);
