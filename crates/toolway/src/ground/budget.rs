@@ -206,7 +206,7 @@ pub(super) struct Identity {
 pub(crate) struct Account {
     ledger: Arc<Ledger>,
     shares: Shares,
-    identity: Identity,
+    pub(super) identity: Identity,
     used: [AtomicUsize; RESOURCES],
 }
 
@@ -236,11 +236,6 @@ impl Account {
     /// Returns whether the peer is recognized in all its requests.
     pub(crate) fn is_named(&self) -> bool {
         self.identity.is_named
-    }
-
-    /// Returns the address, if the peer is recognized by it.
-    pub(crate) fn address(&self) -> Option<IpAddr> {
-        self.identity.address
     }
 
     /// Charges an amount of a resource that is limited on every transport.

@@ -20,7 +20,7 @@ pub(crate) mod error;
 #[cfg(feature = "server")]
 pub(crate) mod extensions;
 pub(crate) mod future;
-#[cfg(any(feature = "client", feature = "http"))]
+#[cfg(any(feature = "client", all(feature = "server", feature = "http")))]
 pub(crate) mod jitter;
 #[cfg(feature = "server")]
 pub(crate) mod log_pace;

@@ -1,5 +1,6 @@
 //! Which account does a peer over HTTP have, and what is charged only to such peers?
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::ground::budget::{Account, Charge, Exhausted, Identity, Ledger, Shares};
@@ -18,6 +19,13 @@ impl Ledger {
     /// Creates the account of a peer that is recognized by its session.
     pub(crate) fn unnamed_account(self: &Arc<Self>) -> Arc<Account> {
         Account::new(self, ALL_SHARES, Identity::default())
+    }
+}
+
+impl Account {
+    /// Returns the address, if the peer is recognized by it.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        self.identity.address
     }
 }
 

@@ -49,7 +49,8 @@ pub(crate) enum StoreEvent {
 pub(crate) struct StoreMeter {
     visits: AtomicU64,
     failed_visits: AtomicU64,
-    nodes: AtomicUsize,
+    /// The number of servers that are alive.
+    pub(crate) nodes: AtomicUsize,
     events: [AtomicU64; 5],
     instruments: StoreInstruments,
 }
@@ -71,11 +72,6 @@ impl StoreMeter {
     pub(crate) fn record(&self, event: StoreEvent) {
         self.events[event as usize].fetch_add(1, Ordering::Relaxed);
         self.instruments.record_event(event.name());
-    }
-
-    /// Records the number of servers that are alive.
-    pub(crate) fn set_nodes(&self, number: usize) {
-        self.nodes.store(number, Ordering::Relaxed);
     }
 
     pub(super) fn usage(&self) -> StoreUsage {

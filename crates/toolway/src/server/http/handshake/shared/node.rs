@@ -5,6 +5,7 @@
 //! do: it begins no calls until it could.
 
 use std::collections::HashSet;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -116,7 +117,7 @@ impl Node {
         if state.alive.difference(&alive).next().is_some() {
             self.died.notify_one();
         }
-        self.meter.set_nodes(alive.len());
+        self.meter.nodes.store(alive.len(), Ordering::Relaxed);
         state.alive = alive;
         Ok(())
     }
