@@ -154,7 +154,7 @@ impl ServerBuilder {
             // A store that the author provides may be shared.
             (Some(store), Some(meter)) => {
                 let store: Arc<dyn Store> = Arc::new(MeteredStore { store, meter: meter.clone() });
-                (store.clone(), Changes::shared(store, meter.clone(), &self.info.name))
+                (store.clone(), Changes::shared(store, &self.info.name))
             }
             _ => (Arc::new(MemoryStore::new()) as Arc<dyn Store>, Changes::default()),
         };

@@ -17,7 +17,6 @@ use toolway_protocol::Notification;
 
 use crate::ground::random::random_hex;
 use crate::server::changes::listeners::{Change, ListKind, Listener, Listeners};
-use crate::server::observe::store_meter::{StoreEvent, StoreMeter};
 use crate::store::{
     Answer, Append, Keep, LogEntry, LogPage, Operation, Outcome, Result, Room, Step, Store, Subscription,
 };
@@ -35,7 +34,6 @@ pub(crate) struct Bridge {
 #[derive(Debug, Clone)]
 struct ChangeLog {
     store: Arc<dyn Store>,
-    meter: Arc<StoreMeter>,
     /// The group of the log, and the channel that tells servers to read it.
     group: String,
     /// Identifies this server, so that it can ignore its own changes.
@@ -43,8 +41,8 @@ struct ChangeLog {
 }
 
 impl Bridge {
-    pub(crate) fn new(store: Arc<dyn Store>, meter: Arc<StoreMeter>, server: &str) -> Self {
-        let log = ChangeLog { store, meter, group: format!("c/{server}"), node: random_hex::<8>() };
+    pub(crate) fn new(store: Arc<dyn Store>, server: &str) -> Self {
+        let log = ChangeLog { store, group: format!("c/{server}"), node: random_hex::<8>() };
         Self { log, here: Arc::new(Listener::for_everything()), task: OnceLock::new() }
     }
 
@@ -154,10 +152,7 @@ impl BridgeTask {
                             untold.mark_sent();
                         }
                     }
-                    message = channel.next() => {
-                        if message.is_none() {
-                            self.log.meter.record(StoreEvent::Gap);
-                        }
+                    _ = channel.next() => {
                         // Changes that follow each other closely are read together.
                         look = look.min(Instant::now() + READ_DELAY);
                     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::server::changes::bridge::Bridge;
 use crate::server::changes::interest::Interest;
 use crate::server::changes::listeners::{Change, ListKind, Listener, Listeners};
-use crate::server::observe::store_meter::StoreMeter;
 use crate::store::Store;
 
 /// All listeners of this server, and the bridge to servers that share its store.
@@ -19,8 +18,8 @@ pub(crate) struct Changes {
 
 impl Changes {
     /// Creates a set of listeners that exchanges changes with the other servers of the same store.
-    pub(crate) fn shared(store: Arc<dyn Store>, meter: Arc<StoreMeter>, server: &str) -> Self {
-        let bridge = Bridge::new(store, meter, server);
+    pub(crate) fn shared(store: Arc<dyn Store>, server: &str) -> Self {
+        let bridge = Bridge::new(store, server);
         let listeners = Arc::<Listeners>::default();
         listeners.add(bridge.local_changes());
         Self { listeners, bridge: Some(bridge), interest: None }

@@ -127,10 +127,31 @@ impl Store for MeteredStore {
     }
 
     fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, Result<Box<dyn Subscription>>> {
-        self.store.subscribe(channel)
+        Box::pin(async move {
+            let subscription = self.store.subscribe(channel).await?;
+            let metered = MeteredSubscription { subscription, meter: self.meter.clone() };
+            Ok(Box::new(metered) as Box<dyn Subscription>)
+        })
     }
 
     fn secret(&self) -> Secret {
         self.store.secret()
+    }
+}
+
+struct MeteredSubscription {
+    subscription: Box<dyn Subscription>,
+    meter: Arc<StoreMeter>,
+}
+
+impl Subscription for MeteredSubscription {
+    fn next(&mut self) -> BoxFuture<'_, Option<Bytes>> {
+        Box::pin(async move {
+            let message = self.subscription.next().await;
+            if message.is_none() {
+                self.meter.record(StoreEvent::Gap);
+            }
+            message
+        })
     }
 }

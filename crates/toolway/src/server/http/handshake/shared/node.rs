@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use super::message::NodeMessage;
 use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
-use crate::server::observe::store_meter::{StoreEvent, StoreMeter};
+use crate::server::observe::store_meter::StoreMeter;
 use crate::store::{Answer, Operation, Outcome, Result, Step, Store, Subscription};
 
 /// One of the servers that share a store.
@@ -212,12 +212,7 @@ impl<E: NodeEvents> NodeTask<E> {
                 }
             }
             // Messages may be lost.
-            None => {
-                if let Some(node) = self.node.upgrade() {
-                    node.meter.record(StoreEvent::Gap);
-                }
-                *look = Instant::now();
-            }
+            None => *look = Instant::now(),
         }
     }
 
