@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod beds;
 mod cluster;
 mod contract;
 mod events;

@@ -23,6 +23,7 @@ pub(crate) enum Mode {
 /// A proxy in front of a server.
 pub(crate) struct Proxy {
     pub(crate) port: u16,
+    target: watch::Sender<u16>,
     mode: watch::Sender<Mode>,
     cuts: watch::Sender<u32>,
     _connections: JoinSet<()>,
@@ -32,17 +33,24 @@ impl Proxy {
     pub(crate) async fn start(port: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let own_port = listener.local_addr().unwrap().port();
+        let (target, target_now) = watch::channel(port);
         let (mode, receiver) = watch::channel(Mode::Pass);
         let (cuts, cut) = watch::channel(0);
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
-                let server = SocketAddr::from(([127, 0, 0, 1], port));
+                let server = SocketAddr::from(([127, 0, 0, 1], *target_now.borrow()));
                 connections.spawn(serve(client, server, receiver.clone(), cut.clone()));
             }
         });
-        Self { port: own_port, mode, cuts, _connections: tasks }
+        Self { port: own_port, target, mode, cuts, _connections: tasks }
+    }
+
+    /// Leads to the server with this port from now on, and closes the connections to the one before.
+    pub(crate) fn lead_to(&self, port: u16) {
+        self.target.send_replace(port);
+        self.cut();
     }
 
     pub(crate) fn set(&self, mode: Mode) {

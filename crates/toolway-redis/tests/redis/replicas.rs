@@ -5,42 +5,29 @@ use std::time::Duration;
 use toolway_redis::Durability;
 use toolway_store::{Outcome, Step, Store, StoreFailure};
 
-use crate::proxy::{Mode, Proxy};
+use crate::beds::Pair;
+use crate::proxy::Mode;
 use crate::server::{Server, eventually, is_missing};
 use crate::steps::{append, claim, connect, done, failure, log, patient, put};
-
-/// A primary, and a replica that gets its data through a proxy.
-async fn pair() -> (Server, Proxy, Server) {
-    let primary = Server::start(&["--repl-diskless-sync-delay", "0"]);
-    let proxy = Proxy::start(primary.port).await;
-    let replica = Server::start(&["--replicaof", "127.0.0.1", &proxy.port.to_string()]);
-    eventually("the replica is in step", async || {
-        let info: String = primary.query(&["INFO", "replication"]).await;
-        info.contains("state=online")
-    })
-    .await;
-    (primary, proxy, replica)
-}
 
 #[tokio::test]
 async fn a_tail_that_a_promotion_lost_is_written_again() {
     if is_missing() {
         return;
     }
-    let (primary, proxy, replica) = pair().await;
-    let store = connect(primary.url()).await;
+    let mut pair = Pair::start().await;
+    let store = connect(pair.primary.url()).await;
     done(&store, &Step::new().then(append(1..=5))).await;
-    let acknowledged: u32 = primary.query(&["EXISTS", "tw1:{group}l/log"]).await;
+    let acknowledged: u32 = pair.primary.query(&["EXISTS", "tw1:{group}l/log"]).await;
     assert_eq!(acknowledged, 1);
     eventually("the replica has the entries", async || {
-        replica.query::<bool>(&["EXISTS", "tw1:{group}l/log"]).await
+        pair.replica.query::<bool>(&["EXISTS", "tw1:{group}l/log"]).await
     })
     .await;
-    proxy.set(Mode::Blackhole);
+    pair.proxy.set(Mode::Blackhole);
     done(&store, &Step::new().then(append(6..=7))).await;
-    let (): () = replica.query(&["REPLICAOF", "NO", "ONE"]).await;
-    drop(primary);
-    let promoted = connect(replica.url()).await;
+    pair.promote().await;
+    let promoted = connect(pair.primary.url()).await;
     let next = Step::new().then(append(8..=8));
     assert_eq!(promoted.run("group", &next).await.unwrap(), Outcome::Behind { operation: 0, last: 5 });
     for _ in 0..2 {
@@ -57,7 +44,7 @@ async fn a_replicated_change_needs_its_replica() {
     if is_missing() {
         return;
     }
-    let (primary, proxy, replica) = pair().await;
+    let Pair { primary, proxy, replica } = Pair::start().await;
     let store = patient(primary.url())
         .durability(Durability::Replicated(1))
         .timeout(Duration::from_secs(2))

@@ -1,53 +1,10 @@
 //! Does the store follow the primary that Sentinel names?
 
-use std::collections::HashMap;
-use std::fmt::Write;
-
 use toolway_store::Store;
 
-use crate::server::{PATIENCE, Server, eventually, is_missing};
+use crate::beds::Watched;
+use crate::server::{PATIENCE, eventually, is_missing};
 use crate::steps::{connect, done, get, patient, put};
-
-/// A primary, a replica and three Sentinels that watch them.
-struct Watched {
-    primary: Server,
-    replica: Server,
-    sentinels: Vec<Server>,
-}
-
-impl Watched {
-    async fn start() -> Self {
-        let primary = Server::start(&["--repl-diskless-sync-delay", "0"]);
-        let replica = Server::start(&["--replicaof", "127.0.0.1", &primary.port.to_string()]);
-        let sentinels: Vec<_> = (0..3)
-            .map(|_| {
-                Server::start_as(|directory| {
-                    let mut config = String::new();
-                    writeln!(config, "sentinel monitor main 127.0.0.1 {} 2", primary.port).unwrap();
-                    config.push_str("sentinel down-after-milliseconds main 1000\n");
-                    config.push_str("sentinel failover-timeout main 5000\n");
-                    let path = directory.join("sentinel.conf");
-                    std::fs::write(&path, config).unwrap();
-                    vec![path.display().to_string(), "--sentinel".to_owned()]
-                })
-            })
-            .collect();
-        for sentinel in &sentinels {
-            eventually("a Sentinel knows the replica and the others", async || {
-                let state: HashMap<String, String> = sentinel.query(&["SENTINEL", "MASTER", "main"]).await;
-                state["num-slaves"] == "1" && state["num-other-sentinels"] == "2"
-            })
-            .await;
-        }
-        Self { primary, replica, sentinels }
-    }
-
-    fn url(&self, name: &str) -> String {
-        let addresses: Vec<_> =
-            self.sentinels.iter().map(|server| format!("127.0.0.1:{}", server.port)).collect();
-        format!("redis+sentinel://{}/{name}", addresses.join(","))
-    }
-}
 
 #[tokio::test]
 async fn the_store_follows_a_fail_over() {
@@ -62,8 +19,8 @@ async fn the_store_follows_a_fail_over() {
         watched.replica.query::<bool>(&["EXISTS", "tw1:{group}v/key"]).await
     })
     .await;
-    watched.primary.kill();
-    eventually("the replica has taken over", async || store.run("group", &put("new", "value")).await.is_ok())
+    watched.fail_over().await;
+    eventually("the store has followed", async || store.run("group", &put("new", "value")).await.is_ok())
         .await;
     assert_eq!(get(&store, "key").await.unwrap().unwrap(), "value");
     let gap = tokio::time::timeout(PATIENCE, subscription.next()).await.unwrap();
@@ -71,6 +28,8 @@ async fn the_store_follows_a_fail_over() {
     store.publish("channel", "after".into()).await.unwrap();
     let message = tokio::time::timeout(PATIENCE, subscription.next()).await.unwrap();
     assert_eq!(message.unwrap(), "after");
+    watched.wait_until_in_step().await;
+    assert!(watched.replica.query::<bool>(&["EXISTS", "tw1:{group}v/new"]).await, "it has joined again");
 }
 
 #[tokio::test]

@@ -78,6 +78,15 @@ impl Server {
         self.child = spawn(self.port, &self.directory, &self.arguments).expect("its port must still be free");
     }
 
+    /// Starts the server again, as a replica that gets its data from this port.
+    pub(crate) fn start_again_as_replica_of(&mut self, port: u16) {
+        if let Some(place) = self.arguments.iter().position(|argument| argument == "--replicaof") {
+            self.arguments.drain(place..place + 3);
+        }
+        self.arguments.extend(["--replicaof".to_owned(), "127.0.0.1".to_owned(), port.to_string()]);
+        self.start_again();
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
