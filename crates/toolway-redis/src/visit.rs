@@ -10,7 +10,7 @@ use toolway_store::{Result, StoreError, StoreFailure};
 use crate::backoff::draw;
 use crate::durability::Durability;
 use crate::encode::Call;
-use crate::link::not_done;
+use crate::link::{Lease, Link, not_done};
 use crate::refusal::{Refusal, Remedy};
 use crate::servers::Servers;
 use crate::url::Address;
@@ -132,7 +132,7 @@ impl Visitor {
             Some(node) => node,
             None => self.servers.node_of(request.group, deadline).await.map_err(Failure::NotSent)?,
         };
-        let link = node.link(request.is_confirmed);
+        let (link, _turn) = node.link(request.is_confirmed, deadline).await.map_err(Failure::NotSent)?;
         let lease = link.lease(*lost_connection, deadline).await.map_err(Failure::NotSent)?;
         if deadline.saturating_duration_since(Instant::now()) < self.reserve() {
             return Err(Failure::NotSent(not_done("the connection to Redis came too late")));
@@ -157,7 +157,10 @@ impl Visitor {
                 _ => Err(Failure::Refused(refusal)),
             }
         };
-        match tokio::time::timeout_at(deadline, exchange).await {
+        let abandoned = request.is_confirmed.then(|| Abandoned { link, lease: &lease });
+        let outcome = tokio::time::timeout_at(deadline, exchange).await;
+        abandoned.into_iter().for_each(Abandoned::settle);
+        match outcome {
             Ok(Err(Failure::Lost(why))) => {
                 *lost_connection = Some(lease.number);
                 link.lost(&lease);
@@ -255,6 +258,26 @@ impl Visitor {
             "it was written, but not confirmed as {:?} in time: Redis said {waited:?}",
             self.durability
         )))
+    }
+}
+
+/// A step on a connection of its own. If its caller drops it, the connection is closed, because the next step would have to
+/// wait behind it.
+struct Abandoned<'l> {
+    link: &'l Link,
+    lease: &'l Lease,
+}
+
+impl Abandoned<'_> {
+    /// Notes that the caller has waited for the outcome.
+    fn settle(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        self.link.lost(self.lease);
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use toolway_redis::Durability;
-use toolway_store::{Outcome, Step, Store, StoreFailure};
+use toolway_redis::{Durability, Redis};
+use toolway_store::{Operation, Outcome, Step, Store, StoreFailure};
 
 use crate::beds::Pair;
 use crate::proxy::Mode;
@@ -66,6 +66,38 @@ async fn a_replicated_change_needs_its_replica() {
     proxy.set(Mode::Pass);
     proxy.cut();
     eventually("the replica is back", async || store.run("group", &claim("id", "node")).await.is_ok()).await;
+}
+
+#[tokio::test]
+async fn a_step_that_was_given_up_is_not_done_later() {
+    if is_missing() {
+        return;
+    }
+    let pair = Pair::start().await;
+    let store =
+        Redis::builder(pair.primary.url()).durability(Durability::Replicated(1)).connect().await.unwrap();
+    pair.proxy.set(Mode::Blackhole);
+    let mut claims = tokio::task::JoinSet::new();
+    for number in 0..40 {
+        let store = store.clone();
+        claims.spawn(async move {
+            let key = format!("id {number}");
+            store.run("group", &claim(&key, "node")).await.expect_err("no replica has it");
+            let leave =
+                Operation::Leave { map: "claims".into(), key: key.into(), value: Some("node".into()) };
+            while store.run("group", &Step::new().then(leave.clone())).await.is_err() {}
+        });
+    }
+    claims.join_all().await;
+    pair.proxy.set(Mode::Pass);
+    pair.proxy.cut();
+    // Each connection has done what was sent to it before.
+    for _ in 0..8 {
+        eventually("the replica is back", async || store.run("group", &put("key", "value")).await.is_ok())
+            .await;
+    }
+    let entries: Vec<String> = pair.primary.query(&["HKEYS", "tw1:{group}m/claims"]).await;
+    assert_eq!(entries, [""; 0]);
 }
 
 #[tokio::test]
