@@ -283,6 +283,10 @@ impl PassedOnPosts {
     async fn take_waiting(&mut self, pipe: &SsePipe) -> store::Result<bool> {
         while let Some((version, post)) = self.shared.waiting_post().await? {
             if !self.taken.contains(&version) {
+                if !self.shared.take_post(version).await? {
+                    // It was withdrawn, and its client is told to send it again.
+                    continue;
+                }
                 self.taken.truncate(REMEMBERED_POSTS - 1);
                 self.taken.push_front(version);
                 if !write_passed_on(&self.endpoint, pipe, &self.shared.id, &post).await {

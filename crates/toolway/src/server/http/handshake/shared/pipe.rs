@@ -2,7 +2,9 @@
 //!
 //! The id of a pipe names its node. A server that gets a POST for the pipe of another one stores it, and tells that one,
 //! which takes it. There is one place for each pipe: the next POST waits until the place is free, so that POSTs stay in
-//! order and take up little space.
+//! order and take up little space. A POST is recorded as taken before it is served. So a server that does not know whether it has
+//! stored a POST can find out whether the POST was taken, and withdraws it otherwise: a client that is told to send the
+//! POST again must not be served twice.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,7 +22,7 @@ use crate::server::Server;
 use crate::server::call::principal::Principal;
 use crate::server::stateless::seal::{Binding, SealKeys};
 use crate::store::{
-    Answer, Condition, Groups, Name, Operation, Outcome, Result, Step, Version, random_version,
+    Answer, Condition, Groups, Name, Operation, Outcome, Result, Step, StoreFailure, Version, random_version,
 };
 
 /// A pipe in the store.
@@ -78,7 +80,10 @@ impl SharedPipe {
 
     /// Removes the pipe from the store.
     pub(in crate::server) async fn remove(&self) -> Result<()> {
-        let step = Step::new().then(Operation::Delete(PIPE)).then(Operation::Delete(POST));
+        let step = Step::new()
+            .then(Operation::Delete(PIPE))
+            .then(Operation::Delete(POST))
+            .then(Operation::Clear(TAKEN));
         self.node.store.run(&self.group, &step).await.map(drop)
     }
 
@@ -87,7 +92,8 @@ impl SharedPipe {
         let Some((holder, _)) = self.id.split_once('.') else { return Ok(PassOutcome::Gone) };
         let deadline = Instant::now() + limit;
         // The same version in each attempt: an attempt that had an unknown outcome is not counted twice.
-        let put = Operation::Put { key: POST, value: post, version: random_version(), ttl: POST_TTL };
+        let version = random_version();
+        let put = Operation::Put { key: POST, value: post, version, ttl: POST_TTL };
         let told = NodeMessage::write(&self.id, News::Posted);
         let step = Step::new()
             .when(Condition::Exists(PIPE))
@@ -99,14 +105,38 @@ impl SharedPipe {
             if !self.node.is_alive(holder).await? {
                 return Ok(PassOutcome::Gone);
             }
-            match self.node.store.run(&self.group, &step).await? {
-                Outcome::Done(_) => return Ok(PassOutcome::Done),
-                Outcome::Refused { condition: 1, .. } if Instant::now() < deadline => {
+            match self.node.store.run(&self.group, &step).await {
+                Ok(Outcome::Done(_)) => return Ok(PassOutcome::Done),
+                Ok(Outcome::Refused { condition: 1, .. }) if Instant::now() < deadline => {
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(MAX_PAUSE);
                 }
-                Outcome::Refused { condition: 1, .. } => return Ok(PassOutcome::Busy),
-                _ => return Ok(PassOutcome::Gone),
+                Ok(Outcome::Refused { condition: 1, .. }) => return Ok(PassOutcome::Busy),
+                Ok(_) => return Ok(PassOutcome::Gone),
+                Err(error) if error.failure() == StoreFailure::Unknown => {
+                    return match self.withdraw(version, deadline).await {
+                        Withdrawal::Taken => Ok(PassOutcome::Done),
+                        Withdrawal::NotTaken => Err(error),
+                    };
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Takes a POST back whose outcome is not known, unless the server that holds the pipe has taken it.
+    async fn withdraw(&self, version: Version, deadline: Instant) -> Withdrawal {
+        let step = Step::new()
+            .when(is_not_taken(version))
+            .when(Condition::HasVersion(POST, version))
+            .then(Operation::Delete(POST));
+        loop {
+            match self.node.store.run(&self.group, &step).await {
+                Ok(Outcome::Refused { condition: 0, .. }) => return Withdrawal::Taken,
+                Ok(_) => return Withdrawal::NotTaken,
+                // While the store is away, nothing is taken, either.
+                Err(_) if Instant::now() >= deadline => return Withdrawal::NotTaken,
+                Err(_) => tokio::time::sleep(MAX_PAUSE).await,
             }
         }
     }
@@ -124,11 +154,35 @@ impl SharedPipe {
         })
     }
 
+    /// Takes a POST. Returns `false` if it was withdrawn.
+    pub(in crate::server) async fn take_post(&self, version: Version) -> Result<bool> {
+        let (key, value) = (taken_key(version), Bytes::from_static(b"taken"));
+        let step = Step::new()
+            .when(Condition::HasVersion(POST, version))
+            .when(Condition::Free { map: TAKEN, key: key.clone(), value: value.clone() })
+            .then(Operation::Enter { map: TAKEN, key, value, ttl: POST_TTL });
+        Ok(matches!(self.node.store.run(&self.group, &step).await?, Outcome::Done(_)))
+    }
+
     /// Makes room for the next POST.
     pub(in crate::server) async fn remove_post(&self, version: Version) -> Result<()> {
         let step = Step::new().when(Condition::HasVersion(POST, version)).then(Operation::Delete(POST));
         self.node.store.run(&self.group, &step).await.map(drop)
     }
+}
+
+/// The outcome of an attempt to take a POST back.
+enum Withdrawal {
+    Taken,
+    NotTaken,
+}
+
+fn is_not_taken(version: Version) -> Condition {
+    Condition::Free { map: TAKEN, key: taken_key(version), value: Bytes::new() }
+}
+
+fn taken_key(version: Version) -> Name {
+    format!("{:016x}", version.0).into()
 }
 
 /// The facts about a POST that decide about its rights.
@@ -202,6 +256,8 @@ fn now() -> u64 {
 const PIPE: Name = Name::Borrowed("pipe");
 /// The POST that waits to be taken.
 const POST: Name = Name::Borrowed("post");
+/// The POSTs that were taken, for a while.
+const TAKEN: Name = Name::Borrowed("taken");
 /// How long a POST waits to be taken. The server that holds the pipe looks for it at least every 15 seconds.
 const POST_TTL: Duration = Duration::from_secs(60);
 /// How long the head of a POST is valid; the clocks of two servers may differ by as much.
