@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use bytes::Bytes;
+use tokio::sync::watch;
 use toolway::BoxFuture;
 use toolway::store::{
     Answer, MemoryStore, Operation, Outcome, Result, Secret, Step, Store, StoreError, StoreFailure,
@@ -24,6 +25,8 @@ pub(super) struct FaultyStore {
     pub(super) holds_answers: AtomicBool,
     /// How many steps with a claim are done, and their answers are lost.
     pub(super) lost_claim_answers: AtomicUsize,
+    /// Tells all subscriptions that messages may have been missed, as after a lost connection.
+    pub(super) gaps: watch::Sender<u32>,
     /// How many visits there were for sessions.
     visits: AtomicUsize,
     /// How many visits there were to mark a server as alive, whatever their outcome.
@@ -108,11 +111,29 @@ impl Store for FaultyStore {
     fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, Result<Box<dyn Subscription>>> {
         Box::pin(async move {
             self.check()?;
-            self.memory.subscribe(channel).await
+            let (subscription, gaps) = (self.memory.subscribe(channel).await?, self.gaps.subscribe());
+            Ok(Box::new(FaultySubscription { subscription, gaps }) as Box<dyn Subscription>)
         })
     }
 
     fn secret(&self) -> Secret {
         self.memory.secret()
+    }
+}
+
+struct FaultySubscription {
+    subscription: Box<dyn Subscription>,
+    gaps: watch::Receiver<u32>,
+}
+
+impl Subscription for FaultySubscription {
+    fn next(&mut self) -> BoxFuture<'_, Option<Bytes>> {
+        Box::pin(async {
+            tokio::select! {
+                biased;
+                Ok(()) = self.gaps.changed() => None,
+                message = self.subscription.next() => message,
+            }
+        })
     }
 }

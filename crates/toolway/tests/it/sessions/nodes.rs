@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use http::StatusCode;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
+use toolway::Form;
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
 use toolway::store::MemoryStore;
@@ -13,7 +14,7 @@ use toolway::store::MemoryStore;
 use super::faulty_store::FaultyStore;
 use super::stage::{FOR_EVER, SECOND, builder, text};
 use super::{NEWEST, REVISIONS, Steps as Gate};
-use crate::raw_http::{Events, Raw, whole};
+use crate::raw_http::{Events, Raw, initialize, whole};
 
 /// Two servers with a store, and a session that both serve.
 struct Pair {
@@ -41,13 +42,26 @@ async fn peek() -> &'static str {
     "seen"
 }
 
+#[derive(Form)]
+struct Sum {
+    /// The sum to pay.
+    sum: u32,
+}
+
+/// Asks the client for a sum.
+#[tool]
+async fn charge(ctx: Ctx) -> Result<String, ToolError> {
+    let Sum { sum } = ctx.ask("how much?").await?;
+    Ok(format!("{sum} paid"))
+}
+
 impl Pair {
     async fn new(version: &'static str) -> Self {
         let (memory, gate) = (Arc::new(MemoryStore::new()), Gate::new());
         let runs = Arc::new(AtomicUsize::new(0));
         let stores = [FaultyStore::new(&memory), FaultyStore::new(&memory)];
         let servers = stores.each_ref().map(|store| {
-            let server = builder(&gate).state(runs.clone()).tools(tools![pay, peek]);
+            let server = builder(&gate).state(runs.clone()).tools(tools![pay, peek, charge]);
             server.store(store.clone()).build().unwrap()
         });
         let [one, two]: [HttpService; 2] = servers.each_ref().map(Server::http);
@@ -285,6 +299,61 @@ async fn an_end_that_the_store_has_lost_is_written_again() {
     sleep(SECOND * 31).await;
     let rest = timeout(SECOND, pair.there.stream(Some(&last)).await.rest()).await;
     assert_eq!(rest.expect("the end is there").last().map(text), Some("walked 1"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_the_store_has_lost_is_written_again_after_the_outage() {
+    let pair = Pair::new(NEWEST).await;
+    pair.stores[0].lost_appends.store(1, Ordering::Release);
+    pair.gate.go(1);
+    let mut events = Events::of(pair.here.call(7, "walk", json!({"steps": 2})).await);
+    let last = next_with_id(&mut events).await;
+    sleep(SECOND * 10).await;
+    let unknown = pair.there.get(Some(&last)).await;
+    assert_eq!(unknown.status(), StatusCode::BAD_REQUEST, "the server does not know of an outage");
+    pair.stores[1].gaps.send_modify(|count| *count += 1);
+    sleep(SECOND).await;
+    let behind = pair.there.get(Some(&last)).await;
+    assert_eq!(behind.status(), StatusCode::SERVICE_UNAVAILABLE, "the writer may write it again");
+    pair.stores[0].gaps.send_modify(|count| *count += 1);
+    sleep(SECOND).await;
+    // The handler has said nothing since.
+    let mut resumed = pair.there.stream(Some(&last)).await;
+    pair.gate.go(2);
+    let mut rest = Vec::new();
+    while let Some(message) = timeout(FOR_EVER, resumed.message()).await.expect("it has an end") {
+        rest.push(message);
+    }
+    assert_eq!(rest.last().map(text), Some("walked 2"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_the_store_has_lost_can_be_answered_anywhere() {
+    let pair = Pair::new(NEWEST).await;
+    let mut opening = initialize(NEWEST);
+    opening["params"]["capabilities"] = json!({"elicitation": {}});
+    let opened = Raw { session: String::new(), ..pair.here.clone() }.post(&opening).await;
+    let session = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let [here, there] = [pair.here, pair.there].map(|raw| Raw { session: session.clone(), ..raw });
+    here.post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    pair.stores[0].lost_appends.store(1, Ordering::Release);
+    let mut events = Events::of(here.call(7, "charge", json!({})).await);
+    let question = loop {
+        let message = events.message().await.expect("it asks");
+        if message["method"] == "elicitation/create" {
+            break message["id"].clone();
+        }
+    };
+    let answer =
+        json!({"jsonrpc": "2.0", "id": question, "result": {"action": "accept", "content": {"sum": 5}}});
+    let healing = async {
+        sleep(SECOND).await;
+        pair.stores[0].gaps.send_modify(|count| *count += 1);
+    };
+    let (accepted, ()) = tokio::join!(there.post(&answer), healing);
+    assert_eq!(accepted.status(), StatusCode::ACCEPTED);
+    let rest = timeout(SECOND * 5, events.rest()).await.expect("the answer has arrived");
+    assert_eq!(rest.last().map(text), Some("5 paid"));
 }
 
 #[tokio::test(start_paused = true)]

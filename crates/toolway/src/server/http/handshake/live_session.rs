@@ -68,7 +68,7 @@ pub(super) struct LiveSession {
     /// The running requests by id.
     running: Mutex<HashMap<Id, CancellationToken>>,
     /// The questions whose answers may reach another server, by id.
-    questions: Mutex<BTreeSet<String>>,
+    questions: Arc<Mutex<BTreeSet<String>>>,
     /// The notification streams that are being read, the newest last.
     streams: Mutex<Vec<u64>>,
     newest: watch::Sender<u64>,
@@ -131,7 +131,7 @@ impl LiveSession {
             record: Mutex::new(record.clone()),
             apply_count: AtomicU64::new(0),
             running: Mutex::default(),
-            questions: Mutex::default(),
+            questions: Arc::default(),
             streams: Mutex::default(),
             newest: watch::Sender::new(0),
             logs: Mutex::default(),
@@ -313,7 +313,8 @@ impl LiveSession {
         drop(logs);
         if let Some(shared) = &self.shared {
             let (ended, timeout) = (self.ended.clone(), self.question_timeout());
-            let copy = EventStore::new(shared.clone(), log.clone(), ended, timeout, claims);
+            let questions = self.questions.clone();
+            let copy = EventStore::new(shared.clone(), log.clone(), ended, questions, timeout, claims);
             let (listener, log) = (self.listener.clone(), log.clone());
             tokio::spawn(async move {
                 copy.run().await;

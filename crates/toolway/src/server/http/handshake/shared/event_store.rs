@@ -5,10 +5,12 @@
 //! store is away, events wait in the log. An answer is given even if it cannot be stored: after a while the rest of the
 //! stream goes to the reader of this server without event ids, and is stored later.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +20,7 @@ use super::claim_entry::ClaimEntry;
 use super::message::{News, NodeMessage};
 use super::remote_log::reader_node;
 use super::session::{SharedSession, TELLER};
+use crate::ground::mutex::Mutex;
 use crate::server::observe::store_meter::StoreEvent;
 use crate::store::{
     Answer, Append, Condition, Keep, LogEntry, Operation, Outcome, Result, Step, StoreFailure, Version,
@@ -30,6 +33,8 @@ pub(in crate::server) struct EventStore {
     log: Arc<EventLog>,
     /// Cancelled when the session has ended.
     ended: CancellationToken,
+    /// The questions of the session that are not answered.
+    questions: Arc<Mutex<BTreeSet<String>>>,
     /// How long a question stays open.
     question_ttl: Duration,
     /// The claims of the requests that write the log.
@@ -42,6 +47,8 @@ pub(in crate::server) struct EventStore {
     teller: Option<Version>,
     /// `true` if the store may have events that it did not confirm.
     is_uncertain: bool,
+    /// Changes when the store may have lost events that it had confirmed.
+    gaps: watch::Receiver<u64>,
 }
 
 /// How the copying goes on after a step.
@@ -56,12 +63,26 @@ impl EventStore {
         session: Arc<SharedSession>,
         log: Arc<EventLog>,
         ended: CancellationToken,
+        questions: Arc<Mutex<BTreeSet<String>>>,
         question_ttl: Duration,
         claims: Vec<ClaimEntry>,
     ) -> Self {
         let teller = log.is_for_notifications.then(random_version);
         let due = Instant::now() + session.limits.kept.time / 3;
-        Self { session, log, ended, question_ttl, claims, stored: 0, due, teller, is_uncertain: false }
+        let gaps = session.node.gaps();
+        Self {
+            session,
+            log,
+            ended,
+            questions,
+            question_ttl,
+            claims,
+            stored: 0,
+            due,
+            teller,
+            is_uncertain: false,
+            gaps,
+        }
     }
 
     /// Copies the log until its end, and looks after it for a while.
@@ -79,6 +100,7 @@ impl EventStore {
         let mut changed = self.log.changes();
         let mut failing_since = None;
         let mut pause = MIN_PAUSE;
+        let mut lingers_until = None;
         let mut has_looked_again = false;
         loop {
             changed.borrow_and_update();
@@ -90,15 +112,21 @@ impl EventStore {
                     return;
                 }
                 // A fail-over may lose what the store has confirmed, so the end is looked at once more.
-                tokio::time::sleep(LINGER).await;
-                has_looked_again = true;
+                let end = *lingers_until.get_or_insert_with(|| Instant::now() + LINGER);
+                has_looked_again = tokio::time::timeout_at(end, self.gaps.changed()).await.is_err();
             } else if is_complete && Instant::now() < self.due {
                 tokio::select! {
                     biased;
-                    changed = changed.changed() => if changed.is_err() { return },
-                    () = tokio::time::sleep_until(self.due) => {}
+                    changed = changed.changed() => {
+                        if changed.is_err() {
+                            return;
+                        }
+                        continue;
+                    }
+                    () = tokio::time::sleep_until(self.due) => continue,
+                    // The store may have lost events of a log to which nothing is added: an empty step finds out.
+                    _ = self.gaps.changed() => {}
                 }
-                continue;
             }
             if self.log.is_forgotten() {
                 return;
@@ -145,8 +173,11 @@ impl EventStore {
             room: self.log.room,
             ttl: self.ttl(),
         });
-        for event in batch.events.iter().flatten().filter(|event| event.number > confirmed) {
-            if let Some(question) = &event.question {
+        for event in batch.events.iter().flatten() {
+            // A question that the store has lost with its event is made known again.
+            if let Some(question) = &event.question
+                && (event.number > confirmed || self.questions.lock().contains(question))
+            {
                 step = step.then(SharedSession::open_question(question, self.question_ttl));
             }
         }

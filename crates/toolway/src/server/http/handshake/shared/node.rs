@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
@@ -30,6 +30,8 @@ pub(in crate::server) struct Node {
     state: Mutex<NodeState>,
     /// Notified when nodes have died, however this node noticed it.
     died: Arc<Notify>,
+    /// Counts how often the connection to the store was lost, as far as it is known.
+    gaps: watch::Sender<u64>,
     task: OnceLock<AbortHandle>,
     /// When the store was last probed, and the outcome. The lock is held during the probe, so that there is one at a time.
     probe: tokio::sync::Mutex<Option<(Instant, bool)>>,
@@ -41,6 +43,8 @@ struct NodeState {
     marked_at: Option<Instant>,
     /// The nodes that were alive then.
     alive: HashSet<String>,
+    /// When the store was last lost, or failed.
+    failed_at: Option<Instant>,
 }
 
 /// The part of the server that messages are for.
@@ -60,7 +64,27 @@ impl Node {
         let (id, group) = (random_hex::<8>(), format!("n/{server}"));
         let (state, died) = (Mutex::default(), Arc::default());
         let (task, probe) = (OnceLock::new(), tokio::sync::Mutex::default());
-        Arc::new(Self { id, store, meter, group, state, died, task, probe })
+        Arc::new(Self { id, store, meter, group, state, died, gaps: watch::Sender::new(0), task, probe })
+    }
+
+    /// Returns a receiver that changes when the store may have lost what it had confirmed, as by a fail-over.
+    pub(super) fn gaps(&self) -> watch::Receiver<u64> {
+        self.gaps.subscribe()
+    }
+
+    /// Returns whether the store may not have everything that was confirmed, because it failed a short time ago. Servers
+    /// write again what they have.
+    pub(super) fn may_store_be_behind(&self) -> bool {
+        self.state.lock().failed_at.is_some_and(|failed| failed.elapsed() < HEALING_TIME)
+    }
+
+    /// Runs a step in the store.
+    pub(super) async fn run(&self, group: &str, step: &Step) -> Result<Outcome> {
+        let outcome = self.store.run(group, step).await;
+        if outcome.is_err() {
+            self.state.lock().failed_at = Some(Instant::now());
+        }
+        outcome
     }
 
     /// Prepares the node for calls: starts to listen to messages, and marks the node, unless its mark is fresh.
@@ -109,7 +133,7 @@ impl Node {
         let step = Step::new()
             .then(Operation::Enter { map, key, value: Bytes::new(), ttl: MARK_TTL })
             .then(Operation::Entries("nodes".into()));
-        let Outcome::Done(answers) = self.store.run(&self.group, &step).await? else { return Ok(()) };
+        let Outcome::Done(answers) = self.run(&self.group, &step).await? else { return Ok(()) };
         let Some(Answer::Entries(entries)) = answers.into_iter().next_back() else { return Ok(()) };
         let alive: HashSet<_> = entries.into_iter().map(|(id, _)| id).collect();
         let mut state = self.state.lock();
@@ -212,7 +236,13 @@ impl<E: NodeEvents> NodeTask<E> {
                 }
             }
             // Messages may be lost.
-            None => *look = Instant::now(),
+            None => {
+                *look = Instant::now();
+                if let Some(node) = self.node.upgrade() {
+                    node.state.lock().failed_at = Some(Instant::now());
+                    node.gaps.send_modify(|count| *count += 1);
+                }
+            }
         }
     }
 
@@ -255,6 +285,8 @@ const MARK_TTL: Duration = Duration::from_secs(10);
 const LOOK_INTERVAL: Duration = Duration::from_secs(15);
 /// How long to wait before subscribing again.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
+/// How long servers may take to write again what the store has lost.
+pub(super) const HEALING_TIME: Duration = Duration::from_secs(5);
 /// How long the outcome of a probe of the store is used.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a probe of the store may take.

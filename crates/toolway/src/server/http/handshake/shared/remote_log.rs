@@ -142,7 +142,10 @@ pub(in crate::server) async fn find(
         .then(Operation::Read { log: log(), after: after.saturating_sub(1), limit: first });
     let Outcome::Done(answers) = session.run(&step).await? else { return Ok(StoredStream::SessionEnded) };
     let mut pages = answers.into_iter().filter_map(into_page);
-    let (Some(start), Some(seen)) = (pages.next(), pages.next()) else { return Ok(StoredStream::Unknown) };
+    let (Some(start), Some(seen)) = (pages.next(), pages.next()) else {
+        let is_behind = session.node.may_store_be_behind();
+        return Ok(if is_behind { StoredStream::Behind } else { StoredStream::Unknown });
+    };
     let Some((1, start)) = start.entries.first() else { return Ok(StoredStream::Unknown) };
     let start = EventKind::read(start);
     if after == 0 {

@@ -14,7 +14,7 @@ use toolway_protocol::Id;
 use super::super::log::event_log::KeptEvents;
 use super::claim_entry::{CLAIMS, ClaimEntry};
 use super::message::{News, NodeMessage};
-use super::node::Node;
+use super::node::{HEALING_TIME, Node};
 use super::place::SessionPlace;
 use super::unsettled_claim::UnsettledClaim;
 use crate::ground::mutex::Mutex;
@@ -85,7 +85,7 @@ impl SharedSession {
     }
 
     pub(super) async fn run(&self, step: &Step) -> Result<Outcome> {
-        self.node.store.run(&self.group, step).await
+        self.node.run(&self.group, step).await
     }
 
     /// Stores the record of a new session.
@@ -263,9 +263,21 @@ impl SharedSession {
         let key = question_key(question);
         let step = Step::new()
             .when(Condition::HasVersion(key.clone(), OPEN_QUESTION))
-            .then(Operation::Put { key, value: frame, version: ANSWERED_QUESTION, ttl })
+            .then(Operation::Put { key: key.clone(), value: frame, version: ANSWERED_QUESTION, ttl })
             .then(self.node.telling(node, NodeMessage::write(&self.id, news)));
-        self.run(&step).await.map(drop)
+        let is_answered = Step::new().when(Condition::HasVersion(key, ANSWERED_QUESTION));
+        let deadline = Instant::now() + HEALING_TIME;
+        let mut pause = FIRST_PAUSE;
+        // A fail-over may have lost the question. The server that asked it makes it known again.
+        while !matches!(self.run(&step).await?, Outcome::Done(_))
+            && !matches!(self.run(&is_answered).await?, Outcome::Done(_))
+            && Instant::now() < deadline
+            && self.node.is_alive(node).await?
+        {
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(MAX_PAUSE);
+        }
+        Ok(())
     }
 
     /// Returns the answer to a question of this server, if there is one.
@@ -356,3 +368,6 @@ const OPEN_QUESTION: Version = Version(0);
 const ANSWERED_QUESTION: Version = Version(1);
 /// The longest answer that travels with its message, in bytes.
 const MAX_FRAME_IN_MESSAGE: usize = 16 << 10;
+/// How long to wait before a question that the store does not know is looked up again.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const MAX_PAUSE: Duration = Duration::from_millis(500);
