@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
+use crate::attached::AttachedStreams;
 use crate::client::PRINCIPALS;
+use crate::doubts::Doubts;
 use crate::history::{Fact, Record, Run, principal_of};
 
 /// Returns the mistakes of a run.
@@ -29,6 +31,8 @@ pub(crate) struct Verdict {
     pub(crate) lost: usize,
     /// Stateless calls whose connection broke.
     pub(crate) broken: usize,
+    /// Calls of conversations of 2024-11-05 that broke off.
+    pub(crate) broken_off: usize,
     pub(crate) cancelled: usize,
     /// Attempts that were refused because the call runs.
     pub(crate) refused: usize,
@@ -39,6 +43,18 @@ pub(crate) struct Verdict {
     /// The longest time from the death of a node to the end of a call, in milliseconds.
     pub(crate) slowest: u64,
     pub(crate) slowest_call: String,
+    /// Calls of sessions that the store has forgotten.
+    pub(crate) gone: usize,
+    /// Calls whose answers by the client the store has forgotten.
+    pub(crate) unanswered: usize,
+    /// Calls whose claims the store may have forgotten.
+    pub(crate) doubtful: usize,
+    /// The longest time from the end of an outage of the store to the end of a call, in milliseconds.
+    pub(crate) slowest_after_outage: u64,
+    /// The progress that was told while the store could accept no change.
+    pub(crate) told_apart: usize,
+    /// The time until a call could begin again after that, in milliseconds.
+    pub(crate) recovery: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -50,6 +66,19 @@ struct Checker {
     frozen: BTreeSet<String>,
     /// The notification streams of sessions.
     streams: HashMap<String, Stream>,
+    sessions: HashMap<String, Session>,
+    attached: AttachedStreams,
+    doubts: Doubts,
+}
+
+/// When a session changed.
+#[derive(Debug, Default)]
+struct Session {
+    opened: u64,
+    subscribed: u64,
+    /// When it was last told something.
+    told: u64,
+    deleted: u64,
 }
 
 /// What is known of a call.
@@ -58,6 +87,13 @@ struct Checker {
 struct Call {
     tool: String,
     is_stateless: bool,
+    session: String,
+    /// When each attempt was sent.
+    sent: Vec<u64>,
+    /// When its question was answered.
+    answered: Option<u64>,
+    /// The session of the call is gone.
+    is_gone: bool,
     /// The nodes that the client was connected to.
     nodes: BTreeSet<String>,
     attempts: BTreeMap<u32, Attempt>,
@@ -81,7 +117,9 @@ struct Attempt {
     last_progress: u64,
     /// The number with which the progress ends.
     total: Option<u64>,
-    is_answered: bool,
+    answer: Option<Value>,
+    /// The answer that came before the client resumed the stream.
+    former_answer: Option<Value>,
 }
 
 /// The events of a stream, or of streams that continue each other.
@@ -99,7 +137,11 @@ impl Checker {
 
     fn take(&mut self, record: &Record) {
         let at = record.at;
+        self.doubts.take(at, &record.fact);
+        self.attached.take(at, &record.fact);
         match &record.fact {
+            Fact::Opened { session, .. } => self.sessions.entry(session.clone()).or_default().opened = at,
+            Fact::Subscribed { session } => self.sessions.entry(session.clone()).or_default().subscribed = at,
             Fact::Killed { node } | Fact::Frozen { node } => {
                 if matches!(record.fact, Fact::Frozen { .. }) {
                     self.frozen.insert(node.clone());
@@ -109,6 +151,8 @@ impl Checker {
             Fact::Sent { call, attempt, session, tool, node } => {
                 let state = self.calls.entry(call.clone()).or_default();
                 state.is_stateless = session.is_empty();
+                state.session.clone_from(session);
+                state.sent.push(at);
                 state.tool.clone_from(tool);
                 state.nodes.insert(node.clone());
                 state.attempts.insert(*attempt, Attempt::default());
@@ -130,8 +174,12 @@ impl Checker {
                         let attempt = state.attempts.entry(*attempt).or_default();
                         attempt.stream.resume(after);
                         attempt.last_progress = attempt.progress.get(after).copied().unwrap_or_default();
+                        if let Some(answer) = attempt.answer.take() {
+                            attempt.former_answer = Some(answer);
+                        }
                     }
                     503 => {}
+                    404 if self.is_gone(call) => {}
                     _ => self.mistake("forgotten", &format!("{call} after {after}: {status}")),
                 }
             }
@@ -139,6 +187,7 @@ impl Checker {
             Fact::Status { call, status: 503, .. } => {
                 self.calls.entry(call.clone()).or_default().is_broken = false;
             }
+            Fact::Status { call, status: 404, .. } if self.is_gone(call) => {}
             Fact::Status { call, node, status } => {
                 self.mistake("status", &format!("{call} at {node}: {status}"));
             }
@@ -153,9 +202,11 @@ impl Checker {
                 state.ended.get_or_insert(at);
                 state.is_closed = true;
             }
+            Fact::Answered { call } => self.calls.entry(call.clone()).or_default().answered = Some(at),
             Fact::Unended { call } => self.calls.entry(call.clone()).or_default().is_unended = true,
             Fact::News { principal, session, id, message } => {
                 self.verdict.news += 1;
+                self.sessions.entry(session.clone()).or_default().told = at;
                 self.check_crossing(principal, session, &message.to_string());
                 let stream = self.streams.entry(session.clone()).or_default();
                 if let Some(mistake) = id.as_deref().and_then(|id| stream.take(id, message)) {
@@ -163,24 +214,50 @@ impl Checker {
                 }
             }
             Fact::NewsResumed { session, after, status, .. } => {
-                let stream = self.streams.entry(session.clone()).or_default();
                 match (status, after) {
-                    (200, Some(after)) => stream.resume(after),
-                    (200, None) => stream.last = None,
+                    (200, Some(after)) => self.streams.entry(session.clone()).or_default().resume(after),
+                    (200, None) => self.streams.entry(session.clone()).or_default().last = None,
+                    // Nothing writes a notification stream again that has no reader. The client begins anew.
+                    (400, Some(_)) if self.may_notifications_be_forgotten(session) => {}
                     (400, after) => self.mistake("forgotten", &format!("{session} after {after:?}")),
                     _ => {}
                 }
             }
-            Fact::Untold { session, call, node } => {
-                self.mistake("untold", &format!("{session} after {call} at {node}"));
+            Fact::Detached { stream } => {
+                if !self.may_be_detached(stream) {
+                    self.mistake("stream ended", stream);
+                }
             }
-            Fact::Deleted { .. } => self.verdict.deleted += 1,
+            Fact::Unposted { stream, node } => {
+                if !self.has_died(node, stream) {
+                    self.mistake("stream ended", &format!("{stream}, by a POST to {node}"));
+                }
+            }
+            Fact::Unfound { stream, node } => {
+                if !self.may_be_detached(stream) {
+                    self.mistake("forgotten", &format!("{stream} at {node}"));
+                }
+            }
+            Fact::Untold { session, call, node } => {
+                if !self.may_be_untold(session, call) {
+                    self.mistake("untold", &format!("{session} after {call} at {node}"));
+                }
+            }
+            Fact::Deleted { session } => {
+                self.verdict.deleted += 1;
+                self.sessions.entry(session.clone()).or_default().deleted = at;
+            }
             Fact::Visited { session, node, status } if *status != 404 => {
-                self.mistake("found after its end", &format!("{session} at {node}: {status}"));
+                if !self.may_be_back(session) {
+                    self.mistake("found after its end", &format!("{session} at {node}: {status}"));
+                }
             }
             Fact::Outlived { session } => {
-                self.mistake("found after its end", &format!("the stream of {session}"));
+                if !self.may_be_back(session) {
+                    self.mistake("found after its end", &format!("the stream of {session}"));
+                }
             }
+            Fact::Unadvised { node } => self.mistake("unadvised", node),
             Fact::Intruded { principal, node, status, text } => {
                 self.verdict.intrusions += 1;
                 self.check_crossing(principal, "an intrusion", text);
@@ -188,12 +265,16 @@ impl Checker {
                     self.mistake("crossed", &format!("{principal} was let in at {node}: {status}"));
                 }
             }
+            Fact::Cut { call, .. } => self.calls.entry(call.clone()).or_default().moved = at,
             Fact::Visited { .. }
-            | Fact::Cut { .. }
-            | Fact::Opened { .. }
+            | Fact::Attached { .. }
             | Fact::Listening { .. }
             | Fact::StoreKilled
-            | Fact::StoreListening => {}
+            | Fact::StoreListening
+            | Fact::StoreBehind
+            | Fact::StorePromoted
+            | Fact::StoreApart
+            | Fact::StoreTogether => {}
         }
     }
 
@@ -204,14 +285,56 @@ impl Checker {
         }
     }
 
+    /// Records that the session of a call is gone, if the store may have forgotten it.
+    fn is_gone(&mut self, call: &str) -> bool {
+        let Some(call) = self.calls.get_mut(call) else { return false };
+        let session = self.sessions.get(&call.session);
+        call.is_gone |= session.is_some_and(|session| self.doubts.may_be_forgotten(session.opened));
+        call.is_gone
+    }
+
+    /// Returns whether a stream may have ended: its node has died since.
+    fn may_be_detached(&self, stream: &str) -> bool {
+        self.attached.holder(stream).is_some_and(|holder| self.has_died(&holder.node, stream))
+    }
+
+    /// Returns whether a node has died since a stream was opened.
+    fn has_died(&self, node: &str, stream: &str) -> bool {
+        let Some(holder) = self.attached.holder(stream) else { return false };
+        self.last_death(std::iter::once(node), u64::MAX).is_some_and(|died| died >= holder.since)
+    }
+
+    /// Returns whether the store may have forgotten what a session was told last.
+    fn may_notifications_be_forgotten(&self, session: &str) -> bool {
+        self.sessions.get(session).is_some_and(|session| self.doubts.may_be_forgotten(session.told))
+    }
+
+    /// Returns whether the store may have forgotten the end of a session.
+    fn may_be_back(&self, session: &str) -> bool {
+        self.sessions.get(session).is_some_and(|session| self.doubts.may_be_forgotten(session.deleted))
+    }
+
+    /// Returns whether the store may have forgotten that a session subscribed to a resource, or that the resource changed.
+    fn may_be_untold(&self, session: &str, call: &str) -> bool {
+        let session =
+            self.sessions.get(session).into_iter().flat_map(|known| [known.opened, known.subscribed]);
+        let update =
+            self.calls.get(call).into_iter().flat_map(|call| call.sent.iter().copied().chain(call.ended));
+        session.chain(update).any(|at| self.doubts.may_be_forgotten(at))
+    }
+
     fn take_event(&mut self, at: u64, call: &str, number: u32, id: Option<&str>, message: &Value) {
         let state = self.calls.entry(call.to_owned()).or_default();
         let attempt = state.attempts.entry(number).or_default();
         let mut mistakes = Vec::new();
-        // A client that resumes the stream after its end gets the answer again.
-        let is_again = id.is_some_and(|id| attempt.stream.texts.contains_key(id));
+        // A client that resumes the stream after its end gets the answer again. It had no id if the store was away.
+        let is_again = id.is_some_and(|id| attempt.stream.texts.contains_key(id))
+            || attempt.former_answer.as_ref() == Some(message);
         mistakes.extend(id.and_then(|id| attempt.stream.take(id, message)));
         if message["method"] == "notifications/progress" {
+            if !state.is_stateless && self.doubts.is_apart(at) {
+                self.verdict.told_apart += 1;
+            }
             let progress = message["params"]["progress"].as_u64().unwrap_or_default();
             if progress > attempt.last_progress + 1 {
                 mistakes.push("lost event");
@@ -230,7 +353,7 @@ impl Checker {
         if is_input {
             state.moved = at;
         } else if let Some(result) = result {
-            if std::mem::replace(&mut attempt.is_answered, true) {
+            if attempt.answer.replace(message.clone()).is_some() || attempt.former_answer.is_some() {
                 mistakes.push("ended twice");
             }
             state.results += 1;
@@ -243,7 +366,7 @@ impl Checker {
                 mistakes.push("lost event");
             }
         } else if let Some(error) = error {
-            if std::mem::replace(&mut attempt.is_answered, true) {
+            if attempt.answer.replace(message.clone()).is_some() || attempt.former_answer.is_some() {
                 mistakes.push("ended twice");
             }
             match (error["code"].as_i64(), error["data"]["reason"].as_str()) {
@@ -265,7 +388,10 @@ impl Checker {
         let mut stopped = BTreeSet::new();
         for run in journal {
             match run.what.as_str() {
-                "run" => runs.entry(&run.call).or_default().push(&run.node),
+                "run" => {
+                    self.check_beginning(run);
+                    runs.entry(&run.call).or_default().push(&run.node);
+                }
                 _ => drop(stopped.insert(run.call.as_str())),
             }
         }
@@ -278,15 +404,44 @@ impl Checker {
         for name in runs.into_keys() {
             self.mistake("ran without a call", name);
         }
+        if self.doubts.last_reunion().is_some() && self.verdict.recovery.is_none_or(|time| time > RECOVERY) {
+            self.mistake(
+                "late",
+                &format!("the first call after the outage began after {:?} ms", self.verdict.recovery),
+            );
+        }
+    }
+
+    /// Checks that a call with a claim did not begin while the store could accept none.
+    fn check_beginning(&mut self, run: &Run) {
+        let Some(call) = self.calls.get(&run.call).filter(|call| !call.is_stateless) else { return };
+        if let Some(holder) = self.attached.conversation(&call.session) {
+            if run.node != holder.node {
+                self.mistake("ran elsewhere", &format!("{} at {}", run.call, run.node));
+            }
+            // Such a call has no claim.
+            return;
+        }
+        if self.doubts.is_apart(run.at) {
+            self.mistake("began apart", &format!("{} at {}, {} ms", run.call, run.node, run.at));
+        }
+        if let Some(time) = self.doubts.last_reunion().and_then(|reunion| run.at.checked_sub(reunion)) {
+            let recovery = self.verdict.recovery.get_or_insert(time);
+            *recovery = time.min(*recovery);
+        }
     }
 
     fn finish_call(&mut self, name: &str, call: &Call, runs: &[&str], is_stopped: bool) {
         // When a frozen node wakes, it may run what it had received. Its client has sent a copy, and may have the reply.
         let is_late_copy = |node: &&&str| call.attempts.len() > 1 && self.frozen.contains(**node);
-        if runs.len() - runs.iter().filter(is_late_copy).count().min(1) > 1 {
+        // Each attempt may run if the claim of the one before may be forgotten.
+        let is_doubtful = call.sent.iter().any(|at| self.doubts.may_be_forgotten(*at));
+        self.verdict.doubtful += usize::from(is_doubtful);
+        let limit = if is_doubtful { call.attempts.len() } else { 1 };
+        if runs.len() - runs.iter().filter(is_late_copy).count().min(1) > limit {
             self.mistake("ran twice", &format!("{name} at {runs:?}"));
         }
-        if call.results > 1 {
+        if call.results > limit {
             self.mistake("ended twice", name);
         }
         if call.results > 0 && runs.is_empty() {
@@ -298,6 +453,13 @@ impl Checker {
             let died = self.last_death(call.nodes.iter().map(String::as_str), u64::MAX);
             if call.is_stateless && call.is_broken && died.is_some() {
                 self.verdict.broken += 1;
+            } else if call.is_broken && self.may_break_off(call) {
+                self.verdict.broken_off += 1;
+            } else if call.is_gone {
+                self.verdict.gone += 1;
+            } else if call.answered.is_some_and(|at| self.doubts.is_forgotten(at)) {
+                // The message with the answer was lost, too. The handler waits until its question expires.
+                self.verdict.unanswered += 1;
             } else {
                 self.mistake("not ended", name);
             }
@@ -305,11 +467,15 @@ impl Checker {
         };
         let nodes = || call.nodes.iter().map(String::as_str).chain(runs.iter().copied());
         let died = self.last_death(nodes(), ended);
-        let since = died.unwrap_or_default().max(call.moved);
+        let outage = self.doubts.last_end(ended).unwrap_or_default();
+        let since = died.unwrap_or_default().max(call.moved).max(outage);
         let time = ended.saturating_sub(since);
         if died.is_some_and(|died| died >= call.moved) && time > self.verdict.slowest {
             self.verdict.slowest = time;
             name.clone_into(&mut self.verdict.slowest_call);
+        }
+        if outage > 0 && outage == since {
+            self.verdict.slowest_after_outage = self.verdict.slowest_after_outage.max(time);
         }
         if time > LIMIT || call.is_unended {
             self.mistake("late", &format!("{name} took {time} ms"));
@@ -335,6 +501,13 @@ impl Checker {
 }
 
 impl Checker {
+    /// Returns whether a call of 2024-11-05 may have no end: the node with its stream has died, or one to which it was sent.
+    fn may_break_off(&self, call: &Call) -> bool {
+        let Some(holder) = self.attached.conversation(&call.session) else { return false };
+        let nodes = call.nodes.iter().map(String::as_str).chain([holder.node.as_str()]);
+        self.last_death(nodes, u64::MAX).is_some_and(|died| died >= holder.since)
+    }
+
     /// Returns when the last of these nodes died that did so until a moment.
     fn last_death<'n>(&self, nodes: impl Iterator<Item = &'n str>, until: u64) -> Option<u64> {
         let deaths = nodes.filter_map(|node| self.deaths.get(node)).flatten();
@@ -377,3 +550,5 @@ fn parse(id: &str) -> Option<(String, u64)> {
 
 /// How many milliseconds after the death of its node a call may end: 15 seconds, and as much again for a slow machine.
 const LIMIT: u64 = 30_000;
+/// How many milliseconds after an outage of the store calls begin again: 5 seconds, and as much again for a slow machine.
+const RECOVERY: u64 = 10_000;

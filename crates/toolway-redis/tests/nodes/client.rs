@@ -19,7 +19,7 @@ pub(crate) struct Client {
     pub(crate) revision: &'static str,
     /// Empty in the stateless era.
     pub(crate) session: String,
-    name: String,
+    pub(crate) name: String,
     pub(crate) random: Mutex<Random>,
     next: AtomicU64,
 }
@@ -28,9 +28,9 @@ pub(crate) struct Client {
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) key: String,
-    tool: &'static str,
-    request: Value,
-    attempts: AtomicU32,
+    pub(crate) tool: &'static str,
+    pub(crate) request: Value,
+    pub(crate) attempts: AtomicU32,
     habit: Habit,
     /// A node has accepted the cancellation.
     pub(crate) is_cancelled: AtomicBool,
@@ -63,7 +63,7 @@ pub(crate) enum End {
 }
 
 impl Client {
-    /// Creates a client. In the handshake era it opens a session.
+    /// Creates a client. It opens a session, unless it needs none, or needs a stream first.
     pub(crate) async fn open(
         cluster: &Arc<Cluster>,
         number: usize,
@@ -80,7 +80,7 @@ impl Client {
             random: Mutex::new(random),
             next: AtomicU64::new(1),
         };
-        if !client.is_stateless() {
+        if !matches!(revision, STATELESS | LEGACY) {
             client.initialize().await;
         }
         Arc::new(client)
@@ -99,7 +99,10 @@ impl Client {
         let opening = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
         let session = loop {
             let (node, reply) = self.post(opening.clone()).await;
-            let Some(reply) = reply.filter(|reply| reply.status == 200) else { continue };
+            let Some(reply) = reply.filter(|reply| reply.status == 200) else {
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            };
             let Some(session) = reply.header("mcp-session-id").map(str::to_owned) else { continue };
             // A reply that breaks off does not count: the client opens another session.
             if reply.text().await.is_ok() {
@@ -147,15 +150,26 @@ impl Client {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             headers.push(("mcp-protocol-version", self.revision.to_owned()));
             headers.push(("mcp-method", text(&body["method"])));
-            headers.push(("mcp-name", text(&body["params"]["name"])));
+            if body["params"].get("name").is_some() {
+                headers.push(("mcp-name", text(&body["params"]["name"])));
+            }
         }
-        Request { method, headers, body }
+        Request { method, query: String::new(), headers, body }
     }
 
     /// Sends a message to any node. Returns no reply if the connection breaks.
     async fn post(&self, message: Value) -> (&Node, Option<Reply>) {
         let (node, connection) = self.cluster.connect(&self.random).await;
-        (node, self.request("POST", Some(message)).send(connection).await.ok())
+        let reply = self.request("POST", Some(message)).send(connection).await.ok();
+        reply.iter().for_each(|reply| self.check_advice(node, reply));
+        (node, reply)
+    }
+
+    /// Checks that a node which refuses a request for now says when to try again.
+    pub(crate) fn check_advice(&self, node: &Node, reply: &Reply) {
+        if reply.status == 503 && reply.header("retry-after").is_none() {
+            self.write(Fact::Unadvised { node: node.name.clone() });
+        }
     }
 
     /// Sends a message that has no answer, until a node has accepted it.
@@ -173,16 +187,19 @@ impl Client {
         }
     }
 
-    /// Sends a request that may be repeated, until it is answered.
-    pub(crate) async fn ask(&self, method: &str, params: Value) -> Value {
+    /// Sends a request that may be repeated, until it is answered. Returns nothing if the session is gone.
+    pub(crate) async fn ask(&self, method: &str, params: Value) -> Option<Value> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         loop {
-            let (_, reply) = self.post(message.clone()).await;
-            if let Some(reply) = reply.filter(|reply| reply.status == 200)
-                && let Ok(text) = reply.text().await
-            {
-                return serde_json::from_str(&text).unwrap();
+            match self.post(message.clone()).await.1 {
+                Some(reply) if reply.status == 404 => return None,
+                Some(reply) if reply.status == 200 => {
+                    if let Ok(text) = reply.text().await {
+                        return serde_json::from_str(&text).unwrap();
+                    }
+                }
+                _ => {}
             }
             tokio::time::sleep(PAUSE).await;
         }
@@ -194,12 +211,8 @@ impl Client {
         let key = format!("{}+{}+{id}", self.principal, self.name);
         let mut arguments = more;
         arguments["key"] = json!(key);
-        let mut meta = json!({"progressToken": key});
-        if self.is_stateless() {
-            meta["io.modelcontextprotocol/protocolVersion"] = json!(STATELESS);
-            meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "nodes", "version": "1"});
-            meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
-        }
+        let mut meta = if self.is_stateless() { envelope() } else { json!({}) };
+        meta["progressToken"] = json!(key);
         let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
         let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
         Arc::new(Call {
@@ -280,6 +293,7 @@ impl Client {
         let Ok(reply) = self.request("POST", Some(request.clone())).send(connection).await else {
             return broke(false);
         };
+        self.check_advice(node, &reply);
         if reply.status == 202 {
             self.write(Fact::Closed { call: call.key.clone() });
             return End::Final;
@@ -412,6 +426,7 @@ impl Follower<'_> {
                 let result =
                     if method == "elicitation/create" { word_for(self.call) } else { model_for(self.call) };
                 client.deliver(json!({"jsonrpc": "2.0", "id": id, "result": result})).await;
+                client.write(Fact::Answered { call: self.call.key.clone() });
             }
             return None;
         }
@@ -437,8 +452,17 @@ fn word_for(call: &Call) -> Value {
     json!({"action": "accept", "content": {"word": format!("word-for-{}", call.key)}})
 }
 
+/// The metadata that each request of the stateless era has.
+pub(crate) fn envelope() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientInfo": {"name": "nodes", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+    })
+}
+
 /// The answer to a question for the model.
-fn model_for(call: &Call) -> Value {
+pub(crate) fn model_for(call: &Call) -> Value {
     let content = json!({"type": "text", "text": "-"});
     json!({"role": "assistant", "content": content, "model": format!("word-for-{}", call.key)})
 }
@@ -447,6 +471,8 @@ fn model_for(call: &Call) -> Value {
 pub(crate) const PRINCIPALS: [&str; 2] = ["principal-one", "principal-two"];
 /// The revision without sessions.
 pub(crate) const STATELESS: &str = "2026-07-28";
+/// The revision whose transport is bound to a stream.
+pub(crate) const LEGACY: &str = "2024-11-05";
 /// The code of the error for a request whose id is in use.
 pub(crate) const STILL_RUNNING: i64 = -32600;
 /// The time before something is tried again.

@@ -22,13 +22,33 @@ pub(crate) struct Cluster {
     pub(crate) history: History,
     pub(crate) nodes: Vec<Node>,
     folder: PathBuf,
-    store: String,
+    pub(crate) store: StoreAddress,
     /// The number of steps that clients have taken.
     steps: AtomicU64,
     stepped: Notify,
     is_over: AtomicBool,
+    /// How often the store began to forget, and how often it had forgotten: an odd number while it confirms what it forgets.
+    pub(crate) doubts: AtomicU64,
     /// The sessions that were opened, for those who intrude.
     pub(crate) sessions: Mutex<Vec<KnownSession>>,
+    /// The principals of the conversations of 2024-11-05 that were opened, and where their POSTs go.
+    pub(crate) pipes: Mutex<Vec<(&'static str, String)>>,
+}
+
+/// The store of the nodes.
+#[derive(Debug, Clone)]
+pub(crate) struct StoreAddress {
+    pub(crate) url: String,
+    /// The number of replicas that must have a change.
+    pub(crate) replicas: u32,
+    /// The store forgets changes that no server writes again.
+    pub(crate) is_forgetful: bool,
+}
+
+impl From<String> for StoreAddress {
+    fn from(url: String) -> Self {
+        Self { url, replicas: 0, is_forgetful: false }
+    }
 }
 
 /// A session, as its client knows it.
@@ -58,7 +78,7 @@ pub(crate) struct Node {
 
 impl Cluster {
     /// Starts the nodes. Their files are in a folder that is removed if the run succeeds.
-    pub(crate) async fn start(name: &str, store: String) -> Self {
+    pub(crate) async fn start(name: &str, store: StoreAddress) -> Self {
         let folder = std::env::temp_dir().join(format!("toolway-nodes-{}-{name}", std::process::id()));
         std::fs::create_dir_all(folder.join("gates")).unwrap();
         std::fs::write(folder.join("journal"), "").unwrap();
@@ -72,7 +92,9 @@ impl Cluster {
             steps: AtomicU64::new(0),
             stepped: Notify::new(),
             is_over: AtomicBool::new(false),
+            doubts: AtomicU64::new(0),
             sessions: Mutex::default(),
+            pipes: Mutex::default(),
         };
         for node in &cluster.nodes {
             cluster.start_node(node).await;
@@ -82,7 +104,8 @@ impl Cluster {
 
     async fn start_node(&self, node: &Node) {
         let mut child = Command::new(program())
-            .args(["--port", &node.port.to_string(), "--store", &self.store, "--node", &node.name])
+            .args(["--port", &node.port.to_string(), "--node", &node.name])
+            .args(["--store", &self.store.url, "--replicas", &self.store.replicas.to_string()])
             .arg("--journal")
             .arg(self.journal())
             .arg("--gates")
@@ -169,6 +192,11 @@ impl Cluster {
                 None => tokio::time::sleep(Duration::from_millis(5)).await,
             }
         }
+    }
+
+    /// Returns whether the store may have forgotten a change since a moment, at which it had this number of doubts.
+    pub(crate) fn is_doubtful_since(&self, doubts: u64) -> bool {
+        doubts % 2 == 1 || self.doubts.load(Ordering::Acquire) != doubts
     }
 
     /// Lets the clients come to an end.

@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use crate::client::{Client, End, Habit, PATIENCE, PAUSE};
+use crate::client::{Client, End, Habit, LEGACY, PATIENCE, PAUSE, STATELESS};
 use crate::cluster::{Cluster, Node};
 use crate::history::Fact;
 use crate::http::Request;
+use crate::legacy;
+use crate::listen::Listening;
 use crate::random::Random;
 
 /// Holds conversations until the run is over. Each has a session of its own.
@@ -20,20 +22,26 @@ pub(crate) async fn converse(cluster: Arc<Cluster>, seed: u64, number: usize) {
         let revision = REVISIONS[(number / 2 + usize::try_from(round).unwrap()) % REVISIONS.len()];
         let random = Random::new(seed, (number as u64) << 20 | round);
         let client = Client::open(&cluster, number, round, revision, random).await;
-        if client.is_stateless() {
-            converse_without_session(&client).await;
-        } else {
-            converse_in_session(client).await;
+        match revision {
+            STATELESS => converse_without_session(client).await,
+            // A POST that the store forgets is not sent again.
+            LEGACY if cluster.store.is_forgetful => {}
+            LEGACY => legacy::converse(&client).await,
+            _ => converse_in_session(client).await,
         }
         round += 1;
     }
 }
 
-async fn converse_without_session(client: &Client) {
+async fn converse_without_session(client: Arc<Client>) {
+    let listening = Listening::start(&client);
     for _ in 0..STEPS {
         let (tool, more) = match client.below(4) {
             0 => ("note", json!({})),
-            1 => ("touch", json!({})),
+            1 => {
+                listening.update(&client).await;
+                continue;
+            }
             2 => ("tell", json!({"steps": 2 + client.below(6)})),
             _ => ("ask", json!({})),
         };
@@ -42,8 +50,10 @@ async fn converse_without_session(client: &Client) {
 }
 
 async fn converse_in_session(client: Arc<Client>) {
+    let doubts = client.cluster.doubts.load(Ordering::Acquire);
     client.ask("resources/subscribe", json!({"uri": format!("news://{}", client.principal)})).await;
-    let news = Arc::new(News::default());
+    client.write(Fact::Subscribed { session: client.session.clone() });
+    let news = Arc::new(News { doubts, ..News::default() });
     let mut listening = tokio::spawn(listen(client.clone(), news.clone()));
     for _ in 0..STEPS {
         let habit = if client.one_in(2) { Habit::Cuts } else { Habit::Reads };
@@ -103,6 +113,11 @@ async fn send_twice(client: &Arc<Client>) {
             release();
             [end, one.await]
         }
+        // Both run if the store has forgotten a claim.
+        () = tokio::time::sleep(SHORT_PATIENCE), if client.cluster.store.is_forgetful => {
+            release();
+            tokio::join!(one, two).into()
+        }
     };
     if !ends.contains(&End::Final) {
         client.make(&call).await;
@@ -115,6 +130,7 @@ async fn update(client: &Client, news: &News) {
     let before = news.updates.load(Ordering::Acquire);
     let call = client.call("touch", json!({}), Habit::Reads);
     let deaths = client.cluster.nodes.iter().map(Node::deaths).collect::<Vec<_>>();
+    let doubts = client.cluster.doubts.load(Ordering::Acquire);
     client.make(&call).await;
     let node = call.last_node.lock().unwrap().clone();
     let number = client.cluster.nodes.iter().position(|known| known.name == node).unwrap();
@@ -122,6 +138,12 @@ async fn update(client: &Client, news: &News) {
     while news.updates.load(Ordering::Acquire) == before {
         // An update of a node that dies may be lost with it.
         if client.cluster.nodes[number].deaths() > deaths[number] {
+            return;
+        }
+        // An update or a subscription that the store has forgotten is not waited for.
+        if start.elapsed() > SHORT_PATIENCE
+            && (news.doubts % 2 == 1 || client.cluster.is_doubtful_since(doubts))
+        {
             return;
         }
         if start.elapsed() > PATIENCE {
@@ -173,6 +195,8 @@ async fn intrude(client: &Client) {
 #[derive(Debug, Default)]
 struct News {
     updates: AtomicU64,
+    /// The number of doubts about the store when the session subscribed.
+    doubts: u64,
     is_deleted: AtomicBool,
 }
 
@@ -218,6 +242,7 @@ async fn listen(client: Arc<Client>, news: Arc<News>) {
 /// Ends the session. Then no node may know it.
 async fn delete(client: &Client, news: &News, listening: &mut JoinHandle<()>) {
     news.is_deleted.store(true, Ordering::Release);
+    let doubts = client.cluster.doubts.load(Ordering::Acquire);
     loop {
         let (_, connection) = client.cluster.connect(&client.random).await;
         let Ok(reply) = client.request("DELETE", None).send(connection).await else { continue };
@@ -234,7 +259,11 @@ async fn delete(client: &Client, news: &News, listening: &mut JoinHandle<()>) {
             visit(client, node, &request).await;
         }
     }
-    if tokio::time::timeout(PATIENCE, &mut *listening).await.is_err() {
+    let is_over = tokio::time::timeout(SHORT_PATIENCE, &mut *listening).await.is_ok();
+    if !is_over && client.cluster.is_doubtful_since(doubts) {
+        // The store may have forgotten the end of the session.
+        listening.abort();
+    } else if !is_over && tokio::time::timeout(PATIENCE, &mut *listening).await.is_err() {
         listening.abort();
         client.write(Fact::Outlived { session: client.session.clone() });
     }
@@ -255,8 +284,10 @@ async fn visit(client: &Client, node: &Node, request: &Request) {
     }
 }
 
-/// The revisions of the clients. Those of 2024-11-05 have a transport of their own.
-const REVISIONS: [&str; 4] = ["2025-03-26", "2025-06-18", "2025-11-25", crate::client::STATELESS];
+/// The revisions of the clients.
+const REVISIONS: [&str; 5] = ["2025-03-26", "2025-06-18", "2025-11-25", STATELESS, LEGACY];
 /// The number of steps of a conversation.
-const STEPS: usize = 8;
-const POLL: Duration = Duration::from_millis(20);
+pub(crate) const STEPS: usize = 8;
+/// How long a client waits for what the store may have forgotten.
+pub(crate) const SHORT_PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const POLL: Duration = Duration::from_millis(20);

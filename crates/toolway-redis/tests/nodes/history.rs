@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,6 +16,8 @@ use serde_json::Value;
 #[derive(Debug)]
 pub(crate) struct History {
     start: Instant,
+    /// The start in milliseconds, by the clock that the nodes share.
+    start_time: u64,
     file: Mutex<File>,
     pub(crate) path: PathBuf,
 }
@@ -45,11 +47,22 @@ pub(crate) enum Fact {
     },
     StoreKilled,
     StoreListening,
+    /// Changes of the store do not reach its replica any more, and are accepted nevertheless.
+    StoreBehind,
+    /// The replica is the store now, without these changes.
+    StorePromoted,
+    /// The store cannot reach the replica that must have each change.
+    StoreApart,
+    StoreTogether,
     Opened {
         principal: String,
         session: String,
         revision: String,
         node: String,
+    },
+    /// The session has subscribed to the resource of its principal.
+    Subscribed {
+        session: String,
     },
     /// The session is empty in the stateless era.
     Sent {
@@ -91,12 +104,20 @@ pub(crate) enum Fact {
         node: String,
         status: u16,
     },
+    /// A node refused a request for now, and did not say when to try again.
+    Unadvised {
+        node: String,
+    },
     /// The gate of a call was opened.
     Released {
         call: String,
     },
     /// The client begins to cancel a call.
     Cancelled {
+        call: String,
+    },
+    /// A node has accepted the answer to a question of a call.
+    Answered {
         call: String,
     },
     /// The client takes a call for ended: it was cancelled, and its stream has ended.
@@ -119,6 +140,27 @@ pub(crate) enum Fact {
         after: Option<String>,
         node: String,
         status: u16,
+    },
+    /// A stream was opened that is bound to its node: the one of a conversation of 2024-11-05, whose name is the id of the
+    /// conversation, or one of `subscriptions/listen`.
+    Attached {
+        stream: String,
+        node: String,
+        is_conversation: bool,
+    },
+    /// The stream ended, although the client had not closed it.
+    Detached {
+        stream: String,
+    },
+    /// The connection of a POST for a conversation of 2024-11-05 broke, so that the client ends the conversation.
+    Unposted {
+        stream: String,
+        node: String,
+    },
+    /// A node does not know a conversation of 2024-11-05.
+    Unfound {
+        stream: String,
+        node: String,
     },
     /// No notification followed an update.
     Untold {
@@ -155,12 +197,15 @@ pub(crate) struct Run {
     pub(crate) what: String,
     pub(crate) call: String,
     pub(crate) node: String,
+    /// Milliseconds since the start.
+    pub(crate) at: u64,
 }
 
 impl History {
     pub(crate) fn new(path: PathBuf) -> Self {
         let file = Mutex::new(File::create(&path).unwrap());
-        Self { start: Instant::now(), file, path }
+        let start_time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+        Self { start: Instant::now(), start_time: u64::try_from(start_time).unwrap(), file, path }
     }
 
     pub(crate) fn write(&self, fact: Fact) {
@@ -177,17 +222,20 @@ impl History {
         let text = std::fs::read_to_string(&self.path).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
-}
 
-/// Reads the journal of the nodes.
-pub(crate) fn read_journal(path: &Path) -> Vec<Run> {
-    let text = std::fs::read_to_string(path).unwrap();
-    let run = |line: &str| {
-        let mut words = line.split('\t').map(str::to_owned);
-        let mut word = || words.next().unwrap();
-        Run { what: word(), call: word(), node: word() }
-    };
-    text.lines().map(run).collect()
+    /// Reads the journal of the nodes.
+    pub(crate) fn read_journal(&self, path: &Path) -> Vec<Run> {
+        let text = std::fs::read_to_string(path).unwrap();
+        let run = |line: &str| {
+            let words: Vec<_> = line.split('\t').collect();
+            let [what, call, node, _, time] = words[..] else {
+                panic!("{line} is not a line of the journal")
+            };
+            let at = time.parse::<u64>().unwrap().saturating_sub(self.start_time);
+            Run { what: what.to_owned(), call: call.to_owned(), node: node.to_owned(), at }
+        };
+        text.lines().map(run).collect()
+    }
 }
 
 /// Returns the principal of a call.

@@ -23,6 +23,8 @@ pub(crate) struct Connection {
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) method: &'static str,
+    /// With its question mark, if there is one.
+    pub(crate) query: String,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Option<Value>,
 }
@@ -58,8 +60,9 @@ impl Request {
     pub(crate) async fn send(&self, mut connection: Connection) -> io::Result<Reply> {
         let body = self.body.as_ref().map(Value::to_string).unwrap_or_default();
         let port = connection.stream.get_ref().peer_addr()?.port();
+        let (method, query) = (self.method, &self.query);
         let mut text =
-            format!("{} /mcp HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nconnection: close\r\n", self.method);
+            format!("{method} /mcp{query} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nconnection: close\r\n");
         for (name, value) in &self.headers {
             write!(text, "{name}: {value}\r\n").unwrap();
         }

@@ -1,8 +1,8 @@
-//! Are three servers with one Redis one server to their clients, while they are killed or frozen, or Redis is?
+//! Are three servers with one Redis one server to their clients, while they are killed or frozen, or Redis fails?
 //!
 //! Nodes are real processes, and each request of a client goes to another node, chosen by a seed. Clients of all revisions
-//! with sessions, and of the one without, make calls, follow streams and resume them, answer questions, cancel, subscribe,
-//! send copies of requests, and delete their sessions. Everything is written down, and one checker judges afterwards.
+//! make calls, follow streams and resume them, answer questions, cancel, subscribe, send copies of requests, and delete
+//! their sessions. Everything is written down, and one checker judges afterwards.
 //!
 //! `SEED=7 cargo test -p toolway-redis --test nodes` chooses other conversations, and `TOOLWAY_ROUNDS=full` kills 200 times
 //! instead of 3. The files of a run that failed are kept, and the failure names them; `TOOLWAY_KEEP_HISTORY` keeps all files.
@@ -15,25 +15,40 @@
 //! | `client.rs` | How does a client make requests, and follow a call to its end? |
 //! | `conversation.rs` | What do clients do? |
 //! | `history.rs` | What is written down? |
+//! | `legacy.rs` | How does a client of 2024-11-05 talk? |
+//! | `listen.rs` | How does a client without a session learn of changes? |
+//! | `failovers.rs` | What do clients see while Redis fails over to a replica, or cannot reach it? |
 //! | `checker.rs` | Did a run keep every promise? |
-//! | `mistakes.rs` | Does the checker find mistakes of each kind? |
+//! | `attached.rs` | Which streams are bound to their nodes, and may they end? |
+//! | `doubts.rs` | What may the store have forgotten, and when could it accept no change? |
+//! | `mistakes.rs`, `mistakes_of_outages.rs` | Does the checker find mistakes of each kind? |
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::print_stdout, reason = "the numbers of a run are part of the result")]
 
+mod attached;
+#[path = "../redis/beds.rs"]
+mod beds;
 mod checker;
 mod client;
 mod cluster;
 mod conversation;
+mod doubts;
 #[path = "../redis/events.rs"]
 mod events;
+mod failovers;
 mod history;
 mod http;
+mod legacy;
+mod listen;
 mod mistakes;
+mod mistakes_of_outages;
+#[path = "../redis/proxy.rs"]
+#[expect(dead_code, reason = "other tests need more of it")]
+mod proxy;
 mod random;
 #[path = "../redis/server.rs"]
-#[expect(dead_code, reason = "other tests need more of it")]
 mod server;
 
 use std::sync::Arc;
@@ -42,7 +57,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::checker::Verdict;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, StoreAddress};
 use crate::history::Fact;
 use crate::random::Random;
 use crate::server::Server;
@@ -108,12 +123,12 @@ async fn a_node_that_was_frozen_does_not_answer_again() {
 /// Lets clients talk to nodes while something happens to them, and judges.
 async fn run(
     name: &str,
-    store: String,
+    store: impl Into<StoreAddress>,
     sessions: u64,
-    nemesis: impl AsyncFnOnce(&Cluster, Random),
+    nemesis: impl AsyncFnOnce(&Arc<Cluster>, Random),
 ) -> Verdict {
     let seed = std::env::var("SEED").map_or(20_260_728, |seed| seed.parse().unwrap());
-    let cluster = Arc::new(Cluster::start(name, store).await);
+    let cluster = Arc::new(Cluster::start(name, store.into()).await);
     let mut clients = JoinSet::new();
     for number in 0..sessions {
         clients.spawn(conversation::converse(cluster.clone(), seed, usize::try_from(number).unwrap()));
@@ -123,7 +138,7 @@ async fn run(
     while let Some(ended) = clients.join_next().await {
         ended.unwrap();
     }
-    let verdict = checker::judge(&cluster.history.read(), &history::read_journal(&cluster.journal()));
+    let verdict = checker::judge(&cluster.history.read(), &cluster.history.read_journal(&cluster.journal()));
     println!("{name}, SEED={seed}: {verdict:#?}");
     let path = cluster.history.path.clone();
     let has_failed = !verdict.mistakes.is_empty();

@@ -32,7 +32,7 @@ fn history() -> (Vec<Record>, Vec<Run>) {
     (history, vec![run("run", TELL), run("run", LOST), run("run", CANCELLED), run("stopped", CANCELLED)])
 }
 
-fn sent(call: &str, attempt: u32, tool: &str, node: &str) -> Fact {
+pub(crate) fn sent(call: &str, attempt: u32, tool: &str, node: &str) -> Fact {
     Fact::Sent {
         call: call.to_owned(),
         attempt,
@@ -42,16 +42,16 @@ fn sent(call: &str, attempt: u32, tool: &str, node: &str) -> Fact {
     }
 }
 
-fn event(call: &str, id: Option<&str>, message: Value) -> Fact {
+pub(crate) fn event(call: &str, id: Option<&str>, message: Value) -> Fact {
     Fact::Event { call: call.to_owned(), attempt: 0, id: id.map(str::to_owned), message }
 }
 
-fn resumed(call: &str, after: &str, status: u16) -> Fact {
+pub(crate) fn resumed(call: &str, after: &str, status: u16) -> Fact {
     let node = "node-3".to_owned();
     Fact::Resumed { call: call.to_owned(), attempt: 0, after: after.to_owned(), node, status }
 }
 
-fn news(principal: &str, id: &str, uri: &str) -> Fact {
+pub(crate) fn news(principal: &str, id: &str, uri: &str) -> Fact {
     let message = json!({"method": "notifications/resources/updated", "params": {"uri": uri}});
     let (principal, session) = (principal.to_owned(), "session".to_owned());
     Fact::News { principal, session, id: Some(id.to_owned()), message }
@@ -62,11 +62,11 @@ fn intruded(status: u16, text: &str) -> Fact {
     Fact::Intruded { principal, node, status, text: text.to_owned() }
 }
 
-fn progress(number: u64) -> Value {
+pub(crate) fn progress(number: u64) -> Value {
     json!({"method": "notifications/progress", "params": {"progress": number, "total": 2}})
 }
 
-fn result(call: &str) -> Value {
+pub(crate) fn result(call: &str) -> Value {
     json!({"id": 1, "result": {"content": [{"type": "text", "text": format!("{call} <{ONE}>")}]}})
 }
 
@@ -74,9 +74,9 @@ fn lost() -> Value {
     json!({"id": 2, "error": {"code": -32603, "message": "-", "data": {"reason": "lost"}}})
 }
 
-fn run(what: &str, call: &str) -> Run {
+pub(crate) fn run(what: &str, call: &str) -> Run {
     let node = if call == LOST { "node-2" } else { "node-1" };
-    Run { what: what.to_owned(), call: call.to_owned(), node: node.to_owned() }
+    Run { what: what.to_owned(), call: call.to_owned(), node: node.to_owned(), at: 0 }
 }
 
 /// Judges the history after a change to it. Returns the kinds of the mistakes.
@@ -227,7 +227,7 @@ fn a_session_that_is_found_after_its_end_is_found() {
     assert_eq!(planted(13_700, outlived), ["found after its end"]);
 }
 
-const ONE: &str = "principal-one";
-const TELL: &str = "principal-one+1.0+1";
+pub(crate) const ONE: &str = "principal-one";
+pub(crate) const TELL: &str = "principal-one+1.0+1";
 const LOST: &str = "principal-one+1.0+2";
 const CANCELLED: &str = "principal-one+1.0+3";
