@@ -209,6 +209,8 @@ impl SubscriptionTask {
         loop {
             let started = Instant::now();
             let Some(shared) = self.shared.upgrade() else { return };
+            let retries = shared.reconnector.retries();
+            let mut least_wait = None;
             let outcome = match shared.connection().await {
                 Ok(connection) => {
                     let begun = || {
@@ -220,17 +222,18 @@ impl SubscriptionTask {
                 Err(error) => Err(error),
             };
             if let Err(error) = outcome {
-                // If the first attempt fails, `watch` returns the error.
-                if !has_begun {
+                // If the subscription cannot begin, `watch` returns the error.
+                if !has_begun && (attempt == retries || !may_begin_later(&error)) {
                     drop(self.begun.try_send(Err(error)));
                     return;
                 }
-                if is_final(&error) {
+                if has_begun && is_final(&error) {
                     tracing::warn!(%error, "the server no longer sends notifications of changes");
                     self.lost.notify_one();
                     return;
                 }
                 tracing::debug!(%error, "the server does not send notifications of changes at the moment");
+                least_wait = error.retry_after();
             }
             if has_begun {
                 self.lost.notify_one();
@@ -242,7 +245,7 @@ impl SubscriptionTask {
             if has_begun && started.elapsed() >= STABLE_AFTER {
                 attempt = 0;
             }
-            sleep(backoff(attempt, None)).await;
+            sleep(backoff(attempt, least_wait)).await;
             attempt += 1;
         }
     }
@@ -281,6 +284,11 @@ impl SubscriptionTask {
             })
             .await
     }
+}
+
+/// Returns whether the first attempt to subscribe should be repeated, as any request that is safe to repeat.
+fn may_begin_later(error: &Error) -> bool {
+    !error.is_timeout() && (error.is_unsent() || error.is_session_ended() || error.is_reply_lost())
 }
 
 /// Returns whether a retry would be useless, because the client is closed or the server does not support the

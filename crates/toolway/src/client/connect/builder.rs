@@ -92,7 +92,7 @@ impl ClientBuilder {
 
     /// Sets how often a request is sent again if the server cannot be reached or has ended the session; by default six
     /// times. Between attempts the client waits for a random time of at most five seconds, or longer if the server asks
-    /// for it. `0` disables retries.
+    /// for it. The first connection is opened again only if the server asks for it (`Retry-After`). `0` disables retries.
     pub fn retries(mut self, retries: u32) -> Self {
         self.config.retries = retries;
         self

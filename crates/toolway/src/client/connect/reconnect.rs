@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use crate::client::answer::answers::AnswerHandlers;
 use crate::client::connect::config::Config;
@@ -14,6 +14,7 @@ use crate::client::connect::connection::Connection;
 use crate::client::connect::list_limit::ListLimit;
 use crate::client::handshake::opening::Negotiation;
 use crate::client::notifications::listeners::Notifications;
+use crate::client::wire::backoff::backoff;
 use crate::client::wire::opening::ConnectionSetup;
 use crate::client::wire::target::Target;
 use crate::ground::error::{Error, Result};
@@ -95,7 +96,33 @@ impl Reconnector {
         }
     }
 
+    /// Opens the first connection of a client. A server that cannot be reached is reported at once, because its address may be
+    /// wrong; one that asks to be asked later is asked later.
+    pub(crate) async fn open_first(&self, next_id: &Arc<AtomicI64>) -> Result<Connection> {
+        let deadline = ConnectionSetup::deadline_after(self.config.connect_timeout);
+        let mut attempt = 0;
+        loop {
+            let error = match self.open_until(next_id, deadline).await {
+                Ok(connection) => return Ok(connection),
+                Err(error) => error,
+            };
+            let Some(least) = error.retry_after().filter(|_| error.is_unsent()) else { return Err(error) };
+            let wait = backoff(attempt, Some(least));
+            if attempt == self.retries() || Instant::now() + wait >= deadline {
+                return Err(error);
+            }
+            attempt += 1;
+            tracing::debug!(%error, attempt, ?wait, "the server is asked again to accept a client");
+            sleep(wait).await;
+        }
+    }
+
+    /// Opens another connection.
     pub(crate) async fn open(&self, next_id: &Arc<AtomicI64>) -> Result<Connection> {
+        self.open_until(next_id, ConnectionSetup::deadline_after(self.config.connect_timeout)).await
+    }
+
+    async fn open_until(&self, next_id: &Arc<AtomicI64>, deadline: Instant) -> Result<Connection> {
         let config = &self.config;
         let opening = ConnectionSetup {
             connector: self.target.connector(),
@@ -106,7 +133,7 @@ impl Reconnector {
             connect_timeout: config.connect_timeout,
             next_id,
             notifications: &self.notifications,
-            deadline: ConnectionSetup::deadline_after(config.connect_timeout),
+            deadline,
         };
         let answers = self.answers();
         let negotiation = Negotiation {

@@ -43,7 +43,7 @@ impl ClientState {
         let notifications = Arc::new(Notifications::new(config.hooks.clone()));
         let reconnector = Arc::new(Reconnector::new(target, config, notifications.clone()));
         let next_id = Arc::new(AtomicI64::new(0));
-        let connection = reconnector.open(&next_id).await?;
+        let connection = reconnector.open_first(&next_id).await?;
         Ok(Self {
             reconnector,
             current: Mutex::new(Arc::new(connection)),

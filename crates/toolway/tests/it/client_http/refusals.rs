@@ -10,7 +10,7 @@ use toolway::prelude::*;
 use toolway::transport::frame::MAX_MESSAGE;
 use toolway::{Chain, ErrorKind, ProtocolVersion};
 
-use super::stage::{Asked, Stage, calling, in_session, text};
+use super::stage::{Asked, SESSION, Stage, calling, in_session, text};
 use crate::ports::Port;
 
 /// A client of the stateless era.
@@ -139,7 +139,7 @@ async fn a_refusal_of_the_moment_is_no_sign_of_an_older_server() {
         ("401 Unauthorized", "content-type: application/json\r\n"),
     ] {
         let mut stage = Stage::open().await;
-        let connecting = tokio::spawn(Client::builder().connect_http(Http::new(&stage.url)));
+        let connecting = tokio::spawn(Client::builder().retries(0).connect_http(Http::new(&stage.url)));
         let asked = stage.next().await;
         assert_eq!(asked.rpc(), "server/discover");
         let body = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"busy"}}"#;
@@ -170,6 +170,49 @@ async fn a_server_that_wants_to_be_asked_later_is_asked_later() {
         asked.json("", &text("done")).await;
         assert_eq!(call.await.unwrap().unwrap(), "done", "nothing was begun, so it was asked again");
     }
+}
+
+/// Many clients may come at once, as after a restart of all servers.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_wants_a_new_client_to_come_later_is_asked_later() {
+    let headers = "content-type: application/json\r\nretry-after: 7\r\n";
+    let busy = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"busy"}}"#;
+    for body in ["", busy] {
+        let mut stage = Stage::open().await;
+        let begin = Instant::now();
+        let builder = Client::builder().protocol(ProtocolVersion::LATEST_HANDSHAKE);
+        let connecting = tokio::spawn(builder.connect_http(stage.url.clone()));
+        stage.next().await.with("503 Service Unavailable", headers, body).await;
+        stage.initialize(SESSION).await;
+        let client = connecting.await.unwrap().unwrap();
+        assert!(begin.elapsed() >= Duration::from_secs(7));
+        // So it is with the first subscription of a watch.
+        let watching = tokio::spawn(async move { client.watch(["notes://1"]).await.map(|_| client) });
+        let asked = stage.next().await;
+        asked.assert_get(None);
+        asked.plain("405 Method Not Allowed").await;
+        let begin = Instant::now();
+        let asked = stage.next().await;
+        assert_eq!(asked.rpc(), "resources/subscribe");
+        asked.with("503 Service Unavailable", headers, body).await;
+        let asked = stage.next().await;
+        assert_eq!(asked.rpc(), "resources/subscribe");
+        assert!(begin.elapsed() >= Duration::from_secs(7));
+        asked.json("", &json!({})).await;
+        watching.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_client_waits_no_longer_than_it_may() {
+    let mut stage = Stage::open().await;
+    let builder = Client::builder().protocol(ProtocolVersion::LATEST_HANDSHAKE);
+    let connecting =
+        tokio::spawn(builder.connect_timeout(Duration::from_secs(5)).connect_http(stage.url.clone()));
+    stage.next().await.with("503 Service Unavailable", "retry-after: 7\r\n", "").await;
+    let error = connecting.await.unwrap().unwrap_err();
+    assert_eq!((error.http_status(), error.is_unsent()), (Some(503), true), "{error:?}");
+    stage.stays_quiet().await;
 }
 
 #[tokio::test(start_paused = true)]
