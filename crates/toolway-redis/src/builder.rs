@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::connector::Connector;
 use crate::durability::Durability;
 use crate::error::SetupError;
+use crate::format::FORMAT;
 use crate::keys::Keys;
 use crate::store::Redis;
 use crate::url::{Credentials, Target};
@@ -36,6 +37,7 @@ pub struct Builder {
     prefix: String,
     durability: Durability,
     timeout: Duration,
+    format: u32,
     sentinel: Option<Credentials>,
     #[cfg(feature = "tls")]
     root_certificate: Option<Vec<u8>>,
@@ -50,6 +52,7 @@ impl Builder {
             prefix: DEFAULT_PREFIX.to_owned(),
             durability: Durability::default(),
             timeout: DEFAULT_TIMEOUT,
+            format: FORMAT,
             sentinel: None,
             #[cfg(feature = "tls")]
             root_certificate: None,
@@ -77,6 +80,16 @@ impl Builder {
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
+        self
+    }
+
+    /// Makes the store one of another version of this crate, which has this format of the data. For tests: only the number
+    /// differs.
+    #[cfg(feature = "test-format")]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn format(mut self, number: u32) -> Self {
+        self.format = number;
         self
     }
 
@@ -149,7 +162,8 @@ impl Builder {
             // Two providers of cryptography in one program leave rustls undecided; the choice of the program stays.
             _ = rustls::crypto::ring::default_provider().install_default();
         }
-        Redis::open(&target, &connector, &sentinel, Keys::new(self.prefix), self.durability).await
+        let keys = Keys::new(self.prefix);
+        Redis::open(&target, &connector, &sentinel, keys, self.durability, self.format).await
     }
 
     #[cfg(feature = "tls")]

@@ -42,6 +42,11 @@ impl Keys {
         format!("{}{{{OWN_GROUP}}}format", self.prefix)
     }
 
+    /// The key of the servers that share the store, with their formats.
+    pub(crate) fn servers(&self) -> String {
+        format!("{}{{{OWN_GROUP}}}servers", self.prefix)
+    }
+
     pub(crate) fn secret(&self) -> String {
         format!("{}{{{OWN_GROUP}}}secret", self.prefix)
     }

@@ -47,6 +47,7 @@ mod decode;
 mod durability;
 mod encode;
 mod error;
+mod format;
 mod keys;
 mod link;
 mod locate;

@@ -17,6 +17,7 @@ use crate::decode;
 use crate::durability::Durability;
 use crate::encode::Call;
 use crate::error::SetupError;
+use crate::format::{BEFORE_NEXT_ENTRY, Format};
 use crate::keys::{Keys, OWN_GROUP};
 use crate::messages::Messages;
 use crate::repeat::{is_ambiguous, must_be_confirmed};
@@ -54,6 +55,7 @@ struct Inner {
     servers: String,
     durability: Durability,
     secret: Secret,
+    format: Arc<Format>,
     _guardian: Task,
 }
 
@@ -64,6 +66,7 @@ impl Redis {
         sentinel: &Connector,
         keys: Keys,
         durability: Durability,
+        format: u32,
     ) -> Result<Self, SetupError> {
         start::check(target, connector, sentinel, durability).await?;
         let confirmed = if durability == Durability::Written { 0 } else { CONFIRMED_CONNECTIONS };
@@ -75,11 +78,13 @@ impl Redis {
         let connections = servers.connections();
         let visitor = Arc::new(Visitor::new(servers, connector.timeout, durability));
         let mut drawn = [0; 32];
-        getrandom::fill(&mut drawn).map_err(|error| {
-            SetupError::new("random", format!("the operating system gives no random bytes: {error}"))
-        })?;
-        let marks = Marks { visitor: visitor.clone(), keys: keys.clone() };
-        marks.check_format().await?;
+        let no_random =
+            |error| SetupError::new("random", format!("the operating system gives no random bytes: {error}"));
+        getrandom::fill(&mut drawn).map_err(no_random)?;
+        let format = Arc::new(Format::new(format, getrandom::u64().map_err(no_random)?));
+        let marks = Marks { visitor: visitor.clone(), keys: keys.clone(), format: format.clone() };
+        let entered = marks.enter().await.map_err(not_allowed)?;
+        format.entered(&entered, keys.prefix())?;
         let secret = marks.secret(&drawn).await.map_err(not_allowed)?;
         let addresses: Vec<_> = target.addresses.iter().map(ToString::to_string).collect();
         let inner = Inner {
@@ -90,6 +95,7 @@ impl Redis {
             servers: addresses.join(","),
             durability,
             secret,
+            format,
         };
         let store = Self { inner: Arc::new(inner) };
         store.run(OWN_GROUP, &Step::new()).await.map_err(not_allowed)?;
@@ -105,7 +111,8 @@ impl Redis {
 impl Store for Redis {
     fn run<'s>(&'s self, group: &'s str, step: &'s Step) -> BoxFuture<'s, Result<Outcome>> {
         Box::pin(async move {
-            let Inner { visitor, keys, durability, .. } = &*self.inner;
+            let Inner { visitor, keys, durability, format, .. } = &*self.inner;
+            format.check()?;
             let call = Call::new(&keys.of_group(group), step, !visitor.servers().redirects());
             let request = Request {
                 group,
@@ -149,6 +156,7 @@ impl fmt::Debug for Redis {
             .field("servers", &self.inner.servers)
             .field("prefix", &self.inner.keys.prefix())
             .field("durability", &self.inner.durability)
+            .field("format", &self.inner.format.in_use())
             .finish_non_exhaustive()
     }
 }
@@ -157,26 +165,13 @@ impl fmt::Debug for Redis {
 struct Marks {
     visitor: Arc<Visitor>,
     keys: Keys,
+    format: Arc<Format>,
 }
 
 impl Marks {
-    async fn check_format(&self) -> Result<(), SetupError> {
-        let found =
-            self.write_once(&self.keys.format(), FORMAT.to_string().as_bytes()).await.map_err(not_allowed)?;
-        let found = String::from_utf8_lossy(&found).into_owned();
-        let is_readable = found
-            .parse::<u32>()
-            .is_ok_and(|number| (FORMAT.saturating_sub(1).max(1)..=FORMAT).contains(&number));
-        if is_readable {
-            return Ok(());
-        }
-        Err(SetupError::new(
-            "prefix",
-            format!(
-                "the data under {:?} has the format {found:?}, and this version of toolway-redis reads format {FORMAT}: use another prefix, or the version that wrote it",
-                self.keys.prefix()
-            ),
-        ))
+    /// Enters this server among those that share the store. Returns the format in use.
+    async fn enter(&self) -> Result<Value> {
+        command_of(&self.visitor, OWN_GROUP, &self.format.enter(&self.keys)).await
     }
 
     /// Returns the secret that is stored, after storing this one if there is none.
@@ -188,10 +183,15 @@ impl Marks {
         Ok(Secret::new(bytes))
     }
 
-    /// Writes the format and the secret again when Redis has lost them, so that servers that start later have the same.
+    /// Keeps this server among those that share the store, and writes the format and the secret again when Redis has lost
+    /// them, so that servers that start later have the same.
     async fn guard(self, secret: Secret, mut connections: watch::Receiver<u64>) {
         connections.mark_unchanged();
-        while connections.changed().await.is_ok() {
+        loop {
+            match tokio::time::timeout(BEFORE_NEXT_ENTRY, connections.changed()).await {
+                Ok(Ok(())) | Err(_) => {}
+                Ok(Err(_)) => return,
+            }
             while let Err(error) = self.write_again(secret).await {
                 tracing::debug!(%error, "could not write the secret again");
                 tokio::time::sleep(BEFORE_NEXT_GUARD).await;
@@ -200,7 +200,12 @@ impl Marks {
     }
 
     async fn write_again(&self, secret: Secret) -> Result<()> {
-        self.write_once(&self.keys.format(), FORMAT.to_string().as_bytes()).await?;
+        let before = self.format.in_use();
+        if let Err(error) = self.format.entered(&self.enter().await?, self.keys.prefix()) {
+            tracing::error!(%error, "replace this server");
+        } else if self.format.in_use() != before {
+            tracing::info!(format = self.format.in_use(), "all servers can read the next format of the data");
+        }
         if self.secret(secret.as_bytes()).await? != secret {
             tracing::error!(
                 "Redis has lost the secret of this store, and another server has drawn a new one: restart this server"
@@ -233,8 +238,6 @@ fn not_allowed(error: StoreError) -> SetupError {
     SetupError::new(setting, error.to_string()).caused_by(error)
 }
 
-/// The number of the format of the data. The one before it can be read as well.
-const FORMAT: u32 = 1;
 /// The time between two attempts to write the secret again.
 const BEFORE_NEXT_GUARD: Duration = Duration::from_secs(1);
 /// The number of connections for steps that wait for replicas or for the disk.

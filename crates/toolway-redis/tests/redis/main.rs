@@ -10,6 +10,8 @@ mod cluster;
 mod contract;
 mod events;
 mod faults;
+#[cfg(feature = "test-format")]
+mod formats;
 mod logs;
 mod messages;
 mod network;
