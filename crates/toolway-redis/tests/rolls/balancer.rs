@@ -107,6 +107,10 @@ fn configuration(control: &str, port: u16, nodes: &[u16]) -> String {
             setting if setting.starts_with("default-server check inter 1s") => {
                 writeln!(text, "{}", line.replace("inter 1s", "inter 100ms")).unwrap();
             }
+            // The clients of the test share few cores, and some write their request long after they have connected.
+            setting if setting.starts_with("timeout http-request ") => {
+                writeln!(text, "    timeout http-request 5m").unwrap();
+            }
             setting if setting.starts_with("server ") => {}
             _ => writeln!(text, "{line}").unwrap(),
         }
