@@ -1,10 +1,12 @@
-//! Does a load balancer, with the file of the guide "Several nodes", send each request once, and only its own address?
+//! Does a load balancer, with the file of the guide "Several nodes", send each request once, and only its own address? Does it
+//! pass on that a client has closed its connection?
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use super::cluster::find_or_explain;
 
@@ -15,7 +17,11 @@ fn a_post_is_sent_once_even_if_its_node_breaks_the_connection() {
     // The third node refuses connections: its port is reserved, but nothing listens there.
     let refuses = tokio::net::TcpSocket::new_v4().unwrap();
     refuses.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let nodes = [node(&posts), node(&posts), refuses.local_addr().unwrap().to_string()];
+    let refuse = {
+        let posts = posts.clone();
+        move |head, _connection| posts.lock().unwrap().push(head)
+    };
+    let nodes = [node(refuse.clone()), node(refuse), refuses.local_addr().unwrap().to_string()];
     let balancer = Balancer::start(&haproxy, &nodes);
     for _ in 0..6 {
         let reply = exchange(
@@ -33,14 +39,33 @@ fn a_post_is_sent_once_even_if_its_node_breaks_the_connection() {
     }
 }
 
+/// In 2026-07-28 this cancels the call.
+#[test]
+fn a_client_that_closes_its_connection_closes_it_at_the_node() {
+    let Some(haproxy) = find_or_explain("haproxy", "-v") else { return };
+    let (tell, told) = mpsc::channel();
+    let wait = move |_head, mut connection: TcpStream| {
+        tell.send("begun").unwrap();
+        // The end of the stream, or an error if the connection was reset.
+        let _ = connection.read(&mut [0]);
+        tell.send("closed").unwrap();
+    };
+    let nodes = [node(wait.clone()), node(wait.clone()), node(wait)];
+    let balancer = Balancer::start(&haproxy, &nodes);
+    let mut client = TcpStream::connect(&balancer.address).unwrap();
+    client.write_all(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{}").unwrap();
+    assert_eq!(told.recv_timeout(LIMIT), Ok("begun"));
+    drop(client);
+    assert_eq!(told.recv_timeout(LIMIT), Ok("closed"));
+}
+
 /// The heads of the POSTs that reached a node.
 type Posts = Arc<Mutex<Vec<String>>>;
 
-/// Starts a node that is well, but closes the connection of a POST without a reply; returns its address.
-fn node(posts: &Posts) -> String {
+/// Starts a node that is well; returns its address. A POST is given to `on_post` with its head, one after the other.
+fn node(on_post: impl Fn(String, TcpStream) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let posts = posts.clone();
     // The thread ends with the test process.
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
@@ -50,7 +75,7 @@ fn node(posts: &Posts) -> String {
             }
             if request.starts_with("POST ") {
                 let _ = stream.read_exact(&mut [0; 2]);
-                posts.lock().unwrap().push(request);
+                on_post(request, stream);
             } else {
                 let _ =
                     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
@@ -86,7 +111,7 @@ impl Balancer {
             for (number, node) in nodes.iter().enumerate() {
                 settings = settings.replace(&format!("10.0.0.{}:8000", number + 1), node);
             }
-            let name = format!("haproxy-{}.cfg", std::process::id());
+            let name = format!("haproxy-{}.cfg", address.replace(':', "-"));
             let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
             std::fs::write(&path, settings).unwrap();
             let child =
@@ -110,3 +135,6 @@ impl Drop for Balancer {
         let _ = self.child.wait();
     }
 }
+
+/// How long a balancer may take, on a very busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
