@@ -1,12 +1,15 @@
 //! Every feature of a server in one program: `cargo run -p toolway-examples --example everything`, over stdio, or over
-//! HTTP with `--http` or `--http ADDRESS`. Clients are tested against it.
+//! HTTP with `--http` or `--http ADDRESS`. With `--store URL` after it, several processes are one server, on Redis.
+//! Clients are tested against it.
 
 #[path = "everything/asking.rs"]
 mod asking;
+#[path = "everything/shared.rs"]
+mod shared;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,27 +17,44 @@ use serde_json::json;
 use toolway::prelude::*;
 use toolway::server::{
     Audio, CompletionRequest, Cursor, Embedded, Image, Message, PromptMessages, ReadRequest, ResourcePage,
-    Text, ToolEntry, user,
+    Text, user,
 };
+use toolway::store::{MemoryStore, Store};
 use toolway::types::{Icon, LogLevel, Resource};
+use toolway_redis::Redis;
+
+use shared::Shared;
 
 #[tokio::main]
-async fn main() -> toolway::Result<()> {
-    let server = server().build()?;
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.as_slice() {
-        [flag, address @ ..] if flag == "--http" => {
-            let address = address.first().map_or("127.0.0.1:0", String::as_str);
-            // Not `serve_http(address)`: with port 0 the system picks a free port, which is known only after binding.
-            let listener = tokio::net::TcpListener::bind(address).await?;
-            eprintln!("listening on http://{}/mcp", listener.local_addr()?);
-            server.http().legacy_sse().serve(listener).await
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["--http", address, "--store", url] => {
+            // Longer than the default: clients are tested on busy machines.
+            let store = Redis::builder(url).timeout(Duration::from_secs(4)).connect().await?;
+            let store: Arc<dyn Store> = Arc::new(store);
+            let shared = Shared::new(store.clone());
+            let server = server(shared.clone()).store(store).build()?;
+            shared.join(&server).await?;
+            serve_http(server, address).await
         }
-        _ => server.serve_stdio().await,
+        ["--http", ref address @ ..] => {
+            let server = server(Shared::new(Arc::new(MemoryStore::new()))).build()?;
+            serve_http(server, address.first().unwrap_or(&"127.0.0.1:0")).await
+        }
+        _ => Ok(server(Shared::new(Arc::new(MemoryStore::new()))).serve_stdio().await?),
     }
 }
 
-fn server() -> toolway::server::ServerBuilder {
+async fn serve_http(server: Server, address: &str) -> Result<(), Box<dyn std::error::Error>> {
+    // Not `serve_http(address)`: with port 0 the system picks a free port, which is known only after binding.
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    eprintln!("listening on http://{}/mcp", listener.local_addr()?);
+    Ok(server.http().legacy_sse().serve(listener).await?)
+}
+
+fn server(shared: Shared) -> toolway::server::ServerBuilder {
     Server::new("everything", "1.0.0")
         .title("Everything")
         .description("One of each")
@@ -43,20 +63,12 @@ fn server() -> toolway::server::ServerBuilder {
         .instructions(
             "This server has one of everything. Call `add` for sums, read everything://readme for more.",
         )
-        .state(Waits::default())
-        .state(asking::Drafts::default())
+        .state(shared)
         .state(Notes((0..250).collect()))
         .discover()
         .list_resources(dynamic)
         .read_resource(read_dynamic)
         .method("everything/sum", |Sum { a, b }: Sum| async move { json!({"sum": a + b}) })
-}
-
-/// How many calls of `wait` have begun, and how many have ended.
-#[derive(Default)]
-struct Waits {
-    begun: AtomicU32,
-    ended: Arc<AtomicU32>,
 }
 
 /// The notes that exist.
@@ -191,32 +203,21 @@ async fn chatter(ctx: Ctx) -> &'static str {
 
 /// Wait until the caller gives up.
 #[tool]
-async fn wait(waits: State<Waits>) {
-    let _ended = Ended(waits.ended.clone());
-    waits.begun.fetch_add(1, Ordering::SeqCst);
-    std::future::pending::<()>().await;
-}
-
-struct Ended(Arc<AtomicU32>);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
+async fn wait(shared: State<Shared>) -> Result<(), ToolError> {
+    let _waiting = shared.begin_wait().await?;
+    std::future::pending().await
 }
 
 /// How many calls are waiting now.
 #[tool(read_only)]
-fn waiting(waits: State<Waits>) -> u32 {
-    // Read in this order, so that a call that ends in between cannot make the result negative.
-    let ended = waits.ended.load(Ordering::SeqCst);
-    waits.begun.load(Ordering::SeqCst) - ended
+async fn waiting(shared: State<Shared>) -> Result<u32, ToolError> {
+    Ok(shared.waiting().await?)
 }
 
 /// How many waits have ended.
 #[tool(read_only)]
-fn waited(waits: State<Waits>) -> u32 {
-    waits.ended.load(Ordering::SeqCst)
+async fn waited(shared: State<Shared>) -> Result<u32, ToolError> {
+    Ok(shared.waited().await?)
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -254,20 +255,16 @@ fn describe(point: Point, tags: Option<Vec<String>>, labels: Option<BTreeMap<Str
 
 /// Add a tool to the running server.
 #[tool]
-fn add_tool(name: String, ctx: Ctx) -> Result<String, ToolError> {
-    let answer = format!("I am {name}");
-    let tool = ToolEntry::from_fn(&name, move || {
-        let answer = answer.clone();
-        async move { answer }
-    });
-    ctx.server().add_tool(tool).map_err(|error| ToolError::new(error.to_string()))?;
+async fn add_tool(name: String, shared: State<Shared>, ctx: Ctx) -> Result<String, ToolError> {
+    shared.add_tool(ctx.server(), &name).await?;
     Ok(format!("added {name}"))
 }
 
 /// Remove a tool from the running server.
 #[tool]
-fn remove_tool(name: &str, ctx: Ctx) -> String {
-    if ctx.server().remove_tool(name) { format!("removed {name}") } else { format!("there is no {name}") }
+async fn remove_tool(name: String, shared: State<Shared>, ctx: Ctx) -> Result<String, ToolError> {
+    let was_there = shared.remove_tool(ctx.server(), &name).await?;
+    Ok(if was_there { format!("removed {name}") } else { format!("there is no {name}") })
 }
 
 /// Say that a resource has changed.

@@ -1,13 +1,13 @@
 //! What can a server ask during a call? Forms with every kind of field, one question after the other, several at once,
 //! a web page, the client's model and its roots; from tools, a prompt and a resource.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use toolway::Form;
 use toolway::prelude::*;
 use toolway::server::ask::UserAnswer;
 use toolway::server::{PromptError, ResourceError};
 use toolway::types::Content;
+
+use crate::shared::Shared;
 
 #[derive(Form)]
 enum Membership {
@@ -73,10 +73,6 @@ async fn sign_up(ctx: Ctx) -> Result<String, ToolError> {
     Ok(format!("{email}, {age}, {share}, {newsletter}, {plan}, {}, {nickname}", topics.join("+")))
 }
 
-/// How many drafts `wizard` has made.
-#[derive(Default)]
-pub(super) struct Drafts(AtomicU32);
-
 #[derive(Form)]
 struct Name {
     /// Your name.
@@ -92,18 +88,17 @@ struct Colour {
 
 /// Ask one thing after the other, and make a draft in between.
 #[tool]
-async fn wizard(drafts: State<Drafts>, ctx: Ctx) -> Result<String, ToolError> {
+async fn wizard(shared: State<Shared>, ctx: Ctx) -> Result<String, ToolError> {
     ctx.log().with_name("wizard").info("begun", serde_json::json!({})).await;
     ctx.progress(1, 3, "a name").await;
     let Name { name } = ctx.ask("What is your name?").await?;
     ctx.progress(2, 3, "a colour").await;
     // There is one draft, however often the function runs.
-    let draft: u32 =
-        ctx.once("draft", || async { Ok::<_, ToolError>(drafts.0.fetch_add(1, Ordering::SeqCst)) }).await?;
+    let draft: u32 = ctx.once("draft", || async { Ok::<_, ToolError>(shared.add_draft().await?) }).await?;
     let Colour { colour } = ctx.ask(format!("Which colour do you like, {name}?")).await?;
     ctx.progress(3, 3, "done").await;
     ctx.log().with_name("wizard").info("done", serde_json::json!({})).await;
-    let made = drafts.0.load(Ordering::SeqCst) - draft;
+    let made = shared.drafts().await? - draft;
     Ok(format!("{name} likes {colour}; drafts: {made}"))
 }
 
