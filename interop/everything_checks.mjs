@@ -17,6 +17,7 @@ const NAME_MEMBER = { tools: 'name', resources: 'uri', templates: 'uriTemplate',
 const LOG_LEVEL = 'io.modelcontextprotocol/logLevel';
 const CHECK_TIMEOUT = 5_000; // ms
 const HARD_TIMEOUT = 170_000;
+const MOST_NODES = 3; // of one server
 export const REQUEST = { timeout: CHECK_TIMEOUT };
 export const CONNECT = { timeout: 15_000 };
 
@@ -106,10 +107,11 @@ export class Peer {
 
   /** After this, news of changes that the server sent before has been handled. Over HTTP a session has a stream for them,
    * which says nothing about other streams: it is asked for one more, and once again, for the server may tell what is due in
-   * any order. */
+   * any order. A server of several processes, which are asked in turn, is asked at each of them: they tell their own news, each
+   * in its own time. */
   async settled() {
     if (this.wire !== 'http' || this.version >= STATELESS) return this.fence();
-    for (let n = 0; n < 2; n++) {
+    for (let n = 0; n < Math.max(2, MOST_NODES); n++) {
       const since = this.news.length;
       await this.call('resources_changed', {});
       await this.until(1, RESOURCES_CHANGED, since);

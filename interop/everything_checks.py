@@ -25,6 +25,7 @@ LIST_MEMBER = {"tools": "tools", "resources": "resources", "templates": "resourc
 NAME_MEMBER = {"tools": "name", "resources": "uri", "templates": "uriTemplate", "prompts": "name"}
 LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 CHECK_TIMEOUT, CONNECT_TIMEOUT, HARD_TIMEOUT = 5, 15, 170  # seconds
+MOST_NODES = 3  # of one server
 
 
 class NotHere(Exception):
@@ -102,10 +103,11 @@ class Peer:
     async def settled(self):
         """After this, news of changes that the server sent before has been handled. Over HTTP a session has a stream for them,
         which says nothing about other streams: it is asked for one more, and once again, for the server may tell what is due
-        in any order."""
+        in any order. A server of several processes, which are asked in turn, is asked at each of them: they tell their own
+        news, each in its own time."""
         if self.wire != "http" or self.version >= STATELESS:
             return await self.fence()
-        for _ in range(2):
+        for _ in range(max(2, MOST_NODES)):
             since = len(self.news)
             await self.call("resources_changed", {})
             await self.until(1, "notifications/resources/list_changed", since)

@@ -42,7 +42,7 @@ const fn part(name: &'static str, repeat: &'static str, work: fn(&Workspace) -> 
     Step { name, rerun_command: repeat, needs: Needs::Nothing, work, counter: None }
 }
 
-const PARTS: [Stage<'_>; 13] = [
+const PARTS: [Stage<'_>; 14] = [
     &[part("suite", "cargo xtask deep --part suite", |workspace| {
         let _busy = BusyLoops::start(BUSY_LOOPS);
         passed_if_ok(test::run_all(workspace, 2))
@@ -75,6 +75,7 @@ const PARTS: [Stage<'_>; 13] = [
         });
         passed_if_ok(conformance.and(interop))
     })],
+    &[part("cluster", "cargo xtask deep --part cluster", |workspace| run_in_turn(workspace, CLUSTER_STEPS))],
     &[part("rounds", "cargo xtask deep --part rounds", |workspace| {
         passed_if_ok(test::run_tests(workspace, Rounds::Full, None))
     })],
@@ -96,6 +97,33 @@ const PARTS: [Stage<'_>; 13] = [
 
 fn run_fuzz(workspace: &Workspace, effort: fuzz::Effort) -> Result {
     fuzz::run(workspace, &fuzz::Options { effort, target: None })
+}
+
+/// A step of a part: its name, and the work.
+type PartStep = (&'static str, fn(&Workspace) -> Result<StepSuccess>);
+
+/// Several nodes that are one server.
+const CLUSTER_STEPS: &[PartStep] = &[("every client behind a balancer", |workspace| {
+    interop::run_cluster(workspace, interop::ClientSet::All)
+})];
+
+/// Runs the steps of a part one after the other, also after a failure. The part is skipped if one of them was, and none
+/// failed.
+fn run_in_turn(workspace: &Workspace, steps: &[PartStep]) -> Result<StepSuccess> {
+    let (mut failed, mut skipped) = (Vec::new(), Vec::new());
+    for (name, work) in steps {
+        println!("==== {name}");
+        match work(workspace) {
+            Ok(StepSuccess::Passed) => {}
+            Ok(StepSuccess::Skipped(why)) => skipped.push(format!("{name}: {why}")),
+            Err(error) => failed.push(format!("{name}: {error}")),
+        }
+    }
+    match (failed.is_empty(), skipped.is_empty()) {
+        (false, _) => Err(failed.join("\n")),
+        (true, false) => Ok(StepSuccess::Skipped(skipped.join("\n"))),
+        (true, true) => Ok(StepSuccess::Passed),
+    }
 }
 
 /// Runs the tests with a limit on memory in a build with optimization, in which they try more often.

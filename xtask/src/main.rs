@@ -121,14 +121,14 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test          every test: unit, integration, doctests, conformance, interop
-                  --step NAME              only build, tests, interop, conformance or doctests
+                  --step NAME              only build, tests, conformance, interop, interop-cluster or doctests
                   --repeat N               run N times; shows which rounds failed
   check         everything CI runs: the tests, format, typos, dependency rules, the guide's proxy configurations, other
                 systems with each feature alone, newcomers' programs, clippy, docs, and the official schemas if they are
                 beside the checkout
                   --step NAME              only this step; an unknown name lists all
-  deep          what takes too long for CI: all tests with busy loops, repeated, full rounds, latency, instruction
-                counts, each feature alone on this system, fuzzing
+  deep          what takes too long for CI: all tests with busy loops, repeated, full rounds, latency, several nodes,
+                instruction counts, each feature alone on this system, fuzzing
                   --part NAME              only this part, at most an hour; an unknown name lists all
                   --executions N           with --part fuzz: N executions of each target, however long they take
   conformance   the official MCP conformance suite, strictly, against conformance/baseline.toml
@@ -144,6 +144,7 @@ usage: cargo xtask COMMAND
                   --transport NAME         only over stdio, http or sse; by default all
                   --latency MS             delay each direction by MS milliseconds; stdio is left out
                   --server 'COMMAND|URL'   only the part everything, against this server
+                  --cluster                only the part everything, against three nodes on a Redis behind HAProxy
   cross         the library and the command compile for Windows, the library for macOS
   surface       the public items of the libraries against their public-api.txt
                   --bless                  rewrite the files
@@ -157,5 +158,6 @@ usage: cargo xtask COMMAND
 
   --busy N      with any command: N busy loops beside it, which shows races
 
-Needs Rust, Node with npm, Python 3 with venv, for `counts` valgrind and for `cross` rustup and mingw. Packages are
-installed in a cache that all clones share: TOOLWAY_CACHE, or the user's own cache folder.";
+Needs Rust, Node with npm, Python 3 with venv, for several nodes redis-server and haproxy, for `counts` valgrind and for
+`cross` rustup and mingw. Packages are installed in a cache that all clones share: TOOLWAY_CACHE, or the user's own cache
+folder.";

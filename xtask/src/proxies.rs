@@ -3,7 +3,7 @@
 //! The real programs check the files. A program that is missing leaves its check out, unless `TOOLWAY_REQUIRE_PROXIES` is
 //! set: then it is a failure.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::python::Python;
@@ -15,13 +15,13 @@ use crate::workspace::Workspace;
 pub(crate) fn run(workspace: &Workspace) -> Result<StepSuccess> {
     let folder = workspace.root.join(FOLDER);
     let mut missing = Vec::new();
-    match find("haproxy") {
+    match run::find_program("haproxy") {
         Some(program) => {
             run::check_success(Command::new(program).args(["-c", "-f"]).arg(folder.join("haproxy.cfg")))?;
         }
         None => missing.push("HAProxy (on Debian: apt-get install haproxy)".to_owned()),
     }
-    match find("nginx") {
+    match run::find_program("nginx") {
         Some(program) => check_nginx(workspace, &program, &folder.join("nginx.conf"))?,
         None => missing.push("nginx (on Debian: apt-get install nginx-core)".to_owned()),
     }
@@ -57,12 +57,6 @@ fn verdict(missing: &[String], presence: Presence) -> Result<StepSuccess> {
     }
 }
 
-/// Returns the path of a program. Debian installs these in a folder that is not on the `PATH` of every user.
-fn find(program: &str) -> Option<PathBuf> {
-    let candidates = [PathBuf::from(program), Path::new("/usr/sbin").join(program)];
-    candidates.into_iter().find(|candidate| run::output(Command::new(candidate).arg("-v")).is_ok())
-}
-
 /// `nginx -t` writes the file with its process id, so this one is in the target directory.
 fn check_nginx(workspace: &Workspace, program: &Path, file: &Path) -> Result {
     std::fs::create_dir_all(&workspace.target)
@@ -95,12 +89,11 @@ assert pod['spec']['terminationGracePeriodSeconds'] > 5 + 10 + 5
 
 #[cfg(test)]
 mod tests {
-    use super::{Presence, find, verdict};
+    use super::{Presence, verdict};
     use crate::steps::StepSuccess;
 
     #[test]
     fn a_missing_program_is_named_and_fails_only_where_it_is_required() {
-        assert_eq!(find("no-such-program-anywhere"), None);
         let missing = ["nginx".to_owned()];
         let words = "not checked, because a program is missing: nginx".to_owned();
         assert_eq!(verdict(&missing, Presence::Required), Err(words.clone()));

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -140,6 +140,12 @@ pub(crate) fn ensure_program(program: &str, package: &str, what_for: &str) -> Re
     }
 }
 
+/// Returns the path of a program. Debian installs some in a folder that is not on the `PATH` of every user.
+pub(crate) fn find_program(program: &str) -> Option<PathBuf> {
+    let candidates = [PathBuf::from(program), Path::new("/usr/sbin").join(program)];
+    candidates.into_iter().find(|candidate| output(Command::new(candidate).arg("-v")).is_ok())
+}
+
 /// Writes the command roughly as a user would type it.
 pub(crate) fn command_text(command: &Command) -> String {
     let program = Path::new(command.get_program());
@@ -171,7 +177,7 @@ fn spawn_error(command: &Command, error: &io::Error) -> String {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::{command_text, ensure_program, tee};
+    use super::{command_text, ensure_program, find_program, tee};
     use std::process::Command;
 
     #[test]
@@ -184,6 +190,11 @@ mod tests {
     #[test]
     fn a_program_that_is_there_is_not_installed() {
         ensure_program("cargo", "no-such-package", "nothing").unwrap();
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_not_found() {
+        assert_eq!(find_program("no-such-program-anywhere"), None);
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub(crate) fn run_all(workspace: &Workspace, rounds: usize) -> Result {
 
 const PLAN: Plan<'_> = Plan { command: "test", stages: &STAGES };
 
-/// Conformance and interop mostly wait. The doctests, which mostly use the CPU, begin when one of the two is done,
+/// Conformance and interop mostly wait. The doctests, which mostly use the CPU, begin when all but one of them are done,
 /// because a few scenarios of the suite depend on timing.
 pub(crate) const STAGES: [Stage<'_>; 3] = [
     &[Step {
@@ -95,6 +95,16 @@ pub(crate) const STAGES: [Stage<'_>; 3] = [
             needs: Needs::Build,
             work: |workspace| passed_if_ok(interop::run(workspace, &interop::Options::default())),
             counter: Some(CheckCounter { unit: "interop checks", in_log: passed_by_interop }),
+        },
+        Step {
+            name: "interop-cluster",
+            rerun_command: "cargo xtask test --step interop-cluster",
+            needs: Needs::Build,
+            work: |workspace| interop::run_cluster(workspace, interop::ClientSet::Current),
+            counter: Some(CheckCounter {
+                unit: "interop checks on several nodes",
+                in_log: passed_by_interop,
+            }),
         },
         Step {
             name: "doctests",

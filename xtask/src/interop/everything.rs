@@ -1,6 +1,7 @@
 //! Does every feature work, with every client, in every revision it speaks and over every transport?
 //!
-//! The example `everything` is the server. Over HTTP one process serves all clients, one after the other, on one URL.
+//! The example `everything` is the server. Over HTTP one process, or several behind a balancer, serve all clients, one
+//! after the other, on one URL.
 //! Each client is a script in `interop` that uses its library's own API. The requests and the expected answers are the
 //! same for all of them, in `interop/everything.json` and `interop/everything_checks.*`.
 
@@ -18,49 +19,86 @@ use crate::python::Python;
 use crate::run::{self, Result};
 use crate::workspace::Workspace;
 
-/// Runs every client over each of the transports, against the example or against another server. The transports run
-/// concurrently, each with its own server.
-pub(super) fn run(
-    workspace: &Workspace,
-    transports: &[Transport],
-    server: Option<&ServerSpec>,
-    latency: Option<Duration>,
-) -> Result {
-    let directory = workspace.target.join("interop");
-    let server = match server {
-        Some(server) => server.clone(),
-        None => ServerSpec::program(&build_example(workspace)?),
-    };
-    let scripts = install_all(workspace, &directory)?;
-    let lane = |transport: Transport| -> Result<Vec<(Run, FinishedProgram)>> {
+/// Which clients run, over which transports, and against which server.
+#[derive(Debug)]
+pub(super) struct Options<'a> {
+    pub(super) title: &'static str,
+    pub(super) clients: ClientSet,
+    pub(super) transports: &'a [Transport],
+    pub(super) server: ServerSpec,
+    pub(super) latency: Option<Duration>,
+    /// Holds the scripts and what the programs write. Runs at the same time need folders of their own.
+    pub(super) directory: PathBuf,
+}
+
+/// Some of the clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClientSet {
+    All,
+    /// The current versions of the official SDKs.
+    Current,
+}
+
+impl ClientSet {
+    fn clients(self) -> Vec<&'static Client> {
+        let is_chosen = |client: &&Client| match self {
+            Self::All => true,
+            Self::Current => [PYTHON, TYPESCRIPT].contains(&client.package),
+        };
+        CLIENTS.iter().filter(is_chosen).collect()
+    }
+}
+
+/// Runs the clients over each of the transports. The transports run concurrently, each with its own server.
+pub(super) fn run(workspace: &Workspace, options: &Options<'_>) -> Result {
+    let directory = &options.directory;
+    let clients = options.clients.clients();
+    let scripts = install_all(workspace, &clients, directory)?;
+    let lane = |transport: Transport| -> Result<Lane> {
         let log = directory.join(format!("everything-{}.log", transport.name()));
-        let mut server = server.open(transport, log, latency)?;
-        let mut all = Vec::new();
-        for (client, script) in CLIENTS.iter().zip(&scripts) {
+        let mut server = options.server.open(transport, log, options.latency)?;
+        let mut runs = Vec::new();
+        for (client, script) in clients.iter().zip(&scripts) {
             if client.transports.contains(&transport) {
                 let mut command = script.command();
                 command.args(server.arguments()).current_dir(&workspace.root);
                 let name = format!("everything-{}-{}", client.folder, transport.name());
-                all.push((
+                runs.push((
                     client.run(transport),
-                    FinishedProgram::run(&name, &mut command, &directory, RUN_TIMEOUT)?,
+                    FinishedProgram::run(&name, &mut command, directory, RUN_TIMEOUT)?,
                 ));
                 check_running(&mut server)?;
             }
         }
-        Ok(all)
+        Ok(Lane { transport, runs, request_counts: server.request_counts() })
     };
-    let lanes: Vec<_> = thread::scope(|scope| {
-        let lanes: Vec<_> = transports.iter().map(|transport| scope.spawn(|| lane(*transport))).collect();
+    let lanes: Vec<Result<Lane>> = thread::scope(|scope| {
+        let lanes: Vec<_> =
+            options.transports.iter().map(|transport| scope.spawn(|| lane(*transport))).collect();
         lanes.into_iter().map(|lane| lane.join().map_err(|_| "a client panicked; see above")?).collect()
     });
-    let mut table = Table::new("every feature", Peers::Clients);
+    let mut table = Table::new(options.title, Peers::Clients);
+    let mut failures = Vec::new();
     for lane in lanes {
-        for (run, said) in lane? {
+        let lane = lane?;
+        for (run, said) in lane.runs {
             said.report(&run, &mut table);
         }
+        match lane.request_counts {
+            Ok(Some(counts)) => println!("-- {}: {counts}", lane.transport.name()),
+            Ok(None) => {}
+            Err(error) => failures.push(format!("interop, {}: {error}", lane.transport.name())),
+        }
     }
-    table.print()
+    failures.extend(table.print().err());
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+/// What the clients did over one transport.
+struct Lane {
+    transport: Transport,
+    runs: Vec<(Run, FinishedProgram)>,
+    request_counts: Result<Option<String>>,
 }
 
 /// Fails if a server that later clients need has ended.
@@ -71,17 +109,18 @@ fn check_running(server: &mut OpenServer) -> Result {
     }
 }
 
-fn build_example(workspace: &Workspace) -> Result<PathBuf> {
+/// Builds the example that is the server.
+pub(super) fn build_example(workspace: &Workspace) -> Result<PathBuf> {
     let build = ["build", "--quiet", "--workspace", "--all-features", "--example=everything"];
     run::check_success(&mut workspace.cargo(&build))?;
     Ok(workspace.debug_program("examples/everything"))
 }
 
 /// Installs the libraries concurrently, because most of the time is spent waiting for the network.
-fn install_all(workspace: &Workspace, directory: &Path) -> Result<Vec<Script>> {
+fn install_all(workspace: &Workspace, clients: &[&Client], directory: &Path) -> Result<Vec<Script>> {
     thread::scope(|scope| {
         let installs: Vec<_> =
-            CLIENTS.iter().map(|client| scope.spawn(|| client.install(workspace, directory))).collect();
+            clients.iter().map(|client| scope.spawn(|| client.install(workspace, directory))).collect();
         installs
             .into_iter()
             .map(|install| install.join().map_err(|_| "an installation panicked; see above")?)
@@ -151,6 +190,7 @@ const NODE_FILES: &[&str] =
     &["everything.mjs", "everything_checks.mjs", "everything_match.mjs", "everything.json"];
 const ALL_TRANSPORTS: &[Transport] = &[Transport::Stdio, Transport::Http, Transport::Sse];
 const URL_TRANSPORTS: &[Transport] = &[Transport::Http, Transport::Sse];
+const PYTHON: &str = "mcp==2.3.0";
 const TYPESCRIPT: &str = "@modelcontextprotocol/client@2.4.0";
 const TYPESCRIPT_ERAS: &[&str] = &[
     "stateless 2026-07-28",
@@ -163,7 +203,7 @@ const TYPESCRIPT_ERAS: &[&str] = &[
 const CLIENTS: &[Client] = &[
     Client {
         folder: "py",
-        package: "mcp==2.3.0",
+        package: PYTHON,
         extra_packages: &[],
         script: "everything.py",
         transports: ALL_TRANSPORTS,

@@ -8,10 +8,12 @@
 //! | Does the first call work, in every era, over every transport? | `hello.rs` |
 //! | Does every feature work, with every client and in every revision it speaks? | `everything.rs` |
 //! | Does our client work with real servers? | `servers.rs` |
+//! | How do three nodes become one server? | `cluster.rs` |
 //! | Which transport do a client and a server use, and how does the client find the server? | `transport.rs` |
 //! | How is a program run that reports checks, and what is shown of its output? | `program.rs` |
 //! | What did the programs report, and is anything missing? | `table.rs` |
 
+mod cluster;
 mod everything;
 mod hello;
 mod program;
@@ -23,7 +25,10 @@ use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
 use crate::run::Result;
+use crate::steps::StepSuccess;
 use crate::workspace::Workspace;
+use cluster::{ClusterSpec, Programs, Search};
+pub(crate) use everything::ClientSet;
 use transport::{ServerSpec, Transport};
 
 /// The parts to run; all by default.
@@ -38,6 +43,8 @@ pub(crate) struct Options {
     transport: Option<Transport>,
     /// The delay of every message over the network, in each direction.
     latency: Option<Duration>,
+    /// Runs only the part `everything`, against several nodes behind a balancer.
+    cluster: bool,
 }
 
 /// One question of this module.
@@ -68,13 +75,20 @@ impl Options {
         let transport =
             arguments.value("--transport")?.map(|name| Transport::from_name(&name)).transpose()?;
         let latency = arguments.value("--latency")?.map(|text| milliseconds(&text)).transpose()?;
+        let cluster = arguments.flag("--cluster");
+        if cluster && (part.is_some() || server.is_some() || latency.is_some()) {
+            return Err("`--cluster` can be combined with `--transport` only".to_owned());
+        }
+        if cluster && transport == Some(Transport::Stdio) {
+            return Err("`--cluster` is for HTTP and SSE; stdio has one process".to_owned());
+        }
         if latency.is_some() && transport == Some(Transport::Stdio) {
             return Err(
                 "`--latency` is for the network, and stdio has none; leave one of them out".to_owned()
             );
         }
         arguments.finish()?;
-        Ok(Self { part, server, transport, latency })
+        Ok(Self { part, server, transport, latency, cluster })
     }
 
     fn wants(&self, part: Part) -> bool {
@@ -88,11 +102,11 @@ impl Options {
     fn transports(&self) -> Vec<Transport> {
         match (self.transport, &self.server) {
             (Some(transport), _) => vec![transport],
-            (None, None) if self.latency.is_some() => vec![Transport::Http, Transport::Sse],
+            (None, None) if self.latency.is_some() || self.cluster => NETWORK.to_vec(),
             (None, None) => Transport::ALL.to_vec(),
             // A foreign command is only known to serve stdio.
             (None, Some(ServerSpec::Command(_))) => vec![Transport::Stdio],
-            (None, Some(ServerSpec::Url(_))) => vec![Transport::Http],
+            (None, Some(ServerSpec::Url(_) | ServerSpec::Cluster(_))) => vec![Transport::Http],
         }
     }
 }
@@ -100,6 +114,13 @@ impl Options {
 /// Runs the parts; each runs even if the one before it failed.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
     let (transports, latency) = (options.transports(), options.latency);
+    if options.cluster {
+        // It was asked for, so it must run.
+        return match run_on_cluster(workspace, ClientSet::All, &transports)? {
+            StepSuccess::Passed => Ok(()),
+            StepSuccess::Skipped(why) => Err(why),
+        };
+    }
     if let Some(latency) = latency {
         println!(
             "-- each direction takes {} ms longer; stdio has no network and is left out",
@@ -111,7 +132,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
         let start = Instant::now();
         let ran = match part {
             Part::Hello => hello::run(workspace, &transports, latency),
-            Part::Everything => everything::run(workspace, &transports, options.server.as_ref(), latency),
+            Part::Everything => run_everything(workspace, &transports, options.server.as_ref(), latency),
             Part::Servers => servers::run(workspace, &transports, latency),
         };
         failures.extend(ran.err());
@@ -121,17 +142,78 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
+fn run_everything(
+    workspace: &Workspace,
+    transports: &[Transport],
+    server: Option<&ServerSpec>,
+    latency: Option<Duration>,
+) -> Result {
+    let server = match server {
+        Some(server) => server.clone(),
+        None => ServerSpec::program(&everything::build_example(workspace)?),
+    };
+    let options = everything::Options {
+        title: "every feature",
+        clients: ClientSet::All,
+        transports,
+        server,
+        latency,
+        directory: workspace.target.join("interop"),
+    };
+    everything::run(workspace, &options)
+}
+
+/// Runs the part `everything` against three nodes behind a balancer, over HTTP and SSE. It is left out where a program is
+/// missing that is not required.
+pub(crate) fn run_cluster(workspace: &Workspace, clients: ClientSet) -> Result<StepSuccess> {
+    run_on_cluster(workspace, clients, NETWORK)
+}
+
+fn run_on_cluster(
+    workspace: &Workspace,
+    clients: ClientSet,
+    transports: &[Transport],
+) -> Result<StepSuccess> {
+    let programs = match Programs::find()? {
+        Search::Found(programs) => programs,
+        Search::Missing(why) => return Ok(StepSuccess::Skipped(why)),
+    };
+    let node = everything::build_example(workspace)?;
+    let options = everything::Options {
+        title: "every feature on three nodes",
+        clients,
+        transports,
+        server: ServerSpec::Cluster(ClusterSpec::new(workspace, programs, node)?),
+        latency: None,
+        directory: workspace.target.join("interop-cluster"),
+    };
+    everything::run(workspace, &options).map(|()| StepSuccess::Passed)
+}
+
 fn milliseconds(text: &str) -> Result<Duration> {
     text.parse()
         .map(Duration::from_millis)
         .map_err(|_| format!("`--latency {text}`: a whole number of milliseconds is wanted, for example 20"))
 }
 
+/// The transports that are not stdio.
+const NETWORK: &[Transport] = &[Transport::Http, Transport::Sse];
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::{Options, Transport, milliseconds};
+    use super::{Arguments, Options, Transport, milliseconds};
+
+    #[test]
+    fn several_nodes_serve_the_network_and_nothing_else_can_be_chosen() {
+        let parse = |words: &[&str]| Options::parse(Arguments::from_words(words));
+        assert_eq!(parse(&["--cluster"]).unwrap().transports(), [Transport::Http, Transport::Sse]);
+        assert_eq!(parse(&["--cluster", "--transport", "sse"]).unwrap().transports(), [Transport::Sse]);
+        for other in [["--part", "hello"], ["--latency", "20"], ["--server", "x"], ["--transport", "stdio"]] {
+            assert!(parse(&["--cluster", other[0], other[1]]).unwrap_err().contains("`--cluster`"));
+        }
+    }
 
     #[test]
     fn latency_is_a_number_of_milliseconds() {

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::cluster::{Cluster, ClusterSpec};
 use crate::latency::LatencyProxy;
 use crate::run::Result;
 use crate::server_process::ServerProcess;
@@ -45,6 +46,8 @@ pub(super) enum ServerSpec {
     Command(Vec<String>),
     /// Runs already, and keeps running.
     Url(String),
+    /// Several nodes behind a balancer.
+    Cluster(ClusterSpec),
 }
 
 impl ServerSpec {
@@ -70,10 +73,10 @@ impl ServerSpec {
         log: PathBuf,
         latency: Option<Duration>,
     ) -> Result<OpenServer> {
-        let (place, process, proxy) = match (self, transport) {
+        let (place, running) = match (self, transport) {
             (Self::Command(words), Transport::Stdio) => {
                 let dashes = std::iter::once("--".to_owned());
-                (dashes.chain(words.iter().cloned()).collect(), None, None)
+                (dashes.chain(words.iter().cloned()).collect(), Running::Elsewhere)
             }
             (Self::Command(words), Transport::Http | Transport::Sse) => {
                 let (program, arguments) = words.split_first().ok_or("`--server` names no program")?;
@@ -83,24 +86,32 @@ impl ServerSpec {
                 };
                 let process = ServerProcess::start(Path::new(program), arguments, log)?;
                 match latency {
-                    None => (vec![process.url()], Some(process), None),
+                    None => (vec![process.url()], Running::Process { process, _proxy: None }),
                     Some(delay) => {
                         let proxy = LatencyProxy::in_front_of(process.address(), delay)?;
-                        (vec![format!("http://{}/mcp", proxy.address())], Some(process), Some(proxy))
+                        let url = format!("http://{}/mcp", proxy.address());
+                        (vec![url], Running::Process { process, _proxy: Some(proxy) })
                     }
                 }
+            }
+            (Self::Cluster(spec), Transport::Http | Transport::Sse) if latency.is_none() => {
+                let cluster = spec.start(&log.with_extension(""))?;
+                (vec![cluster.url()], Running::Cluster(cluster))
+            }
+            (Self::Cluster(_), _) => {
+                return Err("several nodes serve HTTP and SSE, without `--latency`".to_owned());
             }
             (Self::Url(url), _) if latency.is_some() => {
                 return Err(format!(
                     "`--latency` is for servers that are started here, and `{url}` runs already"
                 ));
             }
-            (Self::Url(url), Transport::Http | Transport::Sse) => (vec![url.clone()], None, None),
+            (Self::Url(url), Transport::Http | Transport::Sse) => (vec![url.clone()], Running::Elsewhere),
             (Self::Url(url), Transport::Stdio) => {
                 return Err(format!("a client on stdio starts its server, but `{url}` cannot be started"));
             }
         };
-        Ok(OpenServer { transport, client_arguments: place, process, _proxy: proxy })
+        Ok(OpenServer { transport, client_arguments: place, running })
     }
 }
 
@@ -109,9 +120,20 @@ impl ServerSpec {
 pub(super) struct OpenServer {
     transport: Transport,
     client_arguments: Vec<String>,
-    process: Option<ServerProcess>,
-    /// The proxy ends when this is dropped.
-    _proxy: Option<LatencyProxy>,
+    running: Running,
+}
+
+/// The processes of a server.
+#[derive(Debug)]
+enum Running {
+    /// They were not started here.
+    Elsewhere,
+    Process {
+        process: ServerProcess,
+        /// The proxy ends when this is dropped.
+        _proxy: Option<LatencyProxy>,
+    },
+    Cluster(Cluster),
 }
 
 impl OpenServer {
@@ -122,7 +144,19 @@ impl OpenServer {
 
     /// Returns how the server ended, if it ended unexpectedly.
     pub(super) fn ended(&mut self) -> Result<Option<String>> {
-        self.process.as_mut().map_or(Ok(None), ServerProcess::end_report)
+        match &mut self.running {
+            Running::Elsewhere => Ok(None),
+            Running::Process { process, .. } => process.end_report(),
+            Running::Cluster(cluster) => cluster.end_report(),
+        }
+    }
+
+    /// Returns how many requests each node has answered, if the server has several; an error if one has answered none.
+    pub(super) fn request_counts(&self) -> Result<Option<String>> {
+        match &self.running {
+            Running::Elsewhere | Running::Process { .. } => Ok(None),
+            Running::Cluster(cluster) => cluster.request_counts().map(Some),
+        }
     }
 }
 
