@@ -1,10 +1,12 @@
 //! How do servers that share a store learn of each other's changes?
 //!
 //! Changes are a log in the store; a message on a channel tells servers to read it. So a lost message, or a store that is
-//! away for a moment, loses no change and repeats none. One task per server appends local changes, and passes the
+//! away for a moment, loses no change. Each server numbers its changes, because one whose answer was lost is appended
+//! again: readers skip the copy. One task per server appends local changes, and passes the
 //! changes of other servers to local listeners. The task starts when the first listener is added, or the first change is
 //! announced, inside a tokio runtime.
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -58,6 +60,9 @@ impl Bridge {
                 log: self.log.clone(),
                 here: self.here.clone(),
                 listeners: listeners.clone(),
+                unconfirmed: None,
+                numbered: 0,
+                seen: HashMap::new(),
                 last_read: None,
                 is_late: false,
             };
@@ -78,18 +83,24 @@ impl Drop for Bridge {
 #[derive(Serialize, Deserialize)]
 struct StoredChange {
     node: String,
+    /// Counts the changes of this node.
+    number: u64,
     change: Change,
 }
 
 impl ChangeLog {
-    async fn append(&self, news: &Notification) -> Result<()> {
-        let Some(change) = change_of(news) else { return Ok(()) };
-        let bytes = serde_json::to_vec(&StoredChange { node: self.node.clone(), change }).unwrap_or_default();
+    /// Writes an entry.
+    fn entry(&self, number: u64, change: Change) -> Bytes {
+        let stored = StoredChange { node: self.node.clone(), number, change };
+        serde_json::to_vec(&stored).unwrap_or_default().into()
+    }
+
+    async fn append(&self, bytes: Bytes) -> Result<()> {
         let append = Append {
             log: "changes".into(),
             writer: self.node.clone().into(),
             first: None,
-            entries: vec![LogEntry { bytes: bytes.into(), keep: Keep::WhileThereIsRoom }],
+            entries: vec![LogEntry { bytes, keep: Keep::WhileThereIsRoom }],
             ends: false,
             room: KEPT_CHANGES,
             ttl: CHANGES_KEPT_FOR,
@@ -115,7 +126,13 @@ struct BridgeTask {
     log: ChangeLog,
     here: Arc<Listener>,
     listeners: Arc<Listeners>,
-    /// The number of the last change that was read; `None` before the first look.
+    /// A change of this server that the store has not confirmed.
+    unconfirmed: Option<Bytes>,
+    /// How many changes of this server were numbered.
+    numbered: u64,
+    /// The number of the last change of each other server.
+    seen: HashMap<String, u64>,
+    /// The number of the last entry that was read; `None` before the first look.
     last_read: Option<u64>,
     /// `true` if the store failed before the first look.
     is_late: bool,
@@ -139,19 +156,14 @@ impl BridgeTask {
 
     async fn relay(&mut self, channel: &mut dyn Subscription) -> Result<()> {
         loop {
+            self.append_unconfirmed().await?;
             // The log is read after the subscription, so that no change is missed between the two.
             self.read_changes().await?;
             let mut look = Instant::now() + LOOK_INTERVAL;
             loop {
                 tokio::select! {
                     biased;
-                    () = self.here.changed() => {
-                        let mut untold = self.here.unsent_for(|_| true);
-                        while let Some(news) = untold.first() {
-                            self.log.append(news).await?;
-                            untold.mark_sent();
-                        }
-                    }
+                    () = self.here.changed() => self.append_changes().await?,
                     _ = channel.next() => {
                         // Changes that follow each other closely are read together.
                         look = look.min(Instant::now() + READ_DELAY);
@@ -160,6 +172,29 @@ impl BridgeTask {
                 }
             }
         }
+    }
+
+    /// Tells other servers of the changes of this one.
+    async fn append_changes(&mut self) -> Result<()> {
+        let here = self.here.clone();
+        let mut untold = here.unsent_for(|_| true);
+        while let Some(news) = untold.first() {
+            if let Some(change) = change_of(news) {
+                self.numbered += 1;
+                self.unconfirmed = Some(self.log.entry(self.numbered, change));
+            }
+            untold.mark_sent();
+            self.append_unconfirmed().await?;
+        }
+        Ok(())
+    }
+
+    async fn append_unconfirmed(&mut self) -> Result<()> {
+        if let Some(entry) = &self.unconfirmed {
+            self.log.append(entry.clone()).await?;
+            self.unconfirmed = None;
+        }
+        Ok(())
     }
 
     /// Reads the changes since the last look, and passes those of other servers to the listeners.
@@ -190,10 +225,16 @@ impl BridgeTask {
         }
     }
 
-    fn deliver(&self, entry: &Bytes) {
+    fn deliver(&mut self, entry: &Bytes) {
         match serde_json::from_slice::<StoredChange>(entry) {
             Ok(stored) if stored.node != self.log.node => {
-                self.listeners.notify(&stored.change, Some(&self.here));
+                if self.seen.len() >= MAX_NODES && !self.seen.contains_key(&stored.node) {
+                    self.seen.clear();
+                }
+                let before = self.seen.insert(stored.node, stored.number);
+                if before != Some(stored.number) {
+                    self.listeners.notify(&stored.change, Some(&self.here));
+                }
             }
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "a change of another server cannot be read"),
@@ -229,5 +270,7 @@ const PAGE: Room = Room { entries: 256, bytes: 1 << 20 };
 const KEPT_CHANGES: Room = Room { entries: 10_000, bytes: 4 << 20 };
 /// How long the log is kept after the last change.
 const CHANGES_KEPT_FOR: Duration = Duration::from_secs(60 * 60);
+/// How many servers are remembered. Most of them have stopped.
+const MAX_NODES: usize = 1_000;
 /// A number that no change has, and that every store can compare.
 const BEYOND_ANY: u64 = 1 << 52;

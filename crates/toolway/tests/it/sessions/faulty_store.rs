@@ -25,8 +25,8 @@ pub(super) struct FaultyStore {
     pub(super) holds_answers: AtomicBool,
     /// How many steps with a claim are done, and their answers are lost.
     pub(super) lost_claim_answers: AtomicUsize,
-    /// Tells all subscriptions that messages may have been missed, as after a lost connection.
-    pub(super) gaps: watch::Sender<u32>,
+    /// How many announcements of a change are done, and their answers are lost.
+    pub(super) lost_change_answers: AtomicUsize,
     /// How many visits there were for sessions.
     visits: AtomicUsize,
     /// How many visits there were to mark a server as alive, whatever their outcome.
@@ -87,6 +87,12 @@ impl Store for FaultyStore {
             if is_of_session
                 && claims
                 && self.lost_claim_answers.fetch_update(Ordering::AcqRel, Ordering::Acquire, lose).is_ok()
+            {
+                return Err(StoreError::new(StoreFailure::Unknown, "the answer is lost"));
+            }
+            if group.starts_with("c/")
+                && appends
+                && self.lost_change_answers.fetch_update(Ordering::AcqRel, Ordering::Acquire, lose).is_ok()
             {
                 return Err(StoreError::new(StoreFailure::Unknown, "the answer is lost"));
             }

@@ -9,6 +9,7 @@ use serde_json::json;
 use tokio::time::{sleep, timeout};
 use toolway::store::{Append, Keep, LogEntry, MemoryStore, Room, Step, Store};
 
+use super::faulty_store::FaultyStore;
 use super::stage::{FOR_EVER, Moody, SECOND, builder, ping, text};
 use super::{NEWEST, Steps as Gate};
 use crate::raw_http::{Events, Raw, whole};
@@ -54,6 +55,28 @@ async fn a_change_that_could_not_be_told_to_other_servers_is_told_later() {
     store.fails_to_publish.store(false, Ordering::Release);
     let told = timeout(FOR_EVER, news.message()).await.expect("it is told later").unwrap();
     assert_eq!(told["method"], "notifications/tools/list_changed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_whose_answer_is_lost_is_told_once() {
+    let (one, gate) = (FaultyStore::new(&Arc::new(MemoryStore::new())), Gate::new());
+    let two = one.sibling();
+    let (here, there) =
+        (builder(&gate).store(one).build().unwrap(), builder(&gate).store(two.clone()).build().unwrap());
+    let raw = Raw::open(&here.http(), NEWEST).await;
+    raw.ask("resources/subscribe", json!({"uri": "news://today"})).await;
+    let mut news = raw.stream(None).await;
+    let mut told = async || timeout(FOR_EVER, news.message()).await.expect("it is told").unwrap();
+    there.resource_updated("news://today");
+    assert_eq!(told().await["params"]["uri"], "news://today");
+    two.lost_change_answers.store(1, Ordering::Release);
+    there.tools_changed();
+    assert_eq!(told().await["method"], "notifications/tools/list_changed");
+    // By now the change was announced again.
+    sleep(SECOND * 20).await;
+    assert_eq!(two.lost_change_answers.load(Ordering::Acquire), 0);
+    there.resource_updated("news://today");
+    assert_eq!(told().await["params"]["uri"], "news://today");
 }
 
 #[tokio::test(start_paused = true)]

@@ -523,11 +523,7 @@ impl Checker {
         for (at, told) in &self.announced {
             for (session, count) in told {
                 let is_due = self.now > at + MESSAGE_WITHIN && !self.is_erased_before(*session, *at);
-                // The log of changes is numbered by the store, so an append of unknown outcome may happen twice.
-                let is_doubtful =
-                    self.store.failed.is_some_and(|failed| failed.abs_diff(*at) <= BACK_TO_NORMAL);
-                let is_right = *count == 1 || (*count == 2 && is_doubtful);
-                if !is_right && is_due && !self.has_lost_tail() {
+                if *count != 1 && is_due && !self.has_lost_tail() {
                     wrong.push(format!(
                         "C-7: session {session} was told {count} times of the change at {at} ms"
                     ));
