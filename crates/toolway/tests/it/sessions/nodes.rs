@@ -195,6 +195,21 @@ async fn a_cancellation_reaches_the_server_that_runs_the_request() {
     }
 }
 
+/// The store is away just when the server looks for what it was not told.
+#[tokio::test(start_paused = true)]
+async fn a_cancellation_is_found_soon_after_the_store_is_back() {
+    let pair = Pair::new(NEWEST).await;
+    pair.stores[1].loses_messages.store(true, Ordering::Release);
+    let events = Events::of(pair.here.call(7, "pay", json!({})).await);
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+    assert_eq!(pair.there.post(&cancel).await.status(), StatusCode::ACCEPTED);
+    pair.stores[0].is_away.store(true, Ordering::Release);
+    sleep(SECOND * 20).await;
+    pair.stores[0].is_away.store(false, Ordering::Release);
+    let rest = timeout(SECOND * 3, events.rest()).await.expect("the request was cancelled");
+    assert_eq!(rest, Vec::<Value>::new());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_session_that_ends_at_one_server_ends_at_all() {
     for is_lost in [false, true] {

@@ -27,9 +27,10 @@ use super::shared::message::{News, NodeMessage};
 use super::shared::node::{Node, NodeEvents};
 use super::shared::pipe::{SharedPipe, new_pipe_id};
 use super::shared::place::peer_group;
-use super::shared::remote_log::RemoteReaders;
+use super::shared::remote_log::{LOOK_INTERVAL, RemoteReaders};
 use super::shared::session::{Entered, SharedSession, leave_record, session_group, take_record};
 use crate::ground::budget::{Account, Charge, Resource};
+use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
 use crate::server::Server;
@@ -42,6 +43,8 @@ use crate::store::{self, StoreError};
 
 /// The longest interval between two searches for expired sessions.
 const MAX_SWEEP_INTERVAL: Duration = Duration::from_secs(30);
+/// How long to wait before a visit to the store is repeated.
+const VISIT_PAUSE: Duration = Duration::from_secs(1);
 /// The shortest interval between two searches by the sweeper task.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -550,11 +553,7 @@ impl NodeEvents for SessionTable {
 
     fn nodes_died(&self) {
         for live in self.active() {
-            tokio::spawn(async move {
-                if let Err(error) = live.replace_dead_teller().await {
-                    tracing::warn!(%error, "a session could not be looked up");
-                }
-            });
+            visit(live, |live| Box::pin(live.replace_dead_teller()));
         }
     }
 }
@@ -569,10 +568,19 @@ impl SessionTable {
 }
 
 fn look(live: Arc<LiveSession>) {
+    visit(live, |live| Box::pin(live.look()));
+}
+
+/// Visits the store for a session. While the store is away the visit is repeated, until the next look is due.
+fn visit(live: Arc<LiveSession>, work: fn(&LiveSession) -> BoxFuture<'_, store::Result<()>>) {
     tokio::spawn(async move {
-        // The next look finds what this one did not.
-        if let Err(error) = live.look().await {
+        let next_look = Instant::now() + LOOK_INTERVAL;
+        while let Err(error) = work(&live).await {
             tracing::warn!(%error, "a session could not be looked up");
+            tokio::time::sleep(VISIT_PAUSE).await;
+            if Instant::now() >= next_look || !live.is_active() {
+                return;
+            }
         }
     });
 }

@@ -5,6 +5,7 @@
 //! do: it begins no calls until it could.
 
 use std::collections::HashSet;
+use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -206,7 +207,9 @@ impl<E: NodeEvents> NodeTask<E> {
     async fn run(self, store: Arc<dyn Store>, inbox: String, all: String) {
         let mut mark = Instant::now() + MARK_INTERVAL;
         let mut look = Instant::now() + LOOK_INTERVAL;
-        let (mut inbox_channel, mut all_channel) = (None, None);
+        // A message on one channel must not interrupt a subscription to the other, which takes a visit or a pause.
+        let mut inbox = pin!(next_message(store.clone(), Channel::new(inbox)));
+        let mut all = pin!(next_message(store.clone(), Channel::new(all)));
         loop {
             tokio::select! {
                 biased;
@@ -222,8 +225,14 @@ impl<E: NodeEvents> NodeTask<E> {
                     look = Instant::now() + LOOK_INTERVAL;
                     self.with(E::look);
                 }
-                message = next_message(&*store, &inbox, &mut inbox_channel) => self.receive(message, &mut look),
-                message = next_message(&*store, &all, &mut all_channel) => self.receive(message, &mut look),
+                (message, channel) = &mut inbox => {
+                    inbox.set(next_message(store.clone(), channel));
+                    self.receive(message, &mut look);
+                }
+                (message, channel) = &mut all => {
+                    all.set(next_message(store.clone(), channel));
+                    self.receive(message, &mut look);
+                }
             }
         }
     }
@@ -253,21 +262,29 @@ impl<E: NodeEvents> NodeTask<E> {
     }
 }
 
+/// A channel that a node listens to.
+struct Channel {
+    name: String,
+    subscription: Option<Box<dyn Subscription>>,
+}
+
+impl Channel {
+    fn new(name: String) -> Self {
+        Self { name, subscription: None }
+    }
+}
+
 /// Waits for the next message of a channel, and subscribes to it first if necessary. `None` means that messages may be
 /// lost.
-async fn next_message(
-    store: &dyn Store,
-    channel: &str,
-    subscription: &mut Option<Box<dyn Subscription>>,
-) -> Option<Bytes> {
+async fn next_message(store: Arc<dyn Store>, mut channel: Channel) -> (Option<Bytes>, Channel) {
     loop {
-        if let Some(subscription) = subscription {
-            return subscription.next().await;
+        if let Some(subscription) = &mut channel.subscription {
+            return (subscription.next().await, channel);
         }
-        match store.subscribe(channel).await {
+        match store.subscribe(&channel.name).await {
             Ok(opened) => {
-                *subscription = Some(opened);
-                return None;
+                channel.subscription = Some(opened);
+                return (None, channel);
             }
             Err(error) => {
                 tracing::warn!(%error, "messages of other servers cannot be received");
@@ -291,3 +308,71 @@ pub(super) const HEALING_TIME: Duration = Duration::from_secs(5);
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a probe of the store may take.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::super::message::News;
+    use super::*;
+    use crate::ground::future::BoxFuture;
+    use crate::store::{MemoryStore, Secret};
+
+    /// A store that takes its time to subscribe to the channel of one node.
+    #[derive(Default)]
+    struct SlowStore(MemoryStore);
+
+    impl Store for SlowStore {
+        fn run<'s>(&'s self, group: &'s str, step: &'s Step) -> BoxFuture<'s, Result<Outcome>> {
+            self.0.run(group, step)
+        }
+
+        fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, Result<()>> {
+            self.0.publish(channel, message)
+        }
+
+        fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, Result<Box<dyn Subscription>>> {
+            Box::pin(async move {
+                if channel != "n/test" {
+                    tokio::time::sleep(BETWEEN_MESSAGES * 10).await;
+                }
+                self.0.subscribe(channel).await
+            })
+        }
+
+        fn secret(&self) -> Secret {
+            self.0.secret()
+        }
+    }
+
+    #[derive(Default)]
+    struct Received(AtomicUsize);
+
+    impl NodeEvents for Received {
+        fn receive(&self, _message: NodeMessage) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn look(&self) {}
+
+        fn nodes_died(&self) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn messages_for_all_nodes_do_not_delay_the_subscription_to_those_for_one() {
+        let (store, events) = (Arc::new(SlowStore::default()), Arc::new(Received::default()));
+        let node = Node::new(store.clone(), Arc::default(), "test");
+        node.ensure_marked(&events).await.unwrap();
+        for _ in 0..100 {
+            // It is not a message that a node understands.
+            store.publish("n/test", Bytes::from_static(b"?")).await.unwrap();
+            tokio::time::sleep(BETWEEN_MESSAGES).await;
+        }
+        let news = News::Events { stream: "stream".to_owned() };
+        node.tell(&node.id, NodeMessage::write("session", news)).await;
+        tokio::time::sleep(BETWEEN_MESSAGES).await;
+        assert_eq!(events.0.load(Ordering::Relaxed), 1);
+    }
+
+    const BETWEEN_MESSAGES: Duration = Duration::from_millis(10);
+}
