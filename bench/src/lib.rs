@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use toolway::BoxFuture;
 use toolway::prelude::*;
-use toolway::server::ToolEntry;
 use toolway::server::element::ToolHandler;
 use toolway::server::parameter::{Arguments, Scope};
+use toolway::server::{ServerBuilder, ToolEntry};
 use toolway::types::{CallToolResult, Tool};
 
 /// The result of `add`.
@@ -69,7 +69,7 @@ impl ToolHandler for Filler {
 }
 
 /// A server with `tools` tools, of which only the first three do something.
-pub fn server(tools: usize) -> toolway::Result<Server> {
+pub fn server(tools: usize) -> ServerBuilder {
     let fillers = (3..tools).map(|number| ToolEntry::new(Filler(number)));
-    Server::new("bench", "0.0.0").tools(tools![echo, add, blob]).tools(fillers).build()
+    Server::new("bench", "0.0.0").tools(tools![echo, add, blob]).tools(fillers)
 }

@@ -1,4 +1,4 @@
-//! A server for load tests: `--stdio`, or `--http PORT`, and `--tools N`.
+//! A server for load tests: `--stdio`, or `--http PORT`, and `--tools N`; with `--store URL` one of several.
 
 use clap::Parser;
 use toolway::server::http::shutdown_signal;
@@ -15,12 +15,20 @@ struct Arguments {
     /// How many tools to list.
     #[arg(long, default_value_t = 3)]
     tools: usize,
+    /// Share sessions on a Redis, for example `redis://127.0.0.1`.
+    #[arg(long, value_name = "URL", requires = "http")]
+    store: Option<String>,
 }
 
 #[tokio::main]
 async fn main() -> toolway::Result<()> {
-    let Arguments { http, tools, .. } = Arguments::parse();
-    let server = bench::server(tools)?;
+    let Arguments { http, tools, store, .. } = Arguments::parse();
+    let mut server = bench::server(tools);
+    if let Some(url) = store {
+        let store = toolway_redis::Redis::connect(&url).await.expect("a Redis");
+        server = server.store(store);
+    }
+    let server = server.build()?;
     match http {
         Some(port) => {
             let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.expect("a free port");

@@ -198,7 +198,7 @@ fn client_pipe_call(runtime: &Runtime, times: usize) {
 
 /// Measures the path from an HTTP request to an HTTP response: everything but the socket.
 fn stateless_http_call(runtime: &Runtime, times: usize) {
-    let service = bench::server(3).expect("a server").http();
+    let service = bench::server(3).build().expect("a server").http();
     runtime.block_on(async {
         for _ in 0..times {
             let response = service.handle(request("tools/call", Some("add"), CALL)).await;
@@ -212,7 +212,7 @@ fn stateless_http_call(runtime: &Runtime, times: usize) {
 fn session_http_call(runtime: &Runtime, times: usize) {
     const OPEN: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench-client","version":"10.20.30"}}}"#;
     const CALL: &str = r#"{"jsonrpc":"2.0","id":12345,"method":"tools/call","params":{"name":"add","arguments":{"a":17,"b":25}}}"#;
-    let service = bench::server(3).expect("a server").http();
+    let service = bench::server(3).build().expect("a server").http();
     runtime.block_on(async {
         let opened = service.handle(of_session(None, OPEN)).await;
         let session = opened.headers()["mcp-session-id"].clone();
@@ -256,7 +256,7 @@ fn tools_list(runtime: &Runtime, times: usize) {
         r#""tools/call","params":{"name":"add","arguments":{"a":17,"b":25},"#,
         r#""tools/list","params":{"#,
     );
-    let service = bench::server(100).expect("a server").http();
+    let service = bench::server(100).build().expect("a server").http();
     runtime.block_on(async {
         for _ in 0..times {
             let response = service.handle(request("tools/list", None, &list)).await;
@@ -281,7 +281,7 @@ fn request(method: &str, name: Option<&str>, body: &str) -> HttpRequest<Full<Byt
 
 /// Measures a call of the handshake era over an in-memory pipe, with all lines already waiting.
 fn stdio_call(runtime: &Runtime, times: usize) {
-    let server = bench::server(3).expect("a server");
+    let server = bench::server(3).build().expect("a server");
     let line = b"{\"jsonrpc\":\"2.0\",\"id\":12345,\"method\":\"tools/call\",\"params\":{\"name\":\"add\",\"arguments\":{\"a\":17,\"b\":25}}}\n";
     let input = line.repeat(times);
     runtime.block_on(async {
