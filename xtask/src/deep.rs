@@ -44,10 +44,12 @@ const fn part(name: &'static str, repeat: &'static str, work: fn(&Workspace) -> 
 
 const PARTS: [Stage<'_>; 14] = [
     &[part("suite", "cargo xtask deep --part suite", |workspace| {
+        test::build(workspace)?;
         let _busy = BusyLoops::start(BUSY_LOOPS);
         passed_if_ok(test::run_all(workspace, 2))
     })],
     &[part("races", "cargo xtask deep --part races", |workspace| {
+        test::build(workspace)?;
         let _busy = BusyLoops::start(BUSY_LOOPS);
         passed_if_ok(run_repeatedly(20, || test::run_tests(workspace, Rounds::Few, Some(RACE_TESTS))))
     })],

@@ -128,7 +128,7 @@ pub(crate) fn passed_if_ok(outcome: Result) -> Result<StepSuccess> {
     outcome.map(|()| StepSuccess::Passed)
 }
 
-fn build(workspace: &Workspace) -> Result {
+pub(crate) fn build(workspace: &Workspace) -> Result {
     run::check_success(&mut workspace.cargo(&[
         "build",
         "--workspace",
