@@ -142,10 +142,14 @@ fn spawn(port: u16, directory: &PathBuf, arguments: &[String]) -> Option<Child> 
             }
         }
     });
-    if is_ready.recv_timeout(PATIENCE).is_ok() {
-        return Some(child);
+    match is_ready.recv_timeout(START_TIME) {
+        Ok(()) => return Some(child),
+        Err(mpsc::RecvTimeoutError::Disconnected) => {}
+        Err(mpsc::RecvTimeoutError::Timeout) => {
+            _ = child.kill();
+            panic!("a server was not ready after {START_TIME:?}");
+        }
     }
-    _ = child.kill();
     child.wait().unwrap();
     None
 }
@@ -167,5 +171,7 @@ pub(crate) async fn eventually(what: &str, mut is_true: impl AsyncFnMut() -> boo
     assert!(tokio::time::timeout(PATIENCE, waiting).await.is_ok(), "it must become true that {what}");
 }
 
+/// How long a server may take to start. It reads its file first.
+const START_TIME: Duration = Duration::from_secs(60);
 /// The time limit of what must happen at some time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
