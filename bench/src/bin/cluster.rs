@@ -17,6 +17,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 #[tokio::main]
+#[expect(clippy::print_stdout, reason = "the result is for people")]
 async fn main() {
     let seconds = std::env::args().nth(1).map_or(10, |word| word.parse().expect("a number of seconds"));
     let time = Duration::from_secs(seconds);
@@ -44,13 +45,13 @@ async fn main() {
         let mut times = load(&ports, era, time).await;
         let after = (processor_time(&servers), redis.processor_time(), command_time(redis.port).await);
         times.sort_unstable();
-        let calls = times.len();
-        let part = |percent: usize| times[(calls - 1) * percent / 100].as_secs_f64() * 1000.0;
+        let part = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1000.0;
+        let calls = f64::from(u32::try_from(times.len()).expect("not that many calls"));
         let per_call =
-            |before: Duration, after: Duration| (after - before).as_secs_f64() * 1e6 / calls as f64;
+            |before: Duration, after: Duration| after.saturating_sub(before).as_secs_f64() * 1e6 / calls;
         println!(
             "| {name} | {:.0} | {:.2} | {:.2} | {:.0} | {:.1} | {:.1} |",
-            calls as f64 / time.as_secs_f64(),
+            calls / time.as_secs_f64(),
             part(50),
             part(99),
             per_call(before.0, after.0),

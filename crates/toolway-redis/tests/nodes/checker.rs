@@ -64,8 +64,6 @@ struct Checker {
     /// When each node died.
     deaths: HashMap<String, Vec<u64>>,
     frozen: BTreeSet<String>,
-    /// When the store was started again.
-    store_starts: Vec<u64>,
     /// The notification streams of sessions.
     streams: HashMap<String, Stream>,
     sessions: HashMap<String, Session>,
@@ -268,8 +266,15 @@ impl Checker {
                 }
             }
             Fact::Cut { call, .. } => self.calls.entry(call.clone()).or_default().moved = at,
-            Fact::StoreListening => self.store_starts.push(at),
-            Fact::Visited { .. } | Fact::Opened { .. } | Fact::Listening { .. } | Fact::StoreKilled => {}
+            Fact::Visited { .. }
+            | Fact::Attached { .. }
+            | Fact::Listening { .. }
+            | Fact::StoreKilled
+            | Fact::StoreListening
+            | Fact::StoreBehind
+            | Fact::StorePromoted
+            | Fact::StoreApart
+            | Fact::StoreTogether => {}
         }
     }
 
@@ -462,8 +467,8 @@ impl Checker {
         };
         let nodes = || call.nodes.iter().map(String::as_str).chain(runs.iter().copied());
         let died = self.last_death(nodes(), ended);
-        let store_start = self.store_starts.iter().copied().filter(|at| *at <= ended).max();
-        let since = died.max(store_start).unwrap_or_default().max(call.moved);
+        let outage = self.doubts.last_end(ended).unwrap_or_default();
+        let since = died.unwrap_or_default().max(call.moved).max(outage);
         let time = ended.saturating_sub(since);
         if died.is_some_and(|died| died >= call.moved) && time > self.verdict.slowest {
             self.verdict.slowest = time;

@@ -27,6 +27,8 @@ pub(super) struct FaultyStore {
     pub(super) lost_claim_answers: AtomicUsize,
     /// How many announcements of a change are done, and their answers are lost.
     pub(super) lost_change_answers: AtomicUsize,
+    /// Tells all subscriptions that messages may have been missed, as after a lost connection.
+    pub(super) gaps: watch::Sender<u32>,
     /// How many visits there were for sessions.
     visits: AtomicUsize,
     /// How many visits there were to mark a server as alive, whatever their outcome.

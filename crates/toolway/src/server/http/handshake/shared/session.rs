@@ -270,8 +270,9 @@ impl SharedSession {
         let mut pause = FIRST_PAUSE;
         // A fail-over may have lost the question. The server that asked it makes it known again.
         while !matches!(self.run(&step).await?, Outcome::Done(_))
-            && !matches!(self.run(&is_answered).await?, Outcome::Done(_))
+            && self.node.may_store_be_behind()
             && Instant::now() < deadline
+            && !matches!(self.run(&is_answered).await?, Outcome::Done(_))
             && self.node.is_alive(node).await?
         {
             tokio::time::sleep(pause).await;
