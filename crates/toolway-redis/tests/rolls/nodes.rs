@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -15,6 +16,8 @@ pub(crate) struct Nodes {
     nodes: Vec<Node>,
     folder: PathBuf,
     store: String,
+    /// How long a node serves on when it is asked to stop.
+    lame_duck: Duration,
     format: Format,
 }
 
@@ -35,7 +38,7 @@ enum Format {
 
 impl Nodes {
     /// Starts the nodes. Their files are in a folder that is removed if the run succeeds.
-    pub(crate) async fn start(store: String) -> Self {
+    pub(crate) async fn start(store: String, lame_duck: Duration) -> Self {
         let folder = std::env::temp_dir().join(format!("toolway-rolls-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("gates")).unwrap();
         std::fs::write(folder.join("journal"), "").unwrap();
@@ -44,7 +47,7 @@ impl Nodes {
             Node { name: format!("node-{number}"), port, _holder: holder, child: None }
         };
         let nodes = (1..=NODES).map(new_node).collect();
-        let mut started = Self { nodes, folder, store, format: Format::Former };
+        let mut started = Self { nodes, folder, store, lame_duck, format: Format::Former };
         for number in 0..NODES {
             started.start_node(number).await;
         }
@@ -91,7 +94,8 @@ impl Nodes {
         command.args(["--port", &node.port.to_string(), "--store", &self.store, "--node", &node.name]);
         command.arg("--journal").arg(self.folder.join("journal"));
         command.arg("--gates").arg(self.folder.join("gates"));
-        command.args(["--lame-duck", LAME_DUCK, "--store-timeout", STORE_TIMEOUT]);
+        command.args(["--lame-duck", &self.lame_duck.as_millis().to_string()]);
+        command.args(["--grace", GRACE, "--store-timeout", STORE_TIMEOUT]);
         if cfg!(feature = "test-format") {
             let number = match self.format {
                 Format::Former => "1",
@@ -137,7 +141,7 @@ fn program() -> PathBuf {
 }
 
 const NODES: usize = 3;
-/// The milliseconds for which a node serves on when it is asked to stop: ten health checks of the balancer.
-const LAME_DUCK: &str = "1000";
+/// The milliseconds that running calls may take, which are slow on a busy machine.
+const GRACE: &str = "60000";
 /// The milliseconds that a visit to Redis may take, so that a busy machine is not taken for a Redis that is away.
 const STORE_TIMEOUT: &str = "5000";
