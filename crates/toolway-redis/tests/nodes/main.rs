@@ -49,6 +49,7 @@ mod mistakes_of_outages;
 mod proxy;
 mod random;
 #[path = "../redis/server.rs"]
+#[expect(dead_code, reason = "other tests need more of it")]
 mod server;
 
 use std::sync::Arc;
