@@ -191,7 +191,9 @@ impl Checker {
             Fact::Status { call, node, status } => {
                 self.mistake("status", &format!("{call} at {node}: {status}"));
             }
-            Fact::Released { call } => self.calls.entry(call.clone()).or_default().moved = at,
+            Fact::Released { call } | Fact::Cut { call, .. } => {
+                self.calls.entry(call.clone()).or_default().moved = at;
+            }
             Fact::Cancelled { call, .. } => {
                 let state = self.calls.entry(call.clone()).or_default();
                 state.moved = at;
@@ -265,7 +267,6 @@ impl Checker {
                     self.mistake("crossed", &format!("{principal} was let in at {node}: {status}"));
                 }
             }
-            Fact::Cut { call, .. } => self.calls.entry(call.clone()).or_default().moved = at,
             Fact::Visited { .. }
             | Fact::Attached { .. }
             | Fact::Listening { .. }

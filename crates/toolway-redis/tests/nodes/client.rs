@@ -161,7 +161,9 @@ impl Client {
     async fn post(&self, message: Value) -> (&Node, Option<Reply>) {
         let (node, connection) = self.cluster.connect(&self.random).await;
         let reply = self.request("POST", Some(message)).send(connection).await.ok();
-        reply.iter().for_each(|reply| self.check_advice(node, reply));
+        if let Some(reply) = &reply {
+            self.check_advice(node, reply);
+        }
         (node, reply)
     }
 
