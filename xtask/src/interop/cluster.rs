@@ -1,6 +1,6 @@
 //! How do three nodes become one server for the clients, and which programs does that need?
 //!
-//! The nodes share a Redis. `HAProxy` is in front of them with the configuration of the guide "Several nodes": each request
+//! The nodes share a Redis. HAProxy is in front of them with the configuration of the guide "Several nodes": each request
 //! goes to the next node, and no client stays with one.
 
 use std::fs;

@@ -20,7 +20,7 @@ use crate::{PATIENCE, eventually};
 pub(crate) struct Clients {
     shared: Arc<Shared>,
     tasks: JoinSet<()>,
-    clients: Vec<(Client, usize)>,
+    connected: Vec<(Client, usize)>,
 }
 
 struct Shared {
@@ -75,7 +75,7 @@ impl Clients {
             let url = url.to_owned();
             connecting.spawn(async move { (open(&url, number).await, number) });
         }
-        let mut clients = Vec::new();
+        let mut connected = Vec::new();
         let mut tasks = JoinSet::new();
         let mut refused = Vec::new();
         while let Some(opened) = connecting.join_next().await {
@@ -83,13 +83,13 @@ impl Clients {
                 (Ok((client, watch, session)), number) => {
                     tasks.spawn(listen(shared.clone(), watch, number));
                     tasks.spawn(call(shared.clone(), client.clone(), number, session, longest_pause));
-                    clients.push((client, number));
+                    connected.push((client, number));
                 }
                 (Err(error), number) => refused.push(format!("client {number}: {error:?}")),
             }
         }
         assert!(refused.is_empty(), "{} clients could not connect: {refused:#?}", refused.len());
-        Self { shared, tasks, clients }
+        Self { shared, tasks, connected }
     }
 
     pub(crate) fn calls(&self) -> u64 {
@@ -119,7 +119,7 @@ impl Clients {
         let before: Vec<_> = (0..self.shared.news.len()).map(told).collect();
         for principal in 0..PRINCIPALS.len() {
             let (client, _) =
-                self.clients.iter().find(|(_, number)| number % PRINCIPALS.len() == principal).unwrap();
+                self.connected.iter().find(|(_, number)| number % PRINCIPALS.len() == principal).unwrap();
             client.call("touch", json!({ "key": "touch" })).await.unwrap();
         }
         eventually("all clients are told of a change", async || {
@@ -132,7 +132,7 @@ impl Clients {
     pub(crate) async fn finish(mut self, journal: &Path) -> Verdict {
         self.shared.is_over.store(true, Ordering::Release);
         // The listeners end when the last handle of their client is dropped.
-        self.clients.clear();
+        self.connected.clear();
         while let Some(ended) = self.tasks.join_next().await {
             ended.unwrap();
         }
@@ -203,7 +203,7 @@ async fn call(shared: Arc<Shared>, client: Client, number: usize, session: Strin
                     notes.lost_sessions.push(format!("{who}: {expected:?} became {text:?}"));
                 }
                 Ok(text) if text != expected => {
-                    notes.failures.push(format!("{who}: {text:?} for {expected:?}"))
+                    notes.failures.push(format!("{who}: {text:?} for {expected:?}"));
                 }
                 Ok(_) if tool == "session" => {}
                 Ok(_) => notes.succeeded.push(key),

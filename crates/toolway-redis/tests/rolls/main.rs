@@ -15,7 +15,6 @@
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-#![expect(clippy::print_stdout, reason = "the numbers of a run are part of the result")]
 
 mod balancer;
 mod clients;

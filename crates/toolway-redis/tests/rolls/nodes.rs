@@ -13,7 +13,7 @@ use crate::PATIENCE;
 
 /// The nodes of a run.
 pub(crate) struct Nodes {
-    nodes: Vec<Node>,
+    list: Vec<Node>,
     folder: PathBuf,
     store: String,
     /// How long a node serves on when it is asked to stop.
@@ -46,8 +46,8 @@ impl Nodes {
             let (holder, port) = hold_port();
             Node { name: format!("node-{number}"), port, _holder: holder, child: None }
         };
-        let nodes = (1..=NODES).map(new_node).collect();
-        let mut started = Self { nodes, folder, store, lame_duck, format: Format::Former };
+        let list = (1..=NODES).map(new_node).collect();
+        let mut started = Self { list, folder, store, lame_duck, format: Format::Former };
         for number in 0..NODES {
             started.start_node(number).await;
         }
@@ -55,11 +55,11 @@ impl Nodes {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.nodes.len()
+        self.list.len()
     }
 
     pub(crate) fn ports(&self) -> Vec<u16> {
-        self.nodes.iter().map(|node| node.port).collect()
+        self.list.iter().map(|node| node.port).collect()
     }
 
     pub(crate) fn journal(&self) -> PathBuf {
@@ -76,7 +76,7 @@ impl Nodes {
 
     /// Asks a node to stop, waits until it has, and starts another one in its place.
     pub(crate) async fn replace(&mut self, number: usize) {
-        let node = &mut self.nodes[number];
+        let node = &mut self.list[number];
         let mut child = node.child.take().unwrap();
         // `wait` would close it, and a node without it ends at once.
         let _input = child.stdin.take();
@@ -89,7 +89,7 @@ impl Nodes {
     }
 
     async fn start_node(&mut self, number: usize) {
-        let node = &mut self.nodes[number];
+        let node = &mut self.list[number];
         let mut command = Command::new(program());
         command.args(["--port", &node.port.to_string(), "--store", &self.store, "--node", &node.name]);
         command.arg("--journal").arg(self.folder.join("journal"));
@@ -114,7 +114,7 @@ impl Nodes {
 
     /// Ends the nodes, and removes their files.
     pub(crate) async fn stop(mut self) {
-        for node in &mut self.nodes {
+        for node in &mut self.list {
             if let Some(mut child) = node.child.take() {
                 child.kill().await.unwrap();
             }
