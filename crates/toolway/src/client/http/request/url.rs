@@ -85,7 +85,11 @@ impl Url {
 fn has_wrong_port(uri: &Uri) -> bool {
     let authority = uri.authority().map(::http::uri::Authority::as_str).unwrap_or_default();
     let after_host = authority.strip_prefix(uri.host().unwrap_or_default());
-    !matches!(after_host, Some("" | ":")) && uri.port().is_none()
+    match (after_host, uri.port()) {
+        (Some("" | ":"), _) => false,
+        (Some(text), Some(port)) => text.strip_prefix(':') != Some(port.as_str()),
+        _ => true,
+    }
 }
 
 /// Returns whether a reference begins with a scheme.
@@ -201,6 +205,8 @@ mod tests {
             ("http://localhost:80000/mcp", "is not a URL"),
             ("http://[::1]:80000/mcp", "is not a URL"),
             ("http://localhost:[::1]", "is not a URL"),
+            ("http://[::1])):80/mcp", "is not a URL"),
+            ("http://[::1]x/mcp", "is not a URL"),
         ] {
             let error = Url::parse(text).expect_err(text);
             assert_eq!(error.kind(), ErrorKind::Misuse);
@@ -208,7 +214,7 @@ mod tests {
             assert!(!error.to_string().contains("secret"), "{error}");
         }
         assert!(Url::parse("HTTPS://example.com").expect("a URL").is_encrypted());
-        for text in ["http://[::1]:80", "http://[::1]", "http://localhost:/", "http://localhost:65535"] {
+        for text in ["http://[::1]:80", "http://[::1]", "http://localhost:/", "http://localhost:065535"] {
             assert!(!Url::parse(text).expect(text).is_encrypted());
         }
     }
