@@ -361,6 +361,9 @@ async fn a_question_that_the_store_has_lost_can_be_answered_anywhere() {
     };
     let answer =
         json!({"jsonrpc": "2.0", "id": question, "result": {"action": "accept", "content": {"sum": 5}}});
+    // One server notices the fail-over before the other.
+    pair.stores[1].gaps.send_modify(|count| *count += 1);
+    sleep(SECOND / 10).await;
     let healing = async {
         sleep(SECOND).await;
         pair.stores[0].gaps.send_modify(|count| *count += 1);

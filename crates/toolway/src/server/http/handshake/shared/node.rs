@@ -225,27 +225,28 @@ impl<E: NodeEvents> NodeTask<E> {
                     look = Instant::now() + LOOK_INTERVAL;
                     self.with(E::look);
                 }
-                (message, channel) = &mut inbox => {
+                (heard, channel) = &mut inbox => {
                     inbox.set(next_message(store.clone(), channel));
-                    self.receive(message, &mut look);
+                    self.receive(heard, &mut look);
                 }
-                (message, channel) = &mut all => {
+                (heard, channel) = &mut all => {
                     all.set(next_message(store.clone(), channel));
-                    self.receive(message, &mut look);
+                    self.receive(heard, &mut look);
                 }
             }
         }
     }
 
-    fn receive(&self, message: Option<Bytes>, look: &mut Instant) {
-        match message {
-            Some(message) => {
+    fn receive(&self, heard: Heard, look: &mut Instant) {
+        match heard {
+            Heard::Message(message) => {
                 if let Some(message) = NodeMessage::read(&message) {
                     self.with(|events| events.receive(message));
                 }
             }
-            // Messages may be lost.
-            None => {
+            // Something may have happened before.
+            Heard::Start => *look = Instant::now(),
+            Heard::Gap => {
                 *look = Instant::now();
                 if let Some(node) = self.node.upgrade() {
                     node.state.lock().failed_at = Some(Instant::now());
@@ -274,17 +275,25 @@ impl Channel {
     }
 }
 
-/// Waits for the next message of a channel, and subscribes to it first if necessary. `None` means that messages may be
-/// lost.
-async fn next_message(store: Arc<dyn Store>, mut channel: Channel) -> (Option<Bytes>, Channel) {
+/// Something that a node hears on a channel.
+enum Heard {
+    Message(Bytes),
+    /// The subscription has begun.
+    Start,
+    /// Messages may be lost.
+    Gap,
+}
+
+/// Waits for the next message of a channel, and subscribes to it first if necessary.
+async fn next_message(store: Arc<dyn Store>, mut channel: Channel) -> (Heard, Channel) {
     loop {
         if let Some(subscription) = &mut channel.subscription {
-            return (subscription.next().await, channel);
+            return (subscription.next().await.map_or(Heard::Gap, Heard::Message), channel);
         }
         match store.subscribe(&channel.name).await {
             Ok(opened) => {
                 channel.subscription = Some(opened);
-                return (None, channel);
+                return (Heard::Start, channel);
             }
             Err(error) => {
                 tracing::warn!(%error, "messages of other servers cannot be received");
