@@ -14,13 +14,24 @@ pub(crate) struct Holder {
     pub(crate) node: String,
     pub(crate) since: u64,
     pub(crate) is_conversation: bool,
+    /// The nodes to which something was posted without a reply.
+    pub(crate) silent: Vec<String>,
 }
 
 impl AttachedStreams {
     pub(crate) fn take(&mut self, at: u64, fact: &Fact) {
-        if let Fact::Attached { stream, node, is_conversation } = fact {
-            let holder = Holder { node: node.clone(), since: at, is_conversation: *is_conversation };
-            self.0.insert(stream.clone(), holder);
+        match fact {
+            Fact::Attached { stream, node, is_conversation } => {
+                let (node, is_conversation) = (node.clone(), *is_conversation);
+                let holder = Holder { node, since: at, is_conversation, silent: Vec::new() };
+                self.0.insert(stream.clone(), holder);
+            }
+            Fact::Unposted { stream, node } => {
+                if let Some(holder) = self.0.get_mut(stream) {
+                    holder.silent.push(node.clone());
+                }
+            }
+            _ => {}
         }
     }
 

@@ -502,10 +502,11 @@ impl Checker {
 }
 
 impl Checker {
-    /// Returns whether a call of 2024-11-05 may have no end: the node with its stream has died, or one to which it was sent.
+    /// Returns whether a call of 2024-11-05 may have no end: the node with its stream has died, or one to which it was sent, or
+    /// which has not replied to its cancellation or its answer.
     fn may_break_off(&self, call: &Call) -> bool {
         let Some(holder) = self.attached.conversation(&call.session) else { return false };
-        let nodes = call.nodes.iter().map(String::as_str).chain([holder.node.as_str()]);
+        let nodes = call.nodes.iter().chain(&holder.silent).chain([&holder.node]).map(String::as_str);
         self.last_death(nodes, u64::MAX).is_some_and(|died| died >= holder.since)
     }
 
