@@ -461,6 +461,9 @@ impl Checker {
             } else if call.answered.is_some_and(|at| self.doubts.is_forgotten(at)) {
                 // The message with the answer was lost, too. The handler waits until its question expires.
                 self.verdict.unanswered += 1;
+            } else if call.is_cancelled && self.doubts.may_be_forgotten(call.moved) {
+                // The message with the cancellation was lost, too. The call runs on.
+                self.verdict.unanswered += 1;
             } else {
                 self.mistake("not ended", name);
             }
