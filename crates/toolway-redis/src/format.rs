@@ -56,7 +56,7 @@ impl Format {
         };
         let own = self.own;
         let remedy = match found.parse::<u32>() {
-            Ok(number) if number == own || number + 1 == own => {
+            Ok(number) if number == own || Some(number) == own.checked_sub(1) => {
                 self.in_use.store(number, Ordering::Relaxed);
                 return Ok(());
             }

@@ -43,7 +43,7 @@ async fn every_call_has_one_end_although_sentinel_promotes_a_replica() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_that_a_promotion_lost_are_written_again() {
-    // It has found a stream that was answered with 400, which is not explained: `docs/scoreboard.md`, row 26.
+    // It fails in one of five short runs: `docs/scoreboard.md`, row 26.
     if server::is_missing() || !is_full() {
         return;
     }
