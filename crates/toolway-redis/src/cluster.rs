@@ -1,6 +1,7 @@
 //! Which node of a Redis Cluster has a slot?
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use toolway_store::Result;
 use crate::backoff::draw;
 use crate::connector::{Connector, OpenCause, OpenError};
 use crate::keys::{OWN_GROUP, SLOTS, slot};
-use crate::link::{LinkState, not_done};
+use crate::link::{Counters, LinkState, not_done};
 use crate::locate::{Locator, Place};
 use crate::node::Node;
 use crate::task::Task;
@@ -27,7 +28,7 @@ pub(crate) struct Cluster {
 struct Shared {
     connector: Connector,
     confirmed: usize,
-    is_up: Arc<watch::Sender<u64>>,
+    counters: Counters,
     map: Mutex<Map>,
     /// The nodes to ask for the slots, and to subscribe at.
     addresses: Arc<Mutex<Vec<Address>>>,
@@ -50,12 +51,12 @@ impl Cluster {
         connector: &Connector,
         seeds: Vec<Address>,
         confirmed: usize,
-        is_up: Arc<watch::Sender<u64>>,
+        counters: Counters,
     ) -> Self {
         let shared = Arc::new(Shared {
             connector: connector.clone(),
             confirmed,
-            is_up,
+            counters,
             map: Mutex::default(),
             addresses: Arc::new(Mutex::new(seeds)),
             doubt: Notify::new(),
@@ -94,6 +95,7 @@ impl Cluster {
         let mut map = lock(&self.shared.map);
         self.shared.node_at(&mut map, address);
         map.ranges.insert(0, (slot, slot, address.clone()));
+        self.shared.counters.lost.fetch_add(1, Ordering::AcqRel);
         drop(map);
         self.shared.doubt.notify_one();
     }
@@ -115,7 +117,7 @@ impl Shared {
     fn node_at(&self, map: &mut Map, address: &Address) -> Arc<Node> {
         let new = || {
             let place = || Place::Node(address.clone());
-            Arc::new(Node::new(&self.connector, self.confirmed, &self.is_up, place))
+            Arc::new(Node::new(&self.connector, self.confirmed, &self.counters, place))
         };
         map.nodes.entry(address.clone()).or_insert_with(new).clone()
     }
@@ -129,6 +131,8 @@ impl Shared {
         }
         map.nodes.retain(|address, _| ranges.iter().any(|(_, _, node)| node == address));
         if map.ranges != ranges {
+            // The new primary of a slot may not have everything that the former one had.
+            self.counters.lost.fetch_add(u64::from(!map.ranges.is_empty()), Ordering::AcqRel);
             tracing::debug!(nodes = map.nodes.len(), "the slots of the Redis Cluster have changed");
         }
         map.ranges = ranges;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use redis::PushKind;
 use redis::aio::MultiplexedConnection;
+use redis::{PushInfo, PushKind};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use toolway_store::{Result, StoreError, StoreFailure};
@@ -24,7 +24,32 @@ pub(crate) struct Link {
     state: watch::Receiver<LinkState>,
     signals: mpsc::Sender<Signal>,
     failures: Arc<AtomicU32>,
+    losses: Arc<LinkLosses>,
     _keeper: Task,
+}
+
+/// The connections of one link that were lost.
+struct LinkLosses {
+    /// One more than the number of the last lost connection.
+    last: AtomicU64,
+    /// The lost connections of all links.
+    count: Arc<AtomicU64>,
+}
+
+impl LinkLosses {
+    /// Notes that the connection with this number is lost, unless this is known.
+    fn add(&self, number: u64) {
+        if self.last.fetch_max(number + 1, Ordering::AcqRel) <= number {
+            self.count.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+}
+
+/// Counters of the connections of all links of a store.
+#[derive(Clone, Default)]
+pub(crate) struct Counters {
+    pub(crate) opened: Arc<watch::Sender<u64>>,
+    pub(crate) lost: Arc<AtomicU64>,
 }
 
 /// The states of a link.
@@ -58,23 +83,49 @@ enum SignalKind {
     Lost,
     /// A step has waited for its reply until its time was over.
     Silent,
+    /// The next step would have to wait behind one that was given up.
+    Abandoned,
+}
+
+/// The reasons why a link gives up its connection.
+#[derive(PartialEq)]
+enum Ending {
+    Closed,
+    Lost,
+    NoReply,
+    NoReplies,
+    Abandoned,
+}
+
+impl Ending {
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::Closed => "the server has closed it",
+            Self::Lost => "a step found it closed, or its server not the primary",
+            Self::NoReply => "the server does not reply",
+            Self::NoReplies => "several steps in a row had no reply",
+            Self::Abandoned => "a step on it was given up",
+        }
+    }
 }
 
 impl Link {
-    /// A link, and its task. `is_up` counts the connections that were opened.
-    pub(crate) fn new(locator: Locator, is_up: Arc<watch::Sender<u64>>) -> Self {
+    /// A link, and its task. `counters` count the connections.
+    pub(crate) fn new(locator: Locator, counters: &Counters) -> Self {
         let (sender, state) = watch::channel(LinkState::Connecting);
         let (signals, receiver) = mpsc::channel(SIGNALS);
         let failures = Arc::new(AtomicU32::new(0));
+        let losses = Arc::new(LinkLosses { last: AtomicU64::new(0), count: counters.lost.clone() });
         let keeper = Keeper {
             limit: locator.connector.timeout,
             locator,
             state: sender,
             signals: receiver,
             failures: failures.clone(),
-            is_up,
+            opened: counters.opened.clone(),
+            losses: losses.clone(),
         };
-        Self { state, signals, failures, _keeper: Task::spawn(keeper.run()) }
+        Self { state, signals, failures, losses, _keeper: Task::spawn(keeper.run()) }
     }
 
     /// Waits for the connection until `deadline`. It is not the one with the number `lost`.
@@ -111,7 +162,13 @@ impl Link {
 
     /// Notes that a connection is lost, or that its server is not the primary any more.
     pub(crate) fn lost(&self, lease: &Lease) {
+        self.losses.add(lease.number);
         self.signal(lease, SignalKind::Lost);
+    }
+
+    /// Closes a connection, because its step was given up.
+    pub(crate) fn abandon(&self, lease: &Lease) {
+        self.signal(lease, SignalKind::Abandoned);
     }
 
     /// Notes that a step had no reply in time.
@@ -141,7 +198,8 @@ struct Keeper {
     state: watch::Sender<LinkState>,
     signals: mpsc::Receiver<Signal>,
     failures: Arc<AtomicU32>,
-    is_up: Arc<watch::Sender<u64>>,
+    opened: Arc<watch::Sender<u64>>,
+    losses: Arc<LinkLosses>,
 }
 
 impl Keeper {
@@ -183,28 +241,43 @@ impl Keeper {
         self.failures.fetch_min(FAILURES_IN_A_ROW - 1, Ordering::Relaxed);
         let lease = Lease { connection: connection.clone(), address, number };
         self.state.send_replace(LinkState::Up(lease));
-        self.is_up.send_modify(|count| *count += 1);
+        self.opened.send_modify(|count| *count += 1);
+        let ending = self.watch(&connection, &mut pushes, number).await;
+        if ending != Ending::Abandoned {
+            self.losses.add(number);
+        }
+        ending.reason()
+    }
+
+    /// Waits for the end of a connection.
+    async fn watch(
+        &mut self,
+        connection: &MultiplexedConnection,
+        pushes: &mut mpsc::UnboundedReceiver<PushInfo>,
+        number: u64,
+    ) -> Ending {
         loop {
             tokio::select! {
                 push = pushes.recv() => match push {
                     Some(push) if push.kind != PushKind::Disconnection => {}
-                    _ => return "the server has closed it",
+                    _ => return Ending::Closed,
                 },
                 Some(signal) = self.signals.recv() => {
                     if signal.connection != number {
                         continue;
                     }
                     match signal.kind {
-                        SignalKind::Lost => return "a step found it closed, or its server not the primary",
+                        SignalKind::Lost => return Ending::Lost,
+                        SignalKind::Abandoned => return Ending::Abandoned,
                         SignalKind::Silent if self.failures.load(Ordering::Relaxed) >= FAILURES_IN_A_ROW => {
-                            return "several steps in a row had no reply";
+                            return Ending::NoReplies;
                         }
                         SignalKind::Silent => {
                             let mut probe = connection.clone();
                             let ping = redis::cmd("PING");
                             let reply = probe.send_packed_command(&ping);
                             if !matches!(tokio::time::timeout(self.limit, reply).await, Ok(Ok(_))) {
-                                return "the server does not reply";
+                                return Ending::NoReply;
                             }
                         }
                     }

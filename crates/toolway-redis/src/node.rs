@@ -1,14 +1,13 @@
 //! Which connections lead to one server?
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tokio::sync::{Mutex, MutexGuard, watch};
+use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::Instant;
 use toolway_store::Result;
 
 use crate::connector::Connector;
-use crate::link::{Link, not_done};
+use crate::link::{Counters, Link, not_done};
 use crate::locate::{Locator, Place};
 
 /// The connections to one server.
@@ -32,10 +31,10 @@ impl Node {
     pub(crate) fn new(
         connector: &Connector,
         confirmed: usize,
-        is_up: &Arc<watch::Sender<u64>>,
+        counters: &Counters,
         place: impl Fn() -> Place,
     ) -> Self {
-        let link = || Link::new(Locator { connector: connector.clone(), place: place() }, is_up.clone());
+        let link = || Link::new(Locator { connector: connector.clone(), place: place() }, counters);
         let confirmed = (0..confirmed).map(|_| ConfirmedLink { link: link(), turn: Mutex::default() });
         Self { steps: link(), confirmed: confirmed.collect(), next: AtomicUsize::new(0) }
     }

@@ -1,6 +1,7 @@
 //! Which server does a step go to?
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -9,7 +10,7 @@ use toolway_store::Result;
 #[cfg(feature = "cluster")]
 use crate::cluster::Cluster;
 use crate::connector::Connector;
-use crate::link::LinkState;
+use crate::link::{Counters, LinkState};
 use crate::locate::{Locator, Place};
 use crate::node::Node;
 #[cfg(feature = "sentinel")]
@@ -23,8 +24,7 @@ use crate::url::{Address, Target};
 /// The servers of a store.
 pub(crate) struct Servers {
     topology: Topology,
-    /// Counts the connections that were opened.
-    is_up: Arc<watch::Sender<u64>>,
+    counters: Counters,
     #[cfg(feature = "sentinel")]
     _switches: Option<Task>,
 }
@@ -43,23 +43,23 @@ impl Servers {
         sentinel: &Connector,
         confirmed: usize,
     ) -> Self {
-        let is_up = Arc::new(watch::Sender::new(0));
+        let counters = Counters::default();
         #[cfg(feature = "cluster")]
         if target.kind == TargetKind::Cluster {
-            let cluster = Cluster::new(connector, target.addresses.clone(), confirmed, is_up.clone());
+            let cluster = Cluster::new(connector, target.addresses.clone(), confirmed, counters.clone());
             return Self {
                 topology: Topology::Cluster(cluster),
-                is_up,
+                counters,
                 #[cfg(feature = "sentinel")]
                 _switches: None,
             };
         }
-        let node = Arc::new(Node::new(connector, confirmed, &is_up, || primary_place(target, sentinel)));
+        let node = Arc::new(Node::new(connector, confirmed, &counters, || primary_place(target, sentinel)));
         Self {
             #[cfg(feature = "sentinel")]
             _switches: watch_switches(target, sentinel, &node),
             topology: Topology::Single(node),
-            is_up,
+            counters,
         }
     }
 
@@ -112,7 +112,12 @@ impl Servers {
 
     /// Returns a counter that changes with each connection that is opened.
     pub(crate) fn connections(&self) -> watch::Receiver<u64> {
-        self.is_up.subscribe()
+        self.counters.opened.subscribe()
+    }
+
+    /// Returns how many connections were lost. Each of them may have led to a server that is not the primary any more.
+    pub(crate) fn losses(&self) -> u64 {
+        self.counters.lost.load(Ordering::Acquire)
     }
 
     /// Returns the way to a server that delivers messages, and the states of the link that it must agree with.

@@ -148,6 +148,10 @@ impl Store for Redis {
     fn secret(&self) -> Secret {
         self.inner.secret
     }
+
+    fn losses(&self) -> u64 {
+        self.inner.visitor.servers().losses()
+    }
 }
 
 impl fmt::Debug for Redis {

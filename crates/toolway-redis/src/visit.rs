@@ -277,7 +277,7 @@ impl Abandoned<'_> {
 
 impl Drop for Abandoned<'_> {
     fn drop(&mut self) {
-        self.link.lost(self.lease);
+        self.link.abandon(self.lease);
     }
 }
 

@@ -29,6 +29,13 @@ pub trait Store: Send + Sync + 'static {
 
     /// Returns the secret that everyone who shares this store has, and no one else: keys are derived from it.
     fn secret(&self) -> Secret;
+
+    /// Counts how often the store may have lost data that it had confirmed, as by a fail-over. The number changes before
+    /// the first visit that may not find such data returns. A caller that sees another number than before writes again
+    /// what it has. A store that loses nothing need not implement this.
+    fn losses(&self) -> u64 {
+        0
+    }
 }
 
 impl fmt::Debug for dyn Store {
@@ -53,6 +60,10 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     fn secret(&self) -> Secret {
         S::secret(self)
+    }
+
+    fn losses(&self) -> u64 {
+        S::losses(self)
     }
 }
 

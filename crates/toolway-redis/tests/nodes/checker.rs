@@ -45,8 +45,6 @@ pub(crate) struct Verdict {
     pub(crate) slowest_call: String,
     /// Calls of sessions that the store has forgotten.
     pub(crate) gone: usize,
-    /// Calls whose answers by the client the store has forgotten.
-    pub(crate) unanswered: usize,
     /// Calls whose claims the store may have forgotten.
     pub(crate) doubtful: usize,
     /// The longest time from the end of an outage of the store to the end of a call, in milliseconds.
@@ -90,8 +88,6 @@ struct Call {
     session: String,
     /// When each attempt was sent.
     sent: Vec<u64>,
-    /// When its question was answered.
-    answered: Option<u64>,
     /// The session of the call is gone.
     is_gone: bool,
     /// The nodes that the client was connected to.
@@ -204,7 +200,6 @@ impl Checker {
                 state.ended.get_or_insert(at);
                 state.is_closed = true;
             }
-            Fact::Answered { call } => self.calls.entry(call.clone()).or_default().answered = Some(at),
             Fact::Unended { call } => self.calls.entry(call.clone()).or_default().is_unended = true,
             Fact::News { principal, session, id, message } => {
                 self.verdict.news += 1;
@@ -458,12 +453,6 @@ impl Checker {
                 self.verdict.broken_off += 1;
             } else if call.is_gone {
                 self.verdict.gone += 1;
-            } else if call.answered.is_some_and(|at| self.doubts.is_forgotten(at)) {
-                // The message with the answer was lost, too. The handler waits until its question expires.
-                self.verdict.unanswered += 1;
-            } else if call.is_cancelled && self.doubts.may_be_forgotten(call.moved) {
-                // The message with the cancellation was lost, too. The call runs on.
-                self.verdict.unanswered += 1;
             } else {
                 self.mistake("not ended", name);
             }

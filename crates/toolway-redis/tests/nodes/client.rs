@@ -428,7 +428,6 @@ impl Follower<'_> {
                 let result =
                     if method == "elicitation/create" { word_for(self.call) } else { model_for(self.call) };
                 client.deliver(json!({"jsonrpc": "2.0", "id": id, "result": result})).await;
-                client.write(Fact::Answered { call: self.call.key.clone() });
             }
             return None;
         }

@@ -2,7 +2,8 @@
 //!
 //! A store that confirms what its replica lacks forgets it when the replica takes over: sessions that were opened then may
 //! be gone, those that were ended may be there, and a claim that is gone does not keep a copy of its request from running.
-//! Events that a client got are not among these, because their writers live.
+//! Events that a client got are not among these, because their writers live; nor are cancellations and answers, which the
+//! nodes that accepted them deliver again.
 
 use crate::history::Fact;
 
@@ -43,11 +44,6 @@ impl Doubts {
             at + DELAY >= span.start && span.end.is_none_or(|end| at <= end.saturating_add(DELAY))
         };
         self.behind.iter().any(is_in)
-    }
-
-    /// Returns whether a change is forgotten that a node confirmed at this moment, unless it was passed on at once.
-    pub(crate) fn is_forgotten(&self, at: u64) -> bool {
-        self.behind.iter().any(|span| at >= span.start && span.end.is_none_or(|end| at <= end))
     }
 
     /// Returns whether nothing may begin at this moment, because the store accepts no change.

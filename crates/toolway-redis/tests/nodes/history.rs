@@ -116,10 +116,6 @@ pub(crate) enum Fact {
     Cancelled {
         call: String,
     },
-    /// A node has accepted the answer to a question of a call.
-    Answered {
-        call: String,
-    },
     /// The client takes a call for ended: it was cancelled, and its stream has ended.
     Closed {
         call: String,

@@ -114,10 +114,12 @@ async fn a_slot_that_moves_is_followed_during_and_after_its_move() {
     let migrate = ["MIGRATE", "127.0.0.1", &port, "tw1:{group}v/key", "0", "5000"];
     let (): () = nodes.servers[from].query(&migrate).await;
     assert_eq!(get(&store, "key").await.unwrap().unwrap(), "before");
+    let losses = store.losses();
     for server in [to, from] {
         let (): () = nodes.servers[server].query(&["CLUSTER", "SETSLOT", &slot, "NODE", &to_id]).await;
     }
     assert_eq!(get(&store, "new").await.unwrap().unwrap(), "during");
+    assert!(store.losses() > losses, "another node has the slot");
     done(&store, &claim("id", "after")).await;
 }
 
@@ -146,11 +148,13 @@ async fn a_replica_that_takes_over_is_followed() {
         info.contains("role:master")
     })
     .await;
+    let losses = store.losses();
     nodes.servers[0].kill();
     for group in groups {
         eventually("the group can be used", async || store.run(group, &put("key", "after")).await.is_ok())
             .await;
     }
+    assert!(store.losses() > losses, "another node has its slots");
     // Messages pass between any two nodes. The subscription may have been at the node that is gone.
     store.publish("channel", "hello".into()).await.unwrap();
     let next = async {

@@ -31,9 +31,13 @@ async fn an_empty_restart_is_noticed_and_the_secret_stays() {
     let store = connect(server.url()).await;
     done(&store, &put("key", "value")).await;
     done(&store, &Step::new().then(append(1..=3))).await;
+    let losses = store.losses();
+    done(&store, &put("other", "value")).await;
+    assert_eq!(store.losses(), losses, "nothing is lost");
     server.kill();
     server.start_again();
     assert_eq!(get(&store, "key").await.unwrap(), None);
+    assert_eq!(store.losses(), losses + 1, "it is known as soon as the data is missing");
     let next = Step::new().then(append(4..=4));
     assert_eq!(store.run("group", &next).await.unwrap(), Outcome::Behind { operation: 0, last: 0 });
     eventually("the secret is written again", async || {

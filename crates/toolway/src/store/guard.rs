@@ -7,7 +7,7 @@ use toolway_store::{Outcome, Result, Secret, Step, Store, StoreError, StoreFailu
 
 use crate::ground::error::{Error, ErrorKind};
 use crate::ground::future::BoxFuture;
-use crate::ground::panic::catch_panic_async;
+use crate::ground::panic::{catch_panic, catch_panic_async};
 
 /// A wrapper that turns panics of a store into errors, and gives each visit a time limit.
 pub(crate) struct StoreGuard<S>(pub(crate) S);
@@ -38,6 +38,10 @@ impl<S: Store> Store for StoreGuard<S> {
 
     fn secret(&self) -> Secret {
         self.0.secret()
+    }
+
+    fn losses(&self) -> u64 {
+        catch_panic(|| self.0.losses()).unwrap_or_default()
     }
 }
 

@@ -137,6 +137,10 @@ impl Store for MeteredStore {
     fn secret(&self) -> Secret {
         self.store.secret()
     }
+
+    fn losses(&self) -> u64 {
+        self.store.losses()
+    }
 }
 
 struct MeteredSubscription {

@@ -1,7 +1,7 @@
 //! How does the store that several servers share fail?
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use tokio::sync::watch;
@@ -21,6 +21,8 @@ pub(super) struct FaultyStore {
     pub(super) loses_messages: AtomicBool,
     /// How many steps that append to a stream are confirmed and then lost, as by a fail-over.
     pub(super) lost_appends: AtomicUsize,
+    /// Whether cancellations and answers for other servers are confirmed and then lost, as by a fail-over.
+    pub(super) loses_deliveries: AtomicBool,
     /// Steps of the writer of a stream are done, but their answers wait.
     pub(super) holds_answers: AtomicBool,
     /// How many steps with a claim are done, and their answers are lost.
@@ -29,6 +31,8 @@ pub(super) struct FaultyStore {
     pub(super) lost_change_answers: AtomicUsize,
     /// Tells all subscriptions that messages may have been missed, as after a lost connection.
     pub(super) gaps: watch::Sender<u32>,
+    /// How often the store may have lost something.
+    pub(super) losses: AtomicU64,
     /// How many visits there were for sessions.
     visits: AtomicUsize,
     /// How many visits there were to mark a server as alive, whatever their outcome.
@@ -58,6 +62,15 @@ impl FaultyStore {
     }
 }
 
+/// Returns whether an operation is for another server.
+fn is_delivery(operation: &Operation) -> bool {
+    match operation {
+        Operation::Enter { map, .. } => map == "cancelled",
+        Operation::Put { key, value, .. } => key.starts_with("q/") && !value.is_empty(),
+        _ => false,
+    }
+}
+
 impl Store for FaultyStore {
     fn run<'s>(&'s self, group: &'s str, step: &'s Step) -> BoxFuture<'s, Result<Outcome>> {
         Box::pin(async move {
@@ -73,6 +86,9 @@ impl Store for FaultyStore {
             {
                 let answers = step.operations.iter().map(|_| Answer::Nothing).collect();
                 return Ok(Outcome::Done(answers));
+            }
+            if self.loses_deliveries.load(Ordering::Acquire) && step.operations.iter().any(is_delivery) {
+                return Ok(Outcome::Done(Vec::new()));
             }
             if self.loses_messages.load(Ordering::Acquire) {
                 let mut step = step.clone();
@@ -126,6 +142,10 @@ impl Store for FaultyStore {
 
     fn secret(&self) -> Secret {
         self.memory.secret()
+    }
+
+    fn losses(&self) -> u64 {
+        self.losses.load(Ordering::Acquire)
     }
 }
 

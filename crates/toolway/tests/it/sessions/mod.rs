@@ -8,6 +8,7 @@
 //! | `streams.rs` | Is nothing lost on long calls, with slow readers, and at shutdown? |
 //! | `shared_store.rs` | What do servers that share a store learn from each other? |
 //! | `nodes.rs`, `faulty_store.rs` | Are servers that share a store one server, whatever fails? |
+//! | `losses.rs` | Does a call go on although the store has lost what it had confirmed? |
 //! | `rolling.rs` | How is a server replaced by another one? |
 //! | `legacy_sse.rs` | How do conversations of the oldest transport go, at one server or at several? |
 
@@ -15,6 +16,7 @@ mod faulty_store;
 mod legacy_sse;
 mod lifecycle;
 mod limits;
+mod losses;
 mod nodes;
 mod rolling;
 mod shared_store;

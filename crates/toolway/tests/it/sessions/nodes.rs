@@ -14,17 +14,17 @@ use toolway::store::MemoryStore;
 use super::faulty_store::FaultyStore;
 use super::stage::{FOR_EVER, SECOND, builder, text};
 use super::{NEWEST, REVISIONS, Steps as Gate};
-use crate::raw_http::{Events, Raw, initialize, whole};
+use crate::raw_http::{Events, Raw, whole};
 
 /// Two servers with a store, and a session that both serve.
-struct Pair {
-    gate: Gate,
+pub(super) struct Pair {
+    pub(super) gate: Gate,
     runs: Arc<AtomicUsize>,
-    stores: [Arc<FaultyStore>; 2],
+    pub(super) stores: [Arc<FaultyStore>; 2],
     servers: [Server; 2],
     /// The same session at the first server and at the second.
-    here: Raw,
-    there: Raw,
+    pub(super) here: Raw,
+    pub(super) there: Raw,
 }
 
 /// Counts how often it runs, and waits for the test.
@@ -56,7 +56,7 @@ async fn charge(ctx: Ctx) -> Result<String, ToolError> {
 }
 
 impl Pair {
-    async fn new(version: &'static str) -> Self {
+    pub(super) async fn new(version: &'static str) -> Self {
         let (memory, gate) = (Arc::new(MemoryStore::new()), Gate::new());
         let runs = Arc::new(AtomicUsize::new(0));
         let stores = [FaultyStore::new(&memory), FaultyStore::new(&memory)];
@@ -84,7 +84,7 @@ async fn tools_changed(events: &mut Events) {
     timeout(FOR_EVER, told).await.expect("it is told");
 }
 
-async fn next_with_id(events: &mut Events) -> String {
+pub(super) async fn next_with_id(events: &mut Events) -> String {
     while events.message().await.is_some() {
         if let Some(id) = &events.last {
             return id.clone();
@@ -279,99 +279,6 @@ async fn a_request_is_lost_soon_although_others_notice_the_death_first() {
     assert_eq!(rest[0]["error"]["data"]["reason"], "lost");
     copies.abort();
     drop(call);
-}
-
-#[tokio::test(start_paused = true)]
-async fn events_that_the_store_has_lost_are_written_again() {
-    for version in REVISIONS {
-        let pair = Pair::new(version).await;
-        pair.gate.go(1);
-        let mut events = Events::of(pair.here.call(7, "walk", json!({"steps": 4})).await);
-        let last = next_with_id(&mut events).await;
-        pair.stores[0].lost_appends.store(1, Ordering::Release);
-        pair.gate.go(1);
-        assert_eq!(events.message().await.unwrap()["params"]["progress"], 2, "it was confirmed, and is lost");
-        pair.gate.go(1);
-        assert_eq!(events.message().await.unwrap()["params"]["progress"], 3);
-        pair.gate.go(2);
-        let rest = pair.there.stream(Some(&last)).await.rest().await;
-        let steps: Vec<_> =
-            rest.iter().filter_map(|message| message["params"]["progress"].as_u64()).collect();
-        assert_eq!(steps, [2, 3, 4], "{version}");
-        assert_eq!(rest.last().map(text), Some("walked 4"), "{version}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_end_that_the_store_has_lost_is_written_again() {
-    let pair = Pair::new(NEWEST).await;
-    pair.gate.go(1);
-    let mut events = Events::of(pair.here.call(7, "walk", json!({"steps": 1})).await);
-    let last = next_with_id(&mut events).await;
-    pair.stores[0].lost_appends.store(1, Ordering::Release);
-    pair.gate.go(1);
-    assert_eq!(events.rest().await.last().map(text), Some("walked 1"));
-    sleep(SECOND * 31).await;
-    let rest = timeout(SECOND, pair.there.stream(Some(&last)).await.rest()).await;
-    assert_eq!(rest.expect("the end is there").last().map(text), Some("walked 1"));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_stream_that_the_store_has_lost_is_written_again_after_the_outage() {
-    let pair = Pair::new(NEWEST).await;
-    pair.stores[0].lost_appends.store(1, Ordering::Release);
-    pair.gate.go(1);
-    let mut events = Events::of(pair.here.call(7, "walk", json!({"steps": 2})).await);
-    let last = next_with_id(&mut events).await;
-    sleep(SECOND * 10).await;
-    let unknown = pair.there.get(Some(&last)).await;
-    assert_eq!(unknown.status(), StatusCode::BAD_REQUEST, "the server does not know of an outage");
-    pair.stores[1].gaps.send_modify(|count| *count += 1);
-    sleep(SECOND).await;
-    let behind = pair.there.get(Some(&last)).await;
-    assert_eq!(behind.status(), StatusCode::SERVICE_UNAVAILABLE, "the writer may write it again");
-    pair.stores[0].gaps.send_modify(|count| *count += 1);
-    sleep(SECOND).await;
-    // The handler has said nothing since.
-    let mut resumed = pair.there.stream(Some(&last)).await;
-    pair.gate.go(2);
-    let mut rest = Vec::new();
-    while let Some(message) = timeout(FOR_EVER, resumed.message()).await.expect("it has an end") {
-        rest.push(message);
-    }
-    assert_eq!(rest.last().map(text), Some("walked 2"));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_question_that_the_store_has_lost_can_be_answered_anywhere() {
-    let pair = Pair::new(NEWEST).await;
-    let mut opening = initialize(NEWEST);
-    opening["params"]["capabilities"] = json!({"elicitation": {}});
-    let opened = Raw { session: String::new(), ..pair.here.clone() }.post(&opening).await;
-    let session = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
-    let [here, there] = [pair.here, pair.there].map(|raw| Raw { session: session.clone(), ..raw });
-    here.post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
-    pair.stores[0].lost_appends.store(1, Ordering::Release);
-    let mut events = Events::of(here.call(7, "charge", json!({})).await);
-    let question = loop {
-        let message = events.message().await.expect("it asks");
-        if message["method"] == "elicitation/create" {
-            break message["id"].clone();
-        }
-    };
-    let answer =
-        json!({"jsonrpc": "2.0", "id": question, "result": {"action": "accept", "content": {"sum": 5}}});
-    // One server notices the fail-over before the other.
-    pair.stores[1].gaps.send_modify(|count| *count += 1);
-    sleep(SECOND / 10).await;
-    let healing = async {
-        sleep(SECOND).await;
-        pair.stores[0].gaps.send_modify(|count| *count += 1);
-    };
-    let (accepted, ()) = tokio::join!(there.post(&answer), healing);
-    assert_eq!(accepted.status(), StatusCode::ACCEPTED);
-    let rest = timeout(SECOND * 5, events.rest()).await.expect("the answer has arrived");
-    assert_eq!(rest.last().map(text), Some("5 paid"));
 }
 
 #[tokio::test(start_paused = true)]

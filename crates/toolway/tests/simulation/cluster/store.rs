@@ -306,6 +306,10 @@ impl Store for NodeStore {
     fn secret(&self) -> Secret {
         self.shared.secret
     }
+
+    fn losses(&self) -> u64 {
+        self.shared.generation().into()
+    }
 }
 
 /// A subscription that loses, doubles and swaps messages.

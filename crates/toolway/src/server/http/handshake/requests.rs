@@ -23,6 +23,7 @@ use super::live_session::{LiveSession, NotificationFeed};
 use super::log::event_log::ResumePoint;
 use super::record::Record;
 use super::sessions::SessionError;
+use super::shared::delivery::Delivery;
 use super::shared::question_id::node_of_question;
 use super::shared::remote_log::{self, StoredNotifications, StoredStream, take_over_own_log};
 use super::stream_reader::StreamReader;
@@ -134,7 +135,8 @@ pub(super) async fn deliver_answer(
         Ok(result) => write_raw_result(&mut frame, id, result),
         Err(error) => write_error(&mut frame, Some(id), error),
     }
-    shared.answer(question, node, frame.into(), live.question_timeout()).await
+    let (question, node, ttl) = (question.to_owned(), node.to_owned(), live.question_timeout());
+    Delivery::Answer { question, node, frame: frame.into(), ttl }.deliver(shared).await
 }
 
 /// Returns whether a request changes the stored record of its session.
@@ -163,7 +165,7 @@ pub(super) async fn handle_notification(
         // A cancellation that is malformed, or whose request is not running, is ignored.
         if let Some(id) = params.decode::<Cancelled>().ok().and_then(|cancelled| cancelled.request_id) {
             match &live.shared {
-                Some(shared) if !live.is_running(&id) => shared.cancel(&id).await?,
+                Some(shared) if !live.is_running(&id) => Delivery::Cancellation(id).deliver(shared).await?,
                 _ => live.cancel(&id),
             }
         }

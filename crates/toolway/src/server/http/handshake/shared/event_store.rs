@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::super::log::event::Event;
 use super::super::log::event_log::EventLog;
 use super::claim_entry::ClaimEntry;
+use super::gaps::GapWatch;
 use super::message::{News, NodeMessage};
 use super::remote_log::reader_node;
 use super::session::{SharedSession, TELLER};
@@ -48,7 +48,7 @@ pub(in crate::server) struct EventStore {
     /// `true` if the store may have events that it did not confirm.
     is_uncertain: bool,
     /// Changes when the store may have lost events that it had confirmed.
-    gaps: watch::Receiver<u64>,
+    gaps: GapWatch,
 }
 
 /// How the copying goes on after a step.
@@ -113,7 +113,7 @@ impl EventStore {
                 }
                 // A fail-over may lose what the store has confirmed, so the end is looked at once more.
                 let end = *lingers_until.get_or_insert_with(|| Instant::now() + LINGER);
-                has_looked_again = tokio::time::timeout_at(end, self.gaps.changed()).await.is_err();
+                has_looked_again = tokio::time::timeout_at(end, self.gaps.next()).await.is_err();
             } else if is_complete && Instant::now() < self.due {
                 tokio::select! {
                     biased;
@@ -125,7 +125,7 @@ impl EventStore {
                     }
                     () = tokio::time::sleep_until(self.due) => continue,
                     // The store may have lost events of a log to which nothing is added: an empty step finds out.
-                    _ = self.gaps.changed() => {}
+                    () = self.gaps.next() => {}
                 }
             }
             if self.log.is_forgotten() {

@@ -3,7 +3,9 @@
 //! | file | question |
 //! |---|---|
 //! | `claim.rs`, `claim_entry.rs` | How is a request kept from running twice? |
+//! | `delivery.rs` | How do cancellations and answers reach the server that runs the call? |
 //! | `event_store.rs` | How do the events of a stream get into the store? |
+//! | `gaps.rs` | How do streams hear that the store may have lost what it had confirmed? |
 //! | `message.rs` | What do servers tell each other? |
 //! | `node.rs` | Which servers are alive, and how do messages reach them? |
 //! | `pipe.rs` | How does a POST of the transport of 2024-11-05 reach the server that holds its stream? |
@@ -15,7 +17,9 @@
 
 pub(super) mod claim;
 pub(super) mod claim_entry;
+pub(super) mod delivery;
 pub(super) mod event_store;
+mod gaps;
 pub(super) mod message;
 pub(super) mod node;
 pub(super) mod pipe;

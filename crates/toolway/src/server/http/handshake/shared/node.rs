@@ -6,15 +6,16 @@
 
 use std::collections::HashSet;
 use std::pin::pin;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use super::gaps::{GapWatch, Gaps};
 use super::message::NodeMessage;
 use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
@@ -31,8 +32,9 @@ pub(in crate::server) struct Node {
     state: Mutex<NodeState>,
     /// Notified when nodes have died, however this node noticed it.
     died: Arc<Notify>,
-    /// Counts how often the connection to the store was lost, as far as it is known.
-    gaps: watch::Sender<u64>,
+    gaps: Arc<Gaps>,
+    /// The losses of the store that are known.
+    losses: AtomicU64,
     task: OnceLock<AbortHandle>,
     /// When the store was last probed, and the outcome. The lock is held during the probe, so that there is one at a time.
     probe: tokio::sync::Mutex<Option<(Instant, bool)>>,
@@ -65,12 +67,13 @@ impl Node {
         let (id, group) = (random_hex::<8>(), format!("n/{server}"));
         let (state, died) = (Mutex::default(), Arc::default());
         let (task, probe) = (OnceLock::new(), tokio::sync::Mutex::default());
-        Arc::new(Self { id, store, meter, group, state, died, gaps: watch::Sender::new(0), task, probe })
+        let (gaps, losses) = (Arc::default(), AtomicU64::new(store.losses()));
+        Arc::new(Self { id, store, meter, group, state, died, gaps, losses, task, probe })
     }
 
-    /// Returns a receiver that changes when the store may have lost what it had confirmed, as by a fail-over.
-    pub(super) fn gaps(&self) -> watch::Receiver<u64> {
-        self.gaps.subscribe()
+    /// Returns a watch for the times when the store may have lost what it had confirmed, as by a fail-over.
+    pub(super) fn gaps(&self) -> GapWatch {
+        self.gaps.watch()
     }
 
     /// Returns whether the store may not have everything that was confirmed, because it failed a short time ago. Servers
@@ -82,10 +85,19 @@ impl Node {
     /// Runs a step in the store.
     pub(super) async fn run(&self, group: &str, step: &Step) -> Result<Outcome> {
         let outcome = self.store.run(group, step).await;
-        if outcome.is_err() {
+        let losses = self.store.losses();
+        if self.losses.fetch_max(losses, Ordering::AcqRel) < losses {
+            self.note_gap();
+        } else if outcome.is_err() {
             self.state.lock().failed_at = Some(Instant::now());
         }
         outcome
+    }
+
+    /// Notes that the store may have lost what it had confirmed.
+    fn note_gap(&self) {
+        self.state.lock().failed_at = Some(Instant::now());
+        self.gaps.report();
     }
 
     /// Prepares the node for calls: starts to listen to messages, and marks the node, unless its mark is fresh.
@@ -249,8 +261,7 @@ impl<E: NodeEvents> NodeTask<E> {
             Heard::Gap => {
                 *look = Instant::now();
                 if let Some(node) = self.node.upgrade() {
-                    node.state.lock().failed_at = Some(Instant::now());
-                    node.gaps.send_modify(|count| *count += 1);
+                    node.note_gap();
                 }
             }
         }

@@ -7,14 +7,12 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde_json::value::RawValue;
 use tokio::time::Instant;
-use toolway_protocol::Id;
 
 use super::super::log::event_log::KeptEvents;
 use super::claim_entry::{CLAIMS, ClaimEntry};
 use super::message::{News, NodeMessage};
-use super::node::{HEALING_TIME, Node};
+use super::node::Node;
 use super::place::SessionPlace;
 use super::unsettled_claim::UnsettledClaim;
 use crate::ground::mutex::Mutex;
@@ -215,23 +213,6 @@ impl SharedSession {
         Ok(matches!(self.run(&Step::new().when(Self::is_open())).await?, Outcome::Done(_)))
     }
 
-    /// Cancels a request that another server runs. The cancellation is stored, so that a lost message does not lose it.
-    pub(in crate::server) async fn cancel(&self, id: &Id) -> Result<()> {
-        let request = id.to_string();
-        let key = Name::from(request.clone());
-        let message = NodeMessage::write(&self.id, News::Cancel { request });
-        // The entry of a claim is never empty, so the outcome tells whether there is one.
-        let probe = Condition::Free { map: CLAIMS, key: key.clone(), value: Bytes::new() };
-        let Outcome::Refused { holder: Some(holder), .. } = self.run(&Step::new().when(probe)).await? else {
-            // A request without a claim may run anywhere.
-            self.node.tell_all(message).await;
-            return Ok(());
-        };
-        let tell = self.node.telling(ClaimEntry::node(&holder), message);
-        let enter = Operation::Enter { map: CANCELLED, key, value: holder, ttl: self.limits.kept.time };
-        self.run(&Step::new().when(Self::is_open()).then(enter).then(tell)).await.map(drop)
-    }
-
     /// Returns the ids of the claimed requests that were cancelled.
     pub(in crate::server) async fn cancelled(&self) -> Result<Vec<String>> {
         match self.run(&Step::new().then(Operation::Entries(CANCELLED))).await? {
@@ -246,39 +227,6 @@ impl SharedSession {
     /// Returns the operation that makes a question known, so that any server can take its answer.
     pub(super) fn open_question(question: &str, ttl: Duration) -> Operation {
         Operation::Put { key: question_key(question), value: Bytes::new(), version: OPEN_QUESTION, ttl }
-    }
-
-    /// Stores the answer to a question of another server, and tells that server. Does nothing if the question is not open.
-    pub(in crate::server) async fn answer(
-        &self,
-        question: &str,
-        node: &str,
-        frame: Bytes,
-        ttl: Duration,
-    ) -> Result<()> {
-        let short =
-            (frame.len() <= MAX_FRAME_IN_MESSAGE).then(|| serde_json::from_slice::<Box<RawValue>>(&frame));
-        let news =
-            News::Answer { question: question.to_owned(), frame: short.and_then(std::result::Result::ok) };
-        let key = question_key(question);
-        let step = Step::new()
-            .when(Condition::HasVersion(key.clone(), OPEN_QUESTION))
-            .then(Operation::Put { key: key.clone(), value: frame, version: ANSWERED_QUESTION, ttl })
-            .then(self.node.telling(node, NodeMessage::write(&self.id, news)));
-        let is_answered = Step::new().when(Condition::HasVersion(key, ANSWERED_QUESTION));
-        let deadline = Instant::now() + HEALING_TIME;
-        let mut pause = FIRST_PAUSE;
-        // A fail-over may have lost the question. The server that asked it makes it known again.
-        while !matches!(self.run(&step).await?, Outcome::Done(_))
-            && self.node.may_store_be_behind()
-            && Instant::now() < deadline
-            && !matches!(self.run(&is_answered).await?, Outcome::Done(_))
-            && self.node.is_alive(node).await?
-        {
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(MAX_PAUSE);
-        }
-        Ok(())
     }
 
     /// Returns the answer to a question of this server, if there is one.
@@ -346,7 +294,7 @@ pub(in crate::server) fn session_group(groups: &Groups, id: &str, owner: Option<
     }
 }
 
-fn question_key(question: &str) -> Name {
+pub(super) fn question_key(question: &str) -> Name {
     format!("q/{question}").into()
 }
 
@@ -362,13 +310,8 @@ const RECORD: Name = Name::Borrowed("record");
 /// The values that handlers remember for the client.
 pub(in crate::server) const MEMORY: &str = "memory";
 /// The requests that were cancelled.
-const CANCELLED: Name = Name::Borrowed("cancelled");
+pub(super) const CANCELLED: Name = Name::Borrowed("cancelled");
 /// The node whose stream gets the notifications.
 pub(super) const TELLER: Name = Name::Borrowed("teller");
-const OPEN_QUESTION: Version = Version(0);
-const ANSWERED_QUESTION: Version = Version(1);
-/// The longest answer that travels with its message, in bytes.
-const MAX_FRAME_IN_MESSAGE: usize = 16 << 10;
-/// How long to wait before a question that the store does not know is looked up again.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const MAX_PAUSE: Duration = Duration::from_millis(500);
+pub(super) const OPEN_QUESTION: Version = Version(0);
+pub(super) const ANSWERED_QUESTION: Version = Version(1);

@@ -1,0 +1,165 @@
+//! Does a call go on although the store has lost what it had confirmed?
+
+use std::sync::atomic::Ordering;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+use super::nodes::{Pair, next_with_id};
+use super::stage::{FOR_EVER, SECOND, text};
+use super::{NEWEST, REVISIONS};
+use crate::raw_http::{Events, Raw, initialize};
+
+#[tokio::test(start_paused = true)]
+async fn events_that_the_store_has_lost_are_written_again() {
+    for version in REVISIONS {
+        let pair = Pair::new(version).await;
+        pair.gate.go(1);
+        let mut events = Events::of(pair.here.call(7, "walk", json!({"steps": 4})).await);
+        let last = next_with_id(&mut events).await;
+        pair.stores[0].lost_appends.store(1, Ordering::Release);
+        pair.gate.go(1);
+        assert_eq!(events.message().await.unwrap()["params"]["progress"], 2, "it was confirmed, and is lost");
+        pair.gate.go(1);
+        assert_eq!(events.message().await.unwrap()["params"]["progress"], 3);
+        pair.gate.go(2);
+        let rest = pair.there.stream(Some(&last)).await.rest().await;
+        let steps: Vec<_> =
+            rest.iter().filter_map(|message| message["params"]["progress"].as_u64()).collect();
+        assert_eq!(steps, [2, 3, 4], "{version}");
+        assert_eq!(rest.last().map(text), Some("walked 4"), "{version}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_end_that_the_store_has_lost_is_written_again() {
+    let pair = Pair::new(NEWEST).await;
+    pair.gate.go(1);
+    let mut events = Events::of(pair.here.call(7, "walk", json!({"steps": 1})).await);
+    let last = next_with_id(&mut events).await;
+    pair.stores[0].lost_appends.store(1, Ordering::Release);
+    pair.gate.go(1);
+    assert_eq!(events.rest().await.last().map(text), Some("walked 1"));
+    sleep(SECOND * 31).await;
+    let rest = timeout(SECOND, pair.there.stream(Some(&last)).await.rest()).await;
+    assert_eq!(rest.expect("the end is there").last().map(text), Some("walked 1"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_the_store_has_lost_is_written_again_after_the_outage() {
+    let pair = Pair::new(NEWEST).await;
+    pair.stores[0].lost_appends.store(1, Ordering::Release);
+    pair.gate.go(1);
+    let mut events = Events::of(pair.here.call(7, "walk", json!({"steps": 2})).await);
+    let last = next_with_id(&mut events).await;
+    sleep(SECOND * 10).await;
+    let unknown = pair.there.get(Some(&last)).await;
+    assert_eq!(unknown.status(), StatusCode::BAD_REQUEST, "the server does not know of an outage");
+    pair.stores[1].gaps.send_modify(|count| *count += 1);
+    sleep(SECOND).await;
+    let behind = pair.there.get(Some(&last)).await;
+    assert_eq!(behind.status(), StatusCode::SERVICE_UNAVAILABLE, "the writer may write it again");
+    pair.stores[0].gaps.send_modify(|count| *count += 1);
+    sleep(SECOND).await;
+    // The handler has said nothing since.
+    let mut resumed = pair.there.stream(Some(&last)).await;
+    pair.gate.go(2);
+    let mut rest = Vec::new();
+    while let Some(message) = timeout(FOR_EVER, resumed.message()).await.expect("it has an end") {
+        rest.push(message);
+    }
+    assert_eq!(rest.last().map(text), Some("walked 2"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_visit_after_a_loss_knows_of_it() {
+    let pair = Pair::new(NEWEST).await;
+    pair.stores[0].lost_appends.store(1, Ordering::Release);
+    pair.gate.go(1);
+    let mut events = Events::of(pair.here.call(7, "walk", json!({"steps": 2})).await);
+    let last = next_with_id(&mut events).await;
+    sleep(SECOND * 10).await;
+    pair.stores[1].losses.fetch_add(1, Ordering::AcqRel);
+    let behind = pair.there.get(Some(&last)).await;
+    assert_eq!(behind.status(), StatusCode::SERVICE_UNAVAILABLE, "the writer may write it again");
+    pair.stores[0].losses.fetch_add(1, Ordering::AcqRel);
+    // The writer marks itself in the store.
+    sleep(SECOND * 4).await;
+    pair.gate.go(2);
+    let rest = timeout(SECOND, pair.there.stream(Some(&last)).await.rest()).await;
+    assert_eq!(rest.expect("it has an end").last().map(text), Some("walked 2"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_the_store_has_lost_is_delivered_again() {
+    let (pair, [here, there]) = pair_that_asks().await;
+    let mut events = Events::of(here.call(7, "charge", json!({})).await);
+    let answer = answer_to(&question(&mut events).await);
+    pair.stores[1].loses_deliveries.store(true, Ordering::Release);
+    assert_eq!(there.post(&answer).await.status(), StatusCode::ACCEPTED);
+    pair.stores[1].loses_deliveries.store(false, Ordering::Release);
+    sleep(SECOND * 5).await;
+    pair.stores[1].gaps.send_modify(|count| *count += 1);
+    let rest = timeout(SECOND, events.rest()).await.expect("the answer has arrived");
+    assert_eq!(rest.last().map(text), Some("5 paid"));
+}
+
+/// Two servers, and one session of a client that answers questions at both.
+async fn pair_that_asks() -> (Pair, [Raw; 2]) {
+    let pair = Pair::new(NEWEST).await;
+    let mut opening = initialize(NEWEST);
+    opening["params"]["capabilities"] = json!({"elicitation": {}});
+    let opened = Raw { session: String::new(), ..pair.here.clone() }.post(&opening).await;
+    let session = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let raws = [&pair.here, &pair.there].map(|raw| Raw { session: session.clone(), ..raw.clone() });
+    raws[0].post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    (pair, raws)
+}
+
+/// Waits for a question, and returns its id.
+async fn question(events: &mut Events) -> Value {
+    loop {
+        let message = events.message().await.expect("it asks");
+        if message["method"] == "elicitation/create" {
+            return message["id"].clone();
+        }
+    }
+}
+
+fn answer_to(question: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": question, "result": {"action": "accept", "content": {"sum": 5}}})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_the_store_has_lost_can_be_answered_anywhere() {
+    let (pair, [here, there]) = pair_that_asks().await;
+    pair.stores[0].lost_appends.store(1, Ordering::Release);
+    let mut events = Events::of(here.call(7, "charge", json!({})).await);
+    let answer = answer_to(&question(&mut events).await);
+    // One server notices the fail-over before the other.
+    pair.stores[1].gaps.send_modify(|count| *count += 1);
+    sleep(SECOND / 10).await;
+    let healing = async {
+        sleep(SECOND).await;
+        pair.stores[0].gaps.send_modify(|count| *count += 1);
+    };
+    let (accepted, ()) = tokio::join!(there.post(&answer), healing);
+    assert_eq!(accepted.status(), StatusCode::ACCEPTED);
+    let rest = timeout(SECOND * 5, events.rest()).await.expect("the answer has arrived");
+    assert_eq!(rest.last().map(text), Some("5 paid"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancellation_that_the_store_has_lost_is_delivered_again() {
+    let pair = Pair::new(NEWEST).await;
+    pair.stores[1].loses_deliveries.store(true, Ordering::Release);
+    let events = Events::of(pair.here.call(7, "pay", json!({})).await);
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+    assert_eq!(pair.there.post(&cancel).await.status(), StatusCode::ACCEPTED);
+    pair.stores[1].loses_deliveries.store(false, Ordering::Release);
+    sleep(SECOND * 5).await;
+    pair.stores[1].gaps.send_modify(|count| *count += 1);
+    let rest = timeout(SECOND, events.rest()).await.expect("the request was cancelled");
+    assert_eq!(rest, Vec::<Value>::new());
+}
