@@ -16,6 +16,7 @@
 //! | Which notifications are there? | [`notification`] |
 //! | What do tools, contents and capabilities look like? | [`types`], [`capability`] |
 //! | How are HTTP headers mirrored and statuses chosen? | [`http`] |
+//! | Where and how does a client sign in? | `oauth` |
 //! | How are URIs built from a template, and values read from a URI? | [`uri_template`] |
 //! | How is JSON kept as text, and written into one buffer? | [`json`] |
 //!
@@ -25,7 +26,7 @@
 //! version < json < wire < capability, method < meta < jsonrpc < types < messages < http < era
 //! ```
 //!
-//! `uri_template` is independent of all other modules. `messages` is private; its files are public as [`request`] and
+//! `uri_template` is independent of all other modules, and `oauth` uses only `json`. `messages` is private; its files are public as [`request`] and
 //! [`notification`].
 //!
 //! The crate `toolway` is built on top of this crate and provides servers and clients.
@@ -40,6 +41,8 @@ pub mod jsonrpc;
 mod messages;
 pub mod meta;
 pub mod method;
+#[cfg(feature = "oauth")]
+pub mod oauth;
 pub mod types;
 pub mod uri_template;
 pub mod version;

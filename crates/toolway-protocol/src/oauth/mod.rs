@@ -1,0 +1,39 @@
+//! OAuth as MCP uses it, without I/O: how does a client find out where and how to sign in, and what does each reply mean?
+//!
+//! | file | question |
+//! |---|---|
+//! | `form.rs` | How are forms and queries read and written? |
+//! | `url.rs` | Which parts does a URL have? |
+//! | `scope.rs` | Which scopes are named? |
+//! | `challenge.rs` | What does a server demand in `WWW-Authenticate`? |
+//! | `document.rs` | Which members does a document of a server have? |
+//! | `metadata.rs` | What do the resource server and the authorization server say about themselves? |
+//! | `resource.rs` | Does a document speak of this server? |
+//! | `discovery.rs` | Which documents are fetched, in which order, and which are refused? |
+//! | `callback.rs` | What did the browser bring back, and may it be used? |
+//! | `registration.rs` | How does a client introduce itself? |
+//! | `token.rs` | What does the token endpoint answer? |
+//!
+//! A file uses only the files before it.
+
+mod callback;
+mod challenge;
+mod discovery;
+mod document;
+pub mod form;
+mod metadata;
+mod registration;
+mod resource;
+mod scope;
+mod token;
+mod url;
+
+pub use callback::{Callback, CallbackError};
+pub use challenge::Challenge;
+pub use discovery::{Answer, Discovery, Found, Next, Refusal};
+pub use metadata::{ResourceMetadata, ServerMetadata};
+pub use registration::{Registration, RegistrationReply};
+pub use resource::{is_resource_of, resource_of};
+pub use scope::Scopes;
+pub use token::{TokenError, TokenReply, TokenType};
+pub use url::HttpUrl;
