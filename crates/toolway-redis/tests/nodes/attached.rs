@@ -19,11 +19,11 @@ pub(crate) struct Holder {
 }
 
 impl AttachedStreams {
-    pub(crate) fn take(&mut self, at: u64, fact: &Fact) {
+    pub(crate) fn take(&mut self, fact: &Fact) {
         match fact {
-            Fact::Attached { stream, node, is_conversation } => {
+            Fact::Attached { stream, node, is_conversation, since } => {
                 let (node, is_conversation) = (node.clone(), *is_conversation);
-                let holder = Holder { node, since: at, is_conversation, silent: Vec::new() };
+                let holder = Holder { node, since: *since, is_conversation, silent: Vec::new() };
                 self.0.insert(stream.clone(), holder);
             }
             Fact::Unposted { stream, node } => {

@@ -134,7 +134,7 @@ impl Checker {
     fn take(&mut self, record: &Record) {
         let at = record.at;
         self.doubts.take(at, &record.fact);
-        self.attached.take(at, &record.fact);
+        self.attached.take(&record.fact);
         match &record.fact {
             Fact::Opened { session, .. } => self.sessions.entry(session.clone()).or_default().opened = at,
             Fact::Subscribed { session } => self.sessions.entry(session.clone()).or_default().subscribed = at,

@@ -143,6 +143,8 @@ pub(crate) enum Fact {
         stream: String,
         node: String,
         is_conversation: bool,
+        /// When the stream was asked for.
+        since: u64,
     },
     /// The stream ended, although the client had not closed it.
     Detached {
@@ -204,10 +206,15 @@ impl History {
         Self { start: Instant::now(), start_time: u64::try_from(start_time).unwrap(), file, path }
     }
 
+    /// Returns the time, in milliseconds since the start.
+    pub(crate) fn now(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_millis()).unwrap()
+    }
+
     pub(crate) fn write(&self, fact: Fact) {
         let mut file = self.file.lock().unwrap();
         // Measured under the lock, so that the times are in the order of the lines.
-        let at = u64::try_from(self.start.elapsed().as_millis()).unwrap();
+        let at = self.now();
         let mut line = serde_json::to_vec(&Record { at, fact }).unwrap();
         line.push(b'\n');
         file.write_all(&line).unwrap();

@@ -45,6 +45,7 @@ impl<'c> Pipe<'c> {
     /// Opens the stream at any node.
     async fn open(client: &'c Client) -> Self {
         loop {
+            let since = client.cluster.history.now();
             let (node, connection) = client.cluster.connect(&client.random).await;
             if let Ok(mut reply) = client.request("GET", None).send(connection).await {
                 client.check_advice(node, &reply);
@@ -54,7 +55,7 @@ impl<'c> Pipe<'c> {
                     let query = endpoint.data;
                     let id = query.rsplit('=').next().unwrap().to_owned();
                     let (stream, node) = (id.clone(), node.name.clone());
-                    client.write(Fact::Attached { stream, node, is_conversation: true });
+                    client.write(Fact::Attached { stream, node, is_conversation: true, since });
                     client.cluster.pipes.lock().unwrap().push((client.principal, query.clone()));
                     let (sender, messages) = mpsc::unbounded_channel();
                     let reading = tokio::spawn(read(reply, sender));

@@ -89,12 +89,14 @@ async fn listen(client: Arc<Client>, news: Arc<News>) {
         let params = json!({"notifications": wanted, "_meta": envelope()});
         let id = format!("listen-{number}");
         let message = json!({"jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": params});
+        let since = client.cluster.history.now();
         let (node, connection) = client.cluster.connect(&client.random).await;
         if let Ok(reply) = client.request("POST", Some(message)).send(connection).await {
             client.check_advice(node, &reply);
             if reply.status == 200 {
                 let (stream, node) = (name_of(&client), node.name.clone());
-                client.write(Fact::Attached { stream: stream.clone(), node, is_conversation: false });
+                let attached = stream.clone();
+                client.write(Fact::Attached { stream: attached, node, is_conversation: false, since });
                 if !read(&client, &news, reply).await {
                     client.write(Fact::Detached { stream });
                 }

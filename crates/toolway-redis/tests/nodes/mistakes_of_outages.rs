@@ -130,7 +130,7 @@ fn conversation(more: impl IntoIterator<Item = (u64, Fact)>) -> Vec<(u64, Fact)>
 }
 
 fn attached(is_conversation: bool) -> Fact {
-    Fact::Attached { stream: "session".to_owned(), node: "node-1".to_owned(), is_conversation }
+    Fact::Attached { stream: "session".to_owned(), node: "node-1".to_owned(), is_conversation, since: 90 }
 }
 
 fn detached() -> Fact {
@@ -168,6 +168,9 @@ fn a_stream_that_ends_although_its_node_lives_is_found() {
         };
         assert_eq!(stream((300, killed("node-1"))), [""; 0]);
         assert_eq!(stream((300, killed("node-2"))), ["stream ended"]);
+        // The client hears of the stream after the node is killed.
+        assert_eq!(stream((95, killed("node-1"))), [""; 0]);
+        assert_eq!(stream((85, killed("node-1"))), ["stream ended"]);
     }
     let stream = || "session".to_owned();
     let unposted = Fact::Unposted { stream: stream(), node: "node-2".to_owned() };

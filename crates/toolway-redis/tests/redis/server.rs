@@ -8,7 +8,7 @@ use std::sync::{LazyLock, mpsc};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{Cmd, FromRedisValue};
+use redis::{Cmd, ErrorKind, FromRedisValue, ServerErrorKind};
 
 /// Returns whether there is no `redis-server`, and says once which tests do not run then.
 pub(crate) fn is_missing() -> bool {
@@ -91,9 +91,17 @@ impl Server {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// Sends a command.
+    /// Sends a command, when the server has loaded its data.
     pub(crate) async fn query<T: FromRedisValue>(&self, command: &[&str]) -> T {
-        self.try_query(command).await.unwrap()
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            match self.try_query(command).await {
+                Err(error) if is_loading(&error) && tokio::time::Instant::now() < deadline => {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                reply => return reply.unwrap(),
+            }
+        }
     }
 
     pub(crate) async fn try_query<T: FromRedisValue>(&self, command: &[&str]) -> redis::RedisResult<T> {
@@ -109,6 +117,10 @@ impl Server {
             .set_connection_timeout(Some(PATIENCE));
         client.get_multiplexed_async_connection_with_config(&config).await.unwrap()
     }
+}
+
+fn is_loading(error: &redis::RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::BusyLoading)
 }
 
 impl Drop for Server {

@@ -6,7 +6,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::nodes::{Pair, next_with_id};
+use super::nodes::{Pair, next_with_id, tools_changed};
 use super::stage::{FOR_EVER, SECOND, text};
 use super::{NEWEST, REVISIONS};
 use crate::raw_http::{Events, Raw, initialize};
@@ -70,6 +70,29 @@ async fn a_stream_that_the_store_has_lost_is_written_again_after_the_outage() {
         rest.push(message);
     }
     assert_eq!(rest.last().map(text), Some("walked 2"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn notifications_that_the_store_has_lost_are_written_again_although_the_client_has_gone() {
+    let pair = Pair::new(NEWEST).await;
+    let mut news = pair.here.stream(None).await;
+    news.next().await.unwrap();
+    pair.servers[0].tools_changed();
+    tools_changed(&mut news).await;
+    while timeout(SECOND, news.message()).await.is_ok() {}
+    pair.stores[0].lost_appends.store(1, Ordering::Release);
+    pair.servers[0].tools_changed();
+    tools_changed(&mut news).await;
+    let last = news.last.clone().unwrap();
+    drop(news);
+    sleep(SECOND * 10).await;
+    // One server notices the fail-over before the other.
+    pair.stores[1].losses.fetch_add(1, Ordering::AcqRel);
+    let behind = pair.there.get(Some(&last)).await;
+    assert_eq!(behind.status(), StatusCode::SERVICE_UNAVAILABLE, "the writer may write it again");
+    pair.stores[0].gaps.send_modify(|count| *count += 1);
+    sleep(SECOND).await;
+    assert_eq!(pair.there.get(Some(&last)).await.status(), StatusCode::OK);
 }
 
 #[tokio::test(start_paused = true)]

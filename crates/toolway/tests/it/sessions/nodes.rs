@@ -21,7 +21,7 @@ pub(super) struct Pair {
     pub(super) gate: Gate,
     runs: Arc<AtomicUsize>,
     pub(super) stores: [Arc<FaultyStore>; 2],
-    servers: [Server; 2],
+    pub(super) servers: [Server; 2],
     /// The same session at the first server and at the second.
     pub(super) here: Raw,
     pub(super) there: Raw,
@@ -75,7 +75,7 @@ impl Pair {
 
 /// Waits until the stream is told that the tools have changed. A server that did not open the session does not know what has
 /// changed before, and tells everything.
-async fn tools_changed(events: &mut Events) {
+pub(super) async fn tools_changed(events: &mut Events) {
     let told = async {
         while events.message().await.expect("the stream goes on")["method"]
             != "notifications/tools/list_changed"

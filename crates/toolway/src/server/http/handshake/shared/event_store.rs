@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -108,12 +109,21 @@ impl EventStore {
             let is_written = self.log.is_written();
             let is_complete = self.stored >= last && failing_since.is_none();
             if is_complete && is_written {
-                if has_looked_again || self.log.is_for_notifications {
+                if has_looked_again {
                     return;
                 }
-                // A fail-over may lose what the store has confirmed, so the end is looked at once more.
+                self.stop_telling().await;
+                let is_for_notifications = self.log.is_for_notifications;
+                let permit = is_for_notifications.then(|| LINGERING.try_acquire());
+                if let Some(Err(_)) = permit {
+                    return;
+                }
+                // A fail-over may lose what the store has confirmed. The end of a request is looked at once more in any case.
                 let end = *lingers_until.get_or_insert_with(|| Instant::now() + LINGER);
                 has_looked_again = tokio::time::timeout_at(end, self.gaps.next()).await.is_err();
+                if is_for_notifications && has_looked_again {
+                    return;
+                }
             } else if is_complete && Instant::now() < self.due {
                 tokio::select! {
                     biased;
@@ -220,8 +230,11 @@ impl EventStore {
             Outcome::Refused { condition: 1, .. } => self.take_over_telling().await,
             Outcome::Refused { .. } => Ok(Progress::Over),
             Outcome::Ended { .. } => {
-                tracing::warn!("another server has ended a stream of this server");
-                self.session.node.meter.record(StoreEvent::FencedStream);
+                // A notification stream is ended when its client continues it at another server.
+                if !self.log.is_for_notifications || !self.log.is_written() {
+                    tracing::warn!("another server has ended a stream of this server");
+                    self.session.node.meter.record(StoreEvent::FencedStream);
+                }
                 Ok(Progress::Over)
             }
         }
@@ -276,8 +289,8 @@ impl EventStore {
     }
 
     /// Lets another stream have the notifications.
-    async fn stop_telling(&self) {
-        let Some(version) = self.teller else { return };
+    async fn stop_telling(&mut self) {
+        let Some(version) = self.teller.take() else { return };
         let step = Step::new().when(Condition::HasVersion(TELLER, version)).then(Operation::Delete(TELLER));
         // Without it, the next stream takes over when this node is dead.
         if let Err(error) = self.session.run(&step).await {
@@ -302,5 +315,8 @@ const MAX_PAUSE: Duration = Duration::from_secs(1);
 const MAX_ANSWER_DELAY: Duration = Duration::from_secs(2);
 /// How long a finished log is looked after.
 const LINGER: Duration = Duration::from_secs(30);
+/// The number of notification streams without a client that are looked after at one time.
+const MAX_LINGERING: usize = 4096;
+static LINGERING: Semaphore = Semaphore::const_new(MAX_LINGERING);
 /// How long a finished log is offered to a store that fails.
 const MAX_FAILURE_TIME: Duration = Duration::from_secs(5 * 60);

@@ -226,11 +226,15 @@ impl<E: NodeEvents> NodeTask<E> {
             tokio::select! {
                 biased;
                 () = tokio::time::sleep_until(mark) => {
-                    mark = Instant::now() + MARK_INTERVAL;
                     let Some(node) = self.node.upgrade() else { return };
-                    if let Err(error) = node.mark().await {
-                        tracing::warn!(%error, "this server could not be marked as alive");
-                    }
+                    let interval = match node.mark().await {
+                        Ok(()) => MARK_INTERVAL,
+                        Err(error) => {
+                            tracing::warn!(%error, "this server could not be marked as alive");
+                            MARK_RETRY_INTERVAL
+                        }
+                    };
+                    mark = Instant::now() + interval;
                 }
                 () = self.died.notified() => self.with(E::nodes_died),
                 () = tokio::time::sleep_until(look) => {
@@ -316,6 +320,8 @@ async fn next_message(store: Arc<dyn Store>, mut channel: Channel) -> (Heard, Ch
 
 /// How often a node marks itself.
 const MARK_INTERVAL: Duration = Duration::from_secs(3);
+/// How often a node tries to mark itself while the store fails. Its mark must not expire because of short outages.
+const MARK_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 /// How long a mark lasts.
 const MARK_TTL: Duration = Duration::from_secs(10);
 /// How often everything that is waited for is looked up.
@@ -331,19 +337,22 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicBool, AtomicUsize};
 
     use super::super::message::News;
     use super::*;
     use crate::ground::future::BoxFuture;
-    use crate::store::{MemoryStore, Secret};
+    use crate::store::{MemoryStore, Secret, StoreError, StoreFailure};
 
-    /// A store that takes its time to subscribe to the channel of one node.
+    /// A store that takes its time to subscribe to the channel of one node, and that can be away.
     #[derive(Default)]
-    struct SlowStore(MemoryStore);
+    struct SlowStore(MemoryStore, AtomicBool);
 
     impl Store for SlowStore {
         fn run<'s>(&'s self, group: &'s str, step: &'s Step) -> BoxFuture<'s, Result<Outcome>> {
+            if self.1.load(Ordering::Relaxed) {
+                return Box::pin(async { Err(StoreError::new(StoreFailure::NotDone, "the store is away")) });
+            }
             self.0.run(group, step)
         }
 
@@ -392,6 +401,20 @@ mod tests {
         node.tell(&node.id, NodeMessage::write("session", news)).await;
         tokio::time::sleep(BETWEEN_MESSAGES).await;
         assert_eq!(events.0.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_node_does_not_die_of_short_outages() {
+        let (store, events) = (Arc::new(SlowStore::default()), Arc::new(Received::default()));
+        let [node, other] = [(), ()].map(|()| Node::new(store.clone(), Arc::default(), "test"));
+        node.ensure_marked(&events).await.unwrap();
+        // It is away just when the node would mark itself, three times.
+        tokio::time::sleep(MARK_INTERVAL - BETWEEN_MESSAGES).await;
+        store.1.store(true, Ordering::Relaxed);
+        tokio::time::sleep(MARK_INTERVAL * 2 + BETWEEN_MESSAGES * 20).await;
+        store.1.store(false, Ordering::Relaxed);
+        tokio::time::sleep(MARK_TTL - MARK_INTERVAL * 3).await;
+        assert!(other.is_alive(&node.id).await.unwrap());
     }
 
     const BETWEEN_MESSAGES: Duration = Duration::from_millis(10);

@@ -80,10 +80,7 @@ impl SharedPipe {
 
     /// Removes the pipe from the store.
     pub(in crate::server) async fn remove(&self) -> Result<()> {
-        let step = Step::new()
-            .then(Operation::Delete(PIPE))
-            .then(Operation::Delete(POST))
-            .then(Operation::Clear(TAKEN));
+        let step = Step::new().then(Operation::Delete(PIPE)).then(Operation::Delete(POST));
         self.node.store.run(&self.group, &step).await.map(drop)
     }
 
@@ -126,18 +123,30 @@ impl SharedPipe {
 
     /// Takes a POST back whose outcome is not known, unless the server that holds the pipe has taken it.
     async fn withdraw(&self, version: Version, deadline: Instant) -> Withdrawal {
-        let step = Step::new()
-            .when(is_not_taken(version))
+        // The server that took it may not know that it has. A fail-over must not lose what its client is told, so it is
+        // recorded once more, and confirmed.
+        let record_again =
+            Step::new().when(Condition::HasVersion(taken_key(version), version)).then(record_taken(version));
+        let withdraw = Step::new()
+            .when(Condition::Absent(taken_key(version)))
             .when(Condition::HasVersion(POST, version))
             .then(Operation::Delete(POST));
         loop {
-            match self.node.store.run(&self.group, &step).await {
-                Ok(Outcome::Refused { condition: 0, .. }) => return Withdrawal::Taken,
-                Ok(_) => return Withdrawal::NotTaken,
-                // While the store is away, nothing is taken, either.
-                Err(_) if Instant::now() >= deadline => return Withdrawal::NotTaken,
-                Err(_) => tokio::time::sleep(MAX_PAUSE).await,
+            let was_taken = self.node.store.run(&self.group, &record_again).await;
+            if let Ok(Outcome::Done(_)) = was_taken {
+                return Withdrawal::Taken;
             }
+            if was_taken.is_ok() {
+                match self.node.store.run(&self.group, &withdraw).await {
+                    Ok(Outcome::Refused { condition: 0, .. }) | Err(_) => {}
+                    Ok(_) => return Withdrawal::NotTaken,
+                }
+            }
+            // While the store is away, nothing is taken, either.
+            if Instant::now() >= deadline {
+                return Withdrawal::NotTaken;
+            }
+            tokio::time::sleep(MAX_PAUSE).await;
         }
     }
 
@@ -156,11 +165,7 @@ impl SharedPipe {
 
     /// Takes a POST. Returns `false` if it was withdrawn.
     pub(in crate::server) async fn take_post(&self, version: Version) -> Result<bool> {
-        let (key, value) = (taken_key(version), Bytes::from_static(b"taken"));
-        let step = Step::new()
-            .when(Condition::HasVersion(POST, version))
-            .when(Condition::Free { map: TAKEN, key: key.clone(), value: value.clone() })
-            .then(Operation::Enter { map: TAKEN, key, value, ttl: POST_TTL });
+        let step = Step::new().when(Condition::HasVersion(POST, version)).then(record_taken(version));
         Ok(matches!(self.node.store.run(&self.group, &step).await?, Outcome::Done(_)))
     }
 
@@ -177,12 +182,13 @@ enum Withdrawal {
     NotTaken,
 }
 
-fn is_not_taken(version: Version) -> Condition {
-    Condition::Free { map: TAKEN, key: taken_key(version), value: Bytes::new() }
+/// Returns the operation that records that a POST was taken. It is the same each time.
+fn record_taken(version: Version) -> Operation {
+    Operation::Put { key: taken_key(version), value: Bytes::new(), version, ttl: POST_TTL }
 }
 
 fn taken_key(version: Version) -> Name {
-    format!("{:016x}", version.0).into()
+    format!("taken/{:016x}", version.0).into()
 }
 
 /// The facts about a POST that decide about its rights.
@@ -256,11 +262,106 @@ fn now() -> u64 {
 const PIPE: Name = Name::Borrowed("pipe");
 /// The POST that waits to be taken.
 const POST: Name = Name::Borrowed("post");
-/// The POSTs that were taken, for a while.
-const TAKEN: Name = Name::Borrowed("taken");
 /// How long a POST waits to be taken. The server that holds the pipe looks for it at least every 15 seconds.
 const POST_TTL: Duration = Duration::from_secs(60);
 /// How long the head of a POST is valid; the clocks of two servers may differ by as much.
 const HEAD_LIFE: Duration = Duration::from_secs(600);
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const MAX_PAUSE: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::ground::future::BoxFuture;
+    use crate::store::{MemoryStore, Secret, Store, StoreError, Subscription};
+
+    /// A store that does the first steps and does not confirm them. With the last of them it forgets them all, as by a
+    /// fail-over.
+    struct Forgetful {
+        memory: MemoryStore,
+        unconfirmed: AtomicUsize,
+    }
+
+    impl Store for Forgetful {
+        fn run<'s>(&'s self, group: &'s str, step: &'s Step) -> BoxFuture<'s, Result<Outcome>> {
+            Box::pin(async move {
+                let outcome = self.memory.run(group, step).await;
+                let writes =
+                    step.operations.iter().any(|operation| matches!(operation, Operation::Put { .. }));
+                let one_less = |left: usize| left.checked_sub(1);
+                let is_done = matches!(outcome, Ok(Outcome::Done(_)));
+                if !group.starts_with("i/") || !writes || !is_done {
+                    return outcome;
+                }
+                match self.unconfirmed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) {
+                    Err(_) => return outcome,
+                    Ok(1) => {
+                        let mut forget = Step::new().then(Operation::Delete(POST));
+                        for operation in &step.operations {
+                            if let Operation::Put { key, .. } = operation {
+                                forget = forget.then(Operation::Delete(key.clone()));
+                            }
+                        }
+                        self.memory.run(group, &forget).await?;
+                    }
+                    Ok(_) => {}
+                }
+                // Others go on meanwhile.
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                Err(StoreError::new(StoreFailure::Unknown, "it is not confirmed"))
+            })
+        }
+
+        fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, Result<()>> {
+            self.memory.publish(channel, message)
+        }
+
+        fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, Result<Box<dyn Subscription>>> {
+            self.memory.subscribe(channel)
+        }
+
+        fn secret(&self) -> Secret {
+            self.memory.secret()
+        }
+    }
+
+    /// The POST and the record that it was taken are written, but not confirmed.
+    #[tokio::test(start_paused = true)]
+    async fn a_post_is_not_accepted_if_a_fail_over_has_lost_that_it_was_taken() {
+        let store = Arc::new(Forgetful { memory: MemoryStore::new(), unconfirmed: AtomicUsize::new(0) });
+        let [holder, other] = [(), ()].map(|()| Node::new(store.clone(), Arc::default(), "test"));
+        let groups = Groups::new(&store.secret());
+        let id = new_pipe_id(Some(&holder));
+        let pipe =
+            |node: &Arc<Node>| SharedPipe::new(node.clone(), &groups, &id, None, Duration::from_secs(60));
+        let (held, passing) = (pipe(&holder), pipe(&other));
+        assert!(holder.is_store_reachable(&Arc::new(Silent)).await);
+        held.publish().await.unwrap();
+        store.unconfirmed.store(3, Ordering::Relaxed);
+        let take = async {
+            let (version, _) = loop {
+                if let Some(waiting) = held.waiting_post().await.unwrap() {
+                    break waiting;
+                }
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            };
+            held.take_post(version).await.expect_err("it is not confirmed");
+        };
+        let pass_on = passing.pass_on("frame".into(), Duration::from_secs(10));
+        let (passed, ()) = tokio::join!(pass_on, take);
+        assert!(passed.is_err(), "its client has to send it again");
+        assert!(held.waiting_post().await.unwrap().is_none());
+    }
+
+    struct Silent;
+
+    impl super::super::node::NodeEvents for Silent {
+        fn receive(&self, _message: NodeMessage) {}
+
+        fn look(&self) {}
+
+        fn nodes_died(&self) {}
+    }
+}

@@ -173,6 +173,12 @@ pub(in crate::server) async fn find(
             }
             Ok(StoredStream::AtEnd)
         }
+        // The server that writes the stream may write again what the store has lost.
+        Some((EventKind::NotificationsStart, _))
+            if after > seen.last && !seen.is_ended && session.node.may_store_be_behind() =>
+        {
+            Ok(StoredStream::Behind)
+        }
         Some((EventKind::NotificationsStart, node)) if after <= seen.last => {
             let node = String::from_utf8_lossy(&node);
             Ok(StoredStream::Notifications(end_notifications(session, stream, &node, after).await?))
