@@ -33,6 +33,8 @@ pub(in crate::server) struct Node {
     /// Notified when nodes have died, however this node noticed it.
     died: Arc<Notify>,
     gaps: Arc<Gaps>,
+    /// Notified when the mark of this node may be lost.
+    unmarked: Arc<Notify>,
     /// The losses of the store that are known.
     losses: AtomicU64,
     task: OnceLock<AbortHandle>,
@@ -48,6 +50,8 @@ struct NodeState {
     alive: HashSet<String>,
     /// When the store was last lost, or failed.
     failed_at: Option<Instant>,
+    /// When the store may last have lost what it had confirmed, and with it the marks of nodes.
+    lost_at: Option<Instant>,
 }
 
 /// The part of the server that messages are for.
@@ -67,8 +71,8 @@ impl Node {
         let (id, group) = (random_hex::<8>(), format!("n/{server}"));
         let (state, died) = (Mutex::default(), Arc::default());
         let (task, probe) = (OnceLock::new(), tokio::sync::Mutex::default());
-        let (gaps, losses) = (Arc::default(), AtomicU64::new(store.losses()));
-        Arc::new(Self { id, store, meter, group, state, died, gaps, losses, task, probe })
+        let (gaps, unmarked, losses) = (Arc::default(), Arc::default(), AtomicU64::new(store.losses()));
+        Arc::new(Self { id, store, meter, group, state, died, gaps, unmarked, losses, task, probe })
     }
 
     /// Returns a watch for the times when the store may have lost what it had confirmed, as by a fail-over.
@@ -96,7 +100,10 @@ impl Node {
 
     /// Notes that the store may have lost what it had confirmed.
     fn note_gap(&self) {
-        self.state.lock().failed_at = Some(Instant::now());
+        let mut state = self.state.lock();
+        (state.failed_at, state.lost_at) = (Some(Instant::now()), Some(Instant::now()));
+        drop(state);
+        self.unmarked.notify_one();
         self.gaps.report();
     }
 
@@ -114,7 +121,7 @@ impl Node {
     fn start<E: NodeEvents>(self: &Arc<Self>, events: &Arc<E>) {
         self.task.get_or_init(|| {
             let (node, events) = (Arc::downgrade(self), Arc::downgrade(events));
-            let task = NodeTask { node, events, died: self.died.clone() };
+            let task = NodeTask { node, events, died: self.died.clone(), unmarked: self.unmarked.clone() };
             tokio::spawn(task.run(self.store.clone(), self.channel(&self.id), self.group.clone()))
                 .abort_handle()
         });
@@ -148,8 +155,12 @@ impl Node {
             .then(Operation::Entries("nodes".into()));
         let Outcome::Done(answers) = self.run(&self.group, &step).await? else { return Ok(()) };
         let Some(Answer::Entries(entries)) = answers.into_iter().next_back() else { return Ok(()) };
-        let alive: HashSet<_> = entries.into_iter().map(|(id, _)| id).collect();
+        let mut alive: HashSet<_> = entries.into_iter().map(|(id, _)| id).collect();
         let mut state = self.state.lock();
+        // The others mark themselves again.
+        if state.lost_at.is_some_and(|lost| lost.elapsed() < HEALING_TIME) {
+            alive.extend(state.alive.drain());
+        }
         state.marked_at = state.marked_at.max(Some(now));
         if state.alive.difference(&alive).next().is_some() {
             self.died.notify_one();
@@ -213,6 +224,7 @@ struct NodeTask<E> {
     node: Weak<Node>,
     events: Weak<E>,
     died: Arc<Notify>,
+    unmarked: Arc<Notify>,
 }
 
 impl<E: NodeEvents> NodeTask<E> {
@@ -236,6 +248,7 @@ impl<E: NodeEvents> NodeTask<E> {
                     };
                     mark = Instant::now() + interval;
                 }
+                () = self.unmarked.notified() => mark = Instant::now(),
                 () = self.died.notified() => self.with(E::nodes_died),
                 () = tokio::time::sleep_until(look) => {
                     look = Instant::now() + LOOK_INTERVAL;
@@ -346,7 +359,7 @@ mod tests {
 
     /// A store that takes its time to subscribe to the channel of one node, and that can be away.
     #[derive(Default)]
-    struct SlowStore(MemoryStore, AtomicBool);
+    struct SlowStore(MemoryStore, AtomicBool, AtomicU64);
 
     impl Store for SlowStore {
         fn run<'s>(&'s self, group: &'s str, step: &'s Step) -> BoxFuture<'s, Result<Outcome>> {
@@ -371,6 +384,10 @@ mod tests {
 
         fn secret(&self) -> Secret {
             self.0.secret()
+        }
+
+        fn losses(&self) -> u64 {
+            self.2.load(Ordering::Relaxed)
         }
     }
 
@@ -401,6 +418,29 @@ mod tests {
         node.tell(&node.id, NodeMessage::write("session", news)).await;
         tokio::time::sleep(BETWEEN_MESSAGES).await;
         assert_eq!(events.0.load(Ordering::Relaxed), 1);
+    }
+
+    /// A store whose marks a fail-over loses.
+    #[tokio::test(start_paused = true)]
+    async fn a_node_does_not_die_of_a_lost_mark() {
+        let (store, events) = (Arc::new(SlowStore::default()), Arc::new(Received::default()));
+        let [node, other] = [(), ()].map(|()| Node::new(store.clone(), Arc::default(), "test"));
+        for node in [&node, &other] {
+            node.ensure_marked(&events).await.unwrap();
+        }
+        assert!(other.is_alive(&node.id).await.unwrap());
+        store.2.fetch_add(1, Ordering::Relaxed);
+        store.0.run("n/test", &Step::new().then(Operation::Clear("nodes".into()))).await.unwrap();
+        other.mark().await.unwrap();
+        assert!(other.is_alive(&node.id).await.unwrap(), "it may mark itself again");
+        node.mark().await.unwrap();
+        tokio::time::sleep(BETWEEN_MESSAGES).await;
+        let third = Node::new(store.clone(), Arc::default(), "test");
+        assert!(third.is_alive(&node.id).await.unwrap(), "it has done so");
+        let node_id = node.id.clone();
+        drop(node);
+        tokio::time::sleep(MARK_TTL + HEALING_TIME).await;
+        assert!(!other.is_alive(&node_id).await.unwrap(), "and a dead node is dead");
     }
 
     #[tokio::test(start_paused = true)]
