@@ -6,6 +6,8 @@ use toolway::client::Answer;
 use toolway::prelude::*;
 use toolway::{Chain, ProtocolVersion, RawJson};
 
+use crate::auth;
+
 /// Plays a scenario against the server at `url`.
 ///
 /// # Errors
@@ -17,6 +19,9 @@ pub async fn play(
     url: &str,
     context: Option<&str>,
 ) -> Result<(), String> {
+    if scenario.starts_with("auth/") {
+        return auth::play(scenario, version, url, context).await;
+    }
     match scenario {
         "initialize" | "request-metadata" | "json-schema-ref-no-deref" => list(version, url).await,
         "tools_call" => add_numbers(version, url).await,

@@ -11,6 +11,8 @@ pub(crate) fn must_be_confirmed(step: &Step) -> bool {
             Operation::Put { .. }
                 | Operation::Delete(_)
                 | Operation::Enter { .. }
+                | Operation::Leave { .. }
+                | Operation::Clear(_)
                 | Operation::Append(Append { ends: true, .. })
         )
     })

@@ -84,6 +84,7 @@
 //! | `client` | | [`Client`] |
 //! | `http` | | Streamable HTTP with sessions and resumable streams, for the server, the client or both |
 //! | `tls` | | clients over `https://`, with the certificate authorities that the system trusts |
+//! | `auth` | | clients that sign in to servers that ask for it (OAuth) |
 //! | `h2c` | | HTTP/2 without TLS in addition to HTTP/1.1, if the server has its own socket |
 //! | `otel` | | OpenTelemetry: calls join the traces of their callers, and are measured |
 //! | `testing` | | [`testing`], with server, client and HTTP |

@@ -1,5 +1,6 @@
 //! How are nodes started, chosen for a request, and killed?
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Mutex;
@@ -103,6 +104,8 @@ impl Cluster {
     }
 
     async fn start_node(&self, node: &Node) {
+        let log = self.folder.join(format!("{}.log", node.name));
+        let log = File::options().create(true).append(true).open(log).unwrap();
         let mut child = Command::new(program())
             .args(["--port", &node.port.to_string(), "--node", &node.name])
             .args(["--store", &self.store.url, "--replicas", &self.store.replicas.to_string()])
@@ -112,6 +115,7 @@ impl Cluster {
             .arg(self.folder.join("gates"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(log)
             .kill_on_drop(true)
             .spawn()
             .unwrap();

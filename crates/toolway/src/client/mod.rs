@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `calls/` | Which requests can a client make, and what do they return? |
 //! | `connect/` | What is a client, and how does it connect and reconnect? |
+//! | `oauth/` | How does a client sign in by itself? |
 //! | `http/`, `process/`, `pipe/` | How do messages travel over HTTP, to a child process and over a pipe? |
 //! | `handshake/`, then `stateless/` | How does each era open a connection, write a request and answer the server's questions? |
 //! | `wire/` | What carries messages, and how is a server located? |
@@ -24,6 +25,8 @@ mod handshake;
 #[cfg(feature = "http")]
 pub(crate) mod http;
 mod notifications;
+#[cfg(feature = "auth")]
+mod oauth;
 pub(crate) mod pipe;
 mod process;
 mod stateless;
@@ -46,6 +49,10 @@ pub use http::request::client::{HttpBody, HttpClient};
 pub use http::target::Http;
 pub use notifications::changes::Change;
 pub use notifications::readers::NotificationReader;
+#[cfg(feature = "auth")]
+pub use oauth::settings::{OAuth, WorkloadTarget};
+#[cfg(feature = "auth")]
+pub use oauth::vault::{MemoryVault, Vault, VaultGuard, VaultKey};
 pub use pipe::printable::escape_for_terminal;
 pub use process::command::Command;
 pub use wire::inbox::{AnswerFrame, Inbox};

@@ -55,6 +55,8 @@ mod robust;
 mod run_again;
 mod server;
 mod sessions;
+#[cfg(feature = "auth")]
+mod sign_in;
 mod sizes;
 mod stateless;
 mod stdio;

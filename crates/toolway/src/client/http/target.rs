@@ -49,14 +49,22 @@ pub struct Http {
     headers: HeaderMap,
     /// A description of the first invalid setting.
     mistake: Option<String>,
-    connect_timeout: Duration,
+    pub(crate) connect_timeout: Duration,
     redirects: RedirectPolicy,
     connection_reuse: ConnectionReuse,
     max_message: Option<usize>,
-    pub(super) trusted_roots: TrustedRoots,
-    client: Option<Arc<dyn HttpClient>>,
+    pub(crate) trusted_roots: TrustedRoots,
+    pub(crate) client: Option<Arc<dyn HttpClient>>,
+    /// Signs in, if the server asks for it.
+    pub(crate) sign_in: Option<Arc<dyn SignIn>>,
     /// The built-in client, used if `client` is `None`. It is created for the first connection, and then reused.
     built_in: Arc<OnceLock<Arc<dyn HttpClient>>>,
+}
+
+/// Signs in to servers that ask for it.
+pub(crate) trait SignIn: Send + Sync {
+    /// Returns a client that sends requests to a server, and signs in when the server asks for it.
+    fn wrap(&self, server: &Http, url: &Url, client: Arc<dyn HttpClient>) -> Arc<dyn HttpClient>;
 }
 
 impl Http {
@@ -72,6 +80,7 @@ impl Http {
             max_message: None,
             trusted_roots: TrustedRoots::default(),
             client: None,
+            sign_in: None,
             built_in: Arc::default(),
         }
     }
@@ -114,7 +123,7 @@ impl Http {
         self
     }
 
-    pub(super) fn with_mistake(mut self, mistake: String) -> Self {
+    pub(crate) fn with_mistake(mut self, mistake: String) -> Self {
         self.mistake.get_or_insert(mistake);
         self
     }
@@ -204,6 +213,10 @@ impl Http {
     async fn open_transport(&self) -> Result<HttpTransport> {
         let url = self.check()?;
         let client = self.http_client(&url).await?;
+        let client = match &self.sign_in {
+            Some(sign_in) => sign_in.wrap(self, &url, client),
+            None => client,
+        };
         let endpoint = HttpEndpoint::new(url, self.headers.clone(), client, self.redirects);
         Ok(HttpTransport::new(StatelessTransport::new(endpoint, self.max_message)))
     }
@@ -225,7 +238,7 @@ impl Http {
         }
         let (trust, reuse) = (self.trusted_roots.clone(), self.connection_reuse);
         // Loading the certificates reads files, which blocks.
-        let made = tokio::task::spawn_blocking(move || tls::client(&trust, limit, reuse)).await;
+        let made = tokio::task::spawn_blocking(move || tls::client(connector(), &trust, limit, reuse)).await;
         made.map_err(|error| Error::new(ErrorKind::Transport, "TLS could not be set up").caused_by(error))?
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! | file | question |
 //! |---|---|
+//! | `browser.rs` | How is a web page shown to the user? |
 //! | `command.rs` | Which program is a server, and how is it started? |
 //! | `command_line.rs` | How is a command line split into words, and how is it shown? |
 //! | `environment.rs` | Which environment variables does a server inherit? |
@@ -13,6 +14,8 @@
 //! | `unix.rs`, `windows.rs` | How are a process and its descendants ended? |
 //! | `descendants.rs`, `no_descendants.rs` | Which processes has a server started that have left its process group? |
 
+#[cfg(feature = "auth")]
+pub(crate) mod browser;
 mod child_pipes;
 pub(crate) mod command;
 mod command_line;

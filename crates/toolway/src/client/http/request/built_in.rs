@@ -57,9 +57,14 @@ pub(crate) struct BuiltInClient<C> {
 /// A function that explains how to fix the cause of a failed connection, if it knows the cause.
 pub(crate) type Advice = fn(&(dyn StdError + 'static)) -> Option<String>;
 
-/// Makes a connector for TCP.
+/// Makes a connector for TCP, which TLS may use.
 pub(crate) fn connector() -> HttpConnector {
-    let mut connector = HttpConnector::new();
+    with_keep_alive(HttpConnector::new())
+}
+
+/// Sets what every connection has.
+pub(crate) fn with_keep_alive<R>(mut connector: HttpConnector<R>) -> HttpConnector<R> {
+    connector.enforce_http(false);
     connector.set_nodelay(true);
     // A stream may be silent for hours. Keep-alive probes detect that the server is gone.
     connector.set_keepalive(Some(KEEP_ALIVE));

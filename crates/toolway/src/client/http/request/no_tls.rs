@@ -23,7 +23,12 @@ pub(crate) fn check(url: &Url) -> Result<()> {
 }
 
 /// Always fails. It is never called, because `check` fails first.
-pub(crate) fn client(_: &TrustedRoots, _: Duration, _: ConnectionReuse) -> Result<Arc<dyn HttpClient>> {
+pub(crate) fn client<C>(
+    _: C,
+    _: &TrustedRoots,
+    _: Duration,
+    _: ConnectionReuse,
+) -> Result<Arc<dyn HttpClient>> {
     Err(Error::new(ErrorKind::Misuse, "this build does not support HTTPS"))
 }
 

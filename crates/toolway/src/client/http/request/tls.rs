@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::connect::Connect;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::CertificateDer;
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 
-use crate::client::http::request::built_in::{BuiltInClient, ConnectionReuse, connector};
+use crate::client::http::request::built_in::{BuiltInClient, ConnectionReuse, TimedConnector};
 use crate::client::http::request::client::HttpClient;
 use crate::client::http::request::url::Url;
 use crate::ground::error::{Error, ErrorKind, Result};
@@ -23,12 +24,17 @@ pub(crate) fn check(_: &Url) -> Result<()> {
     Ok(())
 }
 
-/// Makes a client that sends encrypted requests. Blocks, because it reads the system's certificates from files.
-pub(crate) fn client(
+/// Makes a client that sends encrypted requests over connections that `tcp` opens, which must accept `https` URLs. Blocks, because it reads the system's certificates from files.
+pub(crate) fn client<C>(
+    tcp: C,
     trust: &TrustedRoots,
     connect_timeout: Duration,
     reuse: ConnectionReuse,
-) -> Result<Arc<dyn HttpClient>> {
+) -> Result<Arc<dyn HttpClient>>
+where
+    TimedConnector<HttpsConnector<C>>: Connect + Clone + Send + Sync + 'static,
+    C: Send + Sync + 'static,
+{
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {
         tracing::warn!(%error, "certificates of the system could not be read");
@@ -39,8 +45,6 @@ pub(crate) fn client(
         .with_root_certificates(root_store(found.certs, has_environment_roots(), trust)?)
         .with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    let mut tcp = connector();
-    tcp.enforce_http(false);
     let tls = HttpsConnector::from((tcp, config));
     Ok(Arc::new(BuiltInClient::new(tls, connect_timeout, reuse, advice)))
 }

@@ -393,6 +393,17 @@ pub(in crate::server) struct UnconfirmedEvents {
     pub(in crate::server) ends: bool,
 }
 
+impl UnconfirmedEvents {
+    /// Leaves out the events after a number.
+    pub(in crate::server) fn keep_until(&mut self, last: u64) {
+        let count = usize::try_from((last + 1).saturating_sub(self.first)).unwrap_or(usize::MAX);
+        if count < self.events.len() {
+            self.events.truncate(count);
+            self.ends = false;
+        }
+    }
+}
+
 /// The side of the copy in the store.
 impl EventLog {
     /// Returns the events after `after`, at most so many bytes.

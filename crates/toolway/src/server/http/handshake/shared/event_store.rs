@@ -164,10 +164,16 @@ impl EventStore {
     /// Writes what the store does not have, or renews the log.
     async fn append(&mut self) -> Result<Progress> {
         let now = Instant::now();
-        let batch = self.log.events_after(self.stored, MAX_STEP_BYTES);
+        let mut batch = self.log.events_after(self.stored, MAX_STEP_BYTES);
         let (confirmed, _) = self.log.confirmed_and_last();
+        // What the store has lost is written again, whichever stream gets the notifications now.
+        let is_repeat = self.stored < confirmed;
+        if is_repeat {
+            batch.keep_until(confirmed);
+        }
         let mut step = Step::new().when(SharedSession::is_open());
-        if let Some(version) = self.teller.filter(|_| self.stored > 0 && !batch.events.is_empty()) {
+        let teller = self.teller.filter(|_| !is_repeat);
+        if let Some(version) = teller.filter(|_| self.stored > 0 && !batch.events.is_empty()) {
             step = step.when(Condition::HasVersion(TELLER, version));
         }
         let dropped = || LogEntry { bytes: Bytes::new(), keep: Keep::WhileThereIsRoom };
@@ -191,7 +197,7 @@ impl EventStore {
                 step = step.then(SharedSession::open_question(question, self.question_ttl));
             }
         }
-        if let Some(version) = self.teller {
+        if let Some(version) = teller {
             step = step.then(match self.stored {
                 0 => self.session.become_teller(version),
                 _ => Operation::Renew { key: TELLER, ttl: self.session.limits.session_idle },

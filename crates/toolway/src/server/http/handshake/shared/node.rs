@@ -449,11 +449,11 @@ mod tests {
         let [node, other] = [(), ()].map(|()| Node::new(store.clone(), Arc::default(), "test"));
         node.ensure_marked(&events).await.unwrap();
         // It is away just when the node would mark itself, three times.
-        tokio::time::sleep(MARK_INTERVAL - BETWEEN_MESSAGES).await;
+        tokio::time::sleep(MARK_INTERVAL.saturating_sub(BETWEEN_MESSAGES)).await;
         store.1.store(true, Ordering::Relaxed);
         tokio::time::sleep(MARK_INTERVAL * 2 + BETWEEN_MESSAGES * 20).await;
         store.1.store(false, Ordering::Relaxed);
-        tokio::time::sleep(MARK_TTL - MARK_INTERVAL * 3).await;
+        tokio::time::sleep(MARK_TTL.saturating_sub(MARK_INTERVAL * 3)).await;
         assert!(other.is_alive(&node.id).await.unwrap());
     }
 

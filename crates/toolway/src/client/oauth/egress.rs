@@ -1,0 +1,274 @@
+//! Which addresses may a client connect to, if the URL comes from a server?
+//!
+//! The documents of a server name URLs, and a hostile one names addresses inside the network of the client. Names are
+//! resolved first, and the connection goes to the addresses that were checked.
+
+use std::fmt;
+use std::future::Future;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::Pin;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use hyper_util::client::legacy::connect::dns::Name;
+use tower_service::Service;
+
+/// The kinds of addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AddressClass {
+    Public,
+    /// Addresses of a private network.
+    Private,
+    Loopback,
+    /// Addresses that lead to the machine or its cloud, or to many.
+    Forbidden,
+}
+
+/// Returns the class of an address. An IPv4 address inside an IPv6 address counts as what it is.
+pub(super) fn class_of(address: IpAddr) -> AddressClass {
+    match address {
+        IpAddr::V4(address) => class_of_v4(address),
+        IpAddr::V6(address) => class_of_v6(address),
+    }
+}
+
+fn class_of_v4(address: Ipv4Addr) -> AddressClass {
+    let [first, second, third, _] = address.octets();
+    match (first, second, third) {
+        _ if address.is_loopback() => AddressClass::Loopback,
+        (0 | 224.., ..) | (169, 254, _) => AddressClass::Forbidden,
+        (10, ..)
+        | (172, 16..=31, _)
+        | (192, 168, _)
+        | (100, 64..=127, _)
+        | (198, 18 | 19, _)
+        | (192, 0, 0 | 2)
+        | (198, 51, 100)
+        | (203, 0, 113)
+        | (192, 88, 99) => AddressClass::Private,
+        _ => AddressClass::Public,
+    }
+}
+
+fn class_of_v6(address: Ipv6Addr) -> AddressClass {
+    let segments = address.segments();
+    if let Some(inner) = embedded_v4(segments) {
+        return class_of_v4(inner);
+    }
+    match segments[0] {
+        _ if address.is_loopback() => AddressClass::Loopback,
+        _ if address.is_unspecified() => AddressClass::Forbidden,
+        // The metadata service of a cloud has a private address.
+        0xfd00 if segments[1] == 0xec2 => AddressClass::Forbidden,
+        0xfe80..=0xfebf | 0xff00.. => AddressClass::Forbidden,
+        0x2000..=0x3fff if segments[..2] != [0x2001, 0xdb8] => AddressClass::Public,
+        // Private, site-local, documentation, and everything that is not global unicast.
+        _ => AddressClass::Private,
+    }
+}
+
+/// Returns the IPv4 address that an IPv6 address leads to: mapped, compatible, NAT64, 6to4 and Teredo.
+fn embedded_v4(segments: [u16; 8]) -> Option<Ipv4Addr> {
+    let join = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
+    match segments {
+        [0, 0, 0, 0, 0, 0xffff, high, low]
+        | [0, 0, 0, 0, 0, 0, high @ 1..=0xffff, low]
+        | [0, 0, 0, 0, 0xffff, 0, high, low]
+        | [0x64, 0xff9b, .., high, low]
+        | [0x2002, high, low, ..] => Some(join(high, low)),
+        // The address of the client is inverted.
+        [0x2001, 0, .., high, low] => Some(join(!high, !low)),
+        _ => None,
+    }
+}
+
+/// The addresses that a client may connect to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Policy {
+    pub(super) allows_private: bool,
+    pub(super) allows_loopback: bool,
+}
+
+impl Policy {
+    /// Allows what the server that the application named has: a public server cannot lead into the network.
+    pub(super) fn of_server(addresses: &[IpAddr]) -> Self {
+        let has = |class| addresses.iter().any(|address| class_of(*address) == class);
+        Self { allows_private: has(AddressClass::Private), allows_loopback: has(AddressClass::Loopback) }
+    }
+
+    pub(super) fn allows(self, address: IpAddr) -> bool {
+        match class_of(address) {
+            AddressClass::Public => true,
+            AddressClass::Private => self.allows_private,
+            AddressClass::Loopback => self.allows_loopback,
+            AddressClass::Forbidden => false,
+        }
+    }
+
+    /// Returns whether the host may be connected to, if it is an address.
+    pub(super) fn allows_literal(self, host: &str) -> bool {
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        match IpAddr::from_str(bare) {
+            Ok(address) => self.allows(address),
+            // `0x7f.1`, `127.1` and `2130706433` are addresses to some resolvers.
+            Err(_) => !looks_like_address(bare),
+        }
+    }
+}
+
+/// Returns whether the last label of a name has only digits, or is hexadecimal: no domain ends so.
+fn looks_like_address(host: &str) -> bool {
+    let last = host.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
+    let digits = last.strip_prefix("0x").or_else(|| last.strip_prefix("0X"));
+    match digits {
+        Some(digits) => digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        None => !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit()),
+    }
+}
+
+/// Resolves names to addresses that may be connected to.
+#[derive(Clone)]
+pub(crate) struct GuardedResolver {
+    pub(super) policy: Policy,
+    pub(super) lookup: Arc<Lookup>,
+}
+
+/// Finds the addresses of a name.
+pub(super) type Lookup =
+    dyn Fn(String) -> Pin<Box<dyn Future<Output = std::io::Result<Vec<IpAddr>>> + Send>> + Send + Sync;
+
+/// Finds the addresses of a name as the system does.
+pub(super) fn system_lookup(
+    name: String,
+) -> Pin<Box<dyn Future<Output = std::io::Result<Vec<IpAddr>>> + Send>> {
+    Box::pin(async move {
+        let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(&name);
+        let found = tokio::net::lookup_host((bare, 0)).await?;
+        Ok(found.map(|address| address.ip()).collect())
+    })
+}
+
+impl Service<Name> for GuardedResolver {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = std::io::Error;
+    type Future = Pin<Box<dyn Future<Output = std::io::Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let (policy, lookup) = (self.policy, (self.lookup)(name.as_str().to_owned()));
+        Box::pin(async move {
+            let addresses = lookup.await?;
+            // One address inside the network is enough: the next connection may use it.
+            if addresses.iter().any(|address| !policy.allows(*address)) {
+                return Err(std::io::Error::other(ForbiddenAddress));
+            }
+            let sockets: Vec<_> = addresses.into_iter().map(|address| SocketAddr::new(address, 0)).collect();
+            Ok(sockets.into_iter())
+        })
+    }
+}
+
+/// The error for a name that leads into the network.
+#[derive(Debug)]
+pub(super) struct ForbiddenAddress;
+
+impl fmt::Display for ForbiddenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the address is inside the network")
+    }
+}
+
+impl std::error::Error for ForbiddenAddress {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_what_they_lead_to() {
+        use AddressClass::{Forbidden, Loopback, Private, Public};
+        for (address, class) in [
+            ("93.184.216.34", Public),
+            ("127.0.0.1", Loopback),
+            ("127.8.8.8", Loopback),
+            ("10.0.0.1", Private),
+            ("172.16.0.1", Private),
+            ("172.32.0.1", Public),
+            ("192.168.1.1", Private),
+            ("100.64.0.1", Private),
+            ("198.18.0.1", Private),
+            ("169.254.169.254", Forbidden),
+            ("0.0.0.0", Forbidden),
+            ("0.1.2.3", Forbidden),
+            ("224.0.0.1", Forbidden),
+            ("255.255.255.255", Forbidden),
+            ("2606:4700::1111", Public),
+            ("::1", Loopback),
+            ("::", Forbidden),
+            ("fd12::1", Private),
+            ("fd00:ec2::254", Forbidden),
+            ("fe80::1", Forbidden),
+            ("ff02::1", Forbidden),
+            ("fec0::1", Private),
+            ("::ffff:127.0.0.1", Loopback),
+            ("::ffff:169.254.169.254", Forbidden),
+            ("::10.0.0.1", Private),
+            ("::ffff:0:10.0.0.1", Private),
+            ("64:ff9b::169.254.169.254", Forbidden),
+            ("64:ff9b:1::10.0.0.1", Private),
+            ("2002:7f00:1::", Loopback),
+            ("2002:a9fe:a9fe::1", Forbidden),
+            ("2001::80ff:fffe", Loopback),
+            ("2001:0:1:2:3:4:5601:5601", Forbidden),
+        ] {
+            assert_eq!(class_of(address.parse().unwrap()), class, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_public_server_cannot_lead_inside() {
+        let public = Policy::of_server(&["93.184.216.34".parse().unwrap()]);
+        let private = Policy::of_server(&["10.1.1.1".parse().unwrap()]);
+        let local = Policy::of_server(&["127.0.0.1".parse().unwrap(), "::1".parse().unwrap()]);
+        for (host, outside, intranet, own) in [
+            ("8.8.8.8", true, true, true),
+            ("10.0.0.1", false, true, false),
+            ("127.0.0.1", false, false, true),
+            ("[::1]", false, false, true),
+            ("[::ffff:10.0.0.1]", false, true, false),
+            ("169.254.169.254", false, false, false),
+            ("127.1", false, false, false),
+            ("2130706433", false, false, false),
+            ("0x7f000001", false, false, false),
+            ("0177.0.0.1", false, false, false),
+            ("127.0.0.0x1", false, false, false),
+            ("127.0.0.1.", false, false, false),
+            ("id.example", true, true, true),
+        ] {
+            let allowed = [public, private, local].map(|policy| policy.allows_literal(host));
+            assert_eq!(allowed, [outside, intranet, own], "{host}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_with_one_forbidden_address_is_refused() {
+        for (addresses, is_allowed) in [
+            (&["93.184.216.34"][..], true),
+            (&["93.184.216.34", "10.0.0.1"], false),
+            (&["169.254.169.254"], false),
+        ] {
+            let addresses: Vec<IpAddr> = addresses.iter().map(|address| address.parse().unwrap()).collect();
+            let lookup: Arc<Lookup> = Arc::new(move |_| {
+                let addresses = addresses.clone();
+                Box::pin(async move { Ok(addresses) })
+            });
+            let mut resolver = GuardedResolver { policy: Policy::default(), lookup };
+            let found = resolver.call("id.example".parse().unwrap()).await;
+            assert_eq!(found.is_ok(), is_allowed);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What is kept in the vault?
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+use toolway_protocol::oauth::{Scopes, TokenReply};
+
+use crate::client::oauth::secret::Secret;
+
+/// The tokens of a client for one server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Tokens {
+    pub(super) access: Secret,
+    pub(super) refresh: Option<Secret>,
+    /// When the access token expires, in milliseconds since 1970.
+    pub(super) expires_at: Option<u64>,
+    /// How long the access token lives.
+    life: Option<u64>,
+    pub(super) granted: Scopes,
+    pub(super) requested: Scopes,
+    pub(super) owner: TokenOwner,
+}
+
+/// The parties that tokens belong to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TokenOwner {
+    pub(super) issuer: String,
+    /// `None` for a server of 2025-03-26.
+    pub(super) resource: Option<String>,
+    pub(super) client_id: String,
+}
+
+impl Tokens {
+    pub(super) fn new(
+        reply: TokenReply,
+        requested: Scopes,
+        former: Option<&Self>,
+        owner: TokenOwner,
+    ) -> Self {
+        let life = reply.expires_in.map(|seconds| seconds.saturating_mul(1000));
+        let granted = reply.scopes.or_else(|| former.map(|former| former.granted.clone()));
+        Self {
+            access: Secret::new(reply.access_token),
+            // A server that sends no new one lets the old one live.
+            refresh: reply
+                .refresh_token
+                .map(Secret::new)
+                .or_else(|| former.and_then(|former| former.refresh.clone())),
+            expires_at: life.map(|life| now().saturating_add(life)),
+            life,
+            granted: granted.unwrap_or_else(|| requested.clone()),
+            requested,
+            owner,
+        }
+    }
+
+    /// Returns whether the token can be used for a while.
+    pub(super) fn is_fresh(&self) -> bool {
+        let margin = self.life.map_or(MAX_MARGIN, |life| (life / 10).min(MAX_MARGIN));
+        self.expires_at.is_none_or(|at| now().saturating_add(margin) < at)
+    }
+
+    pub(super) fn to_bytes(&self) -> Bytes {
+        let TokenOwner { issuer, resource, client_id } = &self.owner;
+        json!({
+            "access": self.access.reveal(),
+            "refresh": self.refresh.as_ref().map(Secret::reveal),
+            "expires_at": self.expires_at,
+            "life": self.life,
+            "granted": self.granted.to_string(),
+            "requested": self.requested.to_string(),
+            "issuer": issuer,
+            "resource": resource,
+            "client_id": client_id,
+        })
+        .to_string()
+        .into()
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let value: Value = serde_json::from_slice(bytes).ok()?;
+        let text = |name: &str| value[name].as_str().map(str::to_owned);
+        Some(Self {
+            access: Secret::new(text("access")?),
+            refresh: text("refresh").map(Secret::new),
+            expires_at: value["expires_at"].as_u64(),
+            life: value["life"].as_u64(),
+            granted: Scopes::parse(&text("granted")?),
+            requested: Scopes::parse(&text("requested")?),
+            owner: TokenOwner {
+                issuer: text("issuer")?,
+                resource: text("resource"),
+                client_id: text("client_id")?,
+            },
+        })
+    }
+}
+
+/// A client that has registered, or was registered by hand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ClientRecord {
+    pub(super) id: String,
+    pub(super) secret: Option<Secret>,
+    /// The way in which the client proves who it is.
+    pub(super) auth_method: Option<String>,
+    /// When the secret expires, in seconds since 1970.
+    pub(super) expires_at: Option<u64>,
+    pub(super) redirect_uri: Option<String>,
+    /// `true` if the client has registered itself.
+    pub(super) is_dynamic: bool,
+}
+
+impl ClientRecord {
+    pub(super) fn is_expired(&self) -> bool {
+        self.expires_at.is_some_and(|at| at.saturating_mul(1000) <= now())
+    }
+
+    pub(super) fn to_bytes(&self) -> Bytes {
+        json!({
+            "id": self.id,
+            "secret": self.secret.as_ref().map(Secret::reveal),
+            "auth_method": self.auth_method,
+            "expires_at": self.expires_at,
+            "redirect_uri": self.redirect_uri,
+        })
+        .to_string()
+        .into()
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let value: Value = serde_json::from_slice(bytes).ok()?;
+        let text = |name: &str| value[name].as_str().map(str::to_owned);
+        Some(Self {
+            id: text("id")?,
+            secret: text("secret").map(Secret::new),
+            auth_method: text("auth_method"),
+            expires_at: value["expires_at"].as_u64(),
+            redirect_uri: text("redirect_uri"),
+            is_dynamic: true,
+        })
+    }
+}
+
+/// Returns the milliseconds since 1970.
+pub(super) fn now() -> u64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A token is renewed at most this long before it expires, in milliseconds.
+const MAX_MARGIN: u64 = 60_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(reply: &str) -> Tokens {
+        let owner = TokenOwner { issuer: "i".to_owned(), resource: None, client_id: "c".to_owned() };
+        Tokens::new(TokenReply::read(reply.as_bytes()).unwrap(), Scopes::parse("a b"), None, owner)
+    }
+
+    #[test]
+    fn records_survive_the_trip_and_show_no_secrets() {
+        let tokens = tokens(
+            r#"{"access_token":"hidden1","refresh_token":"hidden2","token_type":"bearer","expires_in":60,"scope":"a"}"#,
+        );
+        assert_eq!(Tokens::from_bytes(&tokens.to_bytes()), Some(tokens.clone()));
+        assert!(!format!("{tokens:?}").contains("hidden"));
+        let client = ClientRecord {
+            id: "c".to_owned(),
+            secret: Some(Secret::new("hidden")),
+            auth_method: None,
+            expires_at: Some(1),
+            redirect_uri: Some("http://localhost/".to_owned()),
+            is_dynamic: true,
+        };
+        assert!(client.is_expired());
+        assert_eq!(ClientRecord::from_bytes(&client.to_bytes()), Some(client.clone()));
+        assert!(!format!("{client:?}").contains("hidden"));
+        assert_eq!(Tokens::from_bytes(b"{}"), None);
+    }
+
+    #[test]
+    fn a_token_is_renewed_before_it_expires() {
+        for (life, is_fresh) in [("3600", true), ("2", true), ("0", false)] {
+            let reply = format!(r#"{{"access_token":"t","token_type":"bearer","expires_in":{life}}}"#);
+            assert_eq!(tokens(&reply).is_fresh(), is_fresh, "{life}");
+        }
+        assert!(tokens(r#"{"access_token":"t","token_type":"bearer"}"#).is_fresh(), "only the server knows");
+        let mut old = tokens(r#"{"access_token":"t","token_type":"bearer","expires_in":3600}"#);
+        old.expires_at = Some(now() + 59_000);
+        assert!(!old.is_fresh());
+    }
+
+    #[test]
+    fn an_old_refresh_token_lives_on() {
+        let old = tokens(r#"{"access_token":"t","refresh_token":"r","token_type":"bearer","scope":"a"}"#);
+        let reply = TokenReply::read(br#"{"access_token":"u","token_type":"bearer"}"#).unwrap();
+        let new = Tokens::new(reply, Scopes::parse("a b"), Some(&old), old.owner.clone());
+        assert_eq!((new.refresh, new.granted.to_string()), (Some(Secret::new("r")), "a".to_owned()));
+    }
+}
