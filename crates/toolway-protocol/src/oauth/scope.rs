@@ -99,6 +99,6 @@ mod tests {
         }
         assert_eq!(Scopes::from_json(&json!({})), None);
         assert!(Scopes::parse("").is_empty());
-        assert_eq!(Scopes::parse("ok bad\"quote ba\\d b\u{e4}d").to_string(), "ok");
+        assert_eq!(Scopes::parse("ok one\"quote back\\slash \u{e4}").to_string(), "ok");
     }
 }
