@@ -249,6 +249,8 @@ mod guide {
     struct Testing;
     #[doc = include_str!("../../../docs/guide/first-client.md")]
     struct FirstClient;
+    #[doc = include_str!("../../../docs/guide/sign-in.md")]
+    struct SignIn;
     #[doc = include_str!("../../../docs/guide/many-servers.md")]
     struct ManyServers;
     #[doc = include_str!("../../../docs/guide/gateways.md")]
