@@ -50,6 +50,8 @@ pub use http::target::Http;
 pub use notifications::changes::Change;
 pub use notifications::readers::NotificationReader;
 #[cfg(feature = "auth")]
+pub use oauth::file_vault::FileVault;
+#[cfg(feature = "auth")]
 pub use oauth::settings::{OAuth, WorkloadTarget};
 #[cfg(feature = "auth")]
 pub use oauth::vault::{MemoryVault, Vault, VaultGuard, VaultKey};

@@ -110,7 +110,17 @@ const NO_ERRORS_IN: [(&str, &str); 12] = [
 ];
 
 /// Sentences that are not errors, and what they are; `…` at the end stands for any end.
-const NO_ERRORS: [(&str, &str); 119] = [
+const NO_ERRORS: [(&str, &str); 129] = [
+    ("HTTP/1.1 … content-type: text/html…", "the page that the browser shows after a login"),
+    ("<!doctype html>…", "the page that the browser shows after a login"),
+    ("200 OK", "the status of that page"),
+    ("400 Bad Request", "the status of that page"),
+    ("404 Not Found", "the status of that page"),
+    ("-----BEGIN PRIVATE KEY-----", "how a key begins"),
+    ("-----END PRIVATE KEY-----", "how a key ends"),
+    ("Basic …", "a header"),
+    ("client credentials", "a part of `Debug`"),
+    ("a step on it was given up", "why a connection to Redis was closed, in the log"),
     ("HTTP/1.1 503 Service Unavailable…", "the reply to a connection beyond the limit"),
     (", expected", "a part of an error of `serde`"),
     ("…, expected …", "an error of `serde`"),

@@ -14,6 +14,7 @@ use crate::client::oauth::crypto::{hash, random_text};
 use crate::client::oauth::fetch::{Fetcher, Post, host_of};
 use crate::client::oauth::loopback::Loopback;
 use crate::client::oauth::records::{ClientRecord, TokenOwner, Tokens, now};
+use crate::client::oauth::secret::Secret;
 use crate::client::oauth::settings::{Grant, OAuth, Opener, WorkloadTarget};
 use crate::client::oauth::vault::VaultKey;
 use crate::ground::error::{Error, ErrorKind, Result};
@@ -25,6 +26,9 @@ pub(super) struct Flow<'f> {
     /// The URL of the MCP server.
     pub(super) server: &'f str,
 }
+
+/// The fields of a request to the token endpoint.
+type Form = Vec<(&'static str, String)>;
 
 /// The reasons why no token was made.
 pub(super) enum GrantError {
@@ -109,28 +113,25 @@ impl Flow<'_> {
     /// Gets a token, with the help of a user if it must be.
     pub(super) async fn authorize(&self, found: &Found, scopes: &Scopes) -> Result<Tokens> {
         self.check_issuer(&found.server)?;
-        match &self.oauth.grant {
+        let tokens = match &self.oauth.grant {
             Grant::Browser { open, redirect } => {
-                let first = self.sign_in(found, scopes, &**open, redirect.as_deref()).await;
-                match first {
+                let (client, form) = self.sign_in(found, scopes, &**open, redirect.as_deref()).await?;
+                match self.token(found, &client, form, scopes, None).await {
                     // The authorization server has forgotten a client that introduced itself.
-                    Err((GrantError::Refused(code), client))
-                        if client.is_dynamic && is_about_client(&code) =>
-                    {
+                    Err(GrantError::Refused(code)) if client.is_dynamic && is_about_client(&code) => {
                         self.forget_client(&found.server.issuer, &client).await?;
-                        let second = self.sign_in(found, scopes, &**open, redirect.as_deref()).await;
-                        second.map_err(|(error, _)| error.into_error(&found.server.issuer))
+                        let (client, form) =
+                            self.sign_in(found, scopes, &**open, redirect.as_deref()).await?;
+                        self.token(found, &client, form, scopes, None).await
                     }
-                    first => first.map_err(|(error, _)| error.into_error(&found.server.issuer)),
+                    outcome => outcome,
                 }
             }
             Grant::ClientCredentials => {
                 let client = self.own_client(&found.server)?;
                 let mut form = vec![("grant_type", "client_credentials".to_owned())];
                 add_scopes(&mut form, scopes);
-                self.token(found, &client, form, scopes, None)
-                    .await
-                    .map_err(|error| error.into_error(&found.server.issuer))
+                self.token(found, &client, form, scopes, None).await
             }
             Grant::Workload(platform) => {
                 let token_endpoint = token_endpoint(&found.server)?.to_owned();
@@ -139,24 +140,16 @@ impl Flow<'_> {
                 let mut form =
                     vec![("grant_type", JWT_BEARER.to_owned()), ("assertion", assertion.trim().to_owned())];
                 add_scopes(&mut form, scopes);
-                let id = self.oauth.identity.id.clone().unwrap_or_default();
-                let client = ClientRecord {
-                    id,
-                    secret: None,
-                    auth_method: None,
-                    expires_at: None,
-                    redirect_uri: None,
-                    is_dynamic: false,
-                };
-                self.token(found, &client, form, scopes, None)
-                    .await
-                    .map_err(|error| error.into_error(&found.server.issuer))
+                let client = ClientRecord::new(self.oauth.identity.id.clone().unwrap_or_default(), None);
+                self.token(found, &client, form, scopes, None).await
             }
-        }
+        };
+        tokens.map_err(|error| error.into_error(&found.server.issuer))
     }
 
     /// Gets a new token for one that has expired.
     pub(super) async fn refresh(&self, found: &Found, old: &Tokens) -> Result<Tokens, GrantError> {
+        self.check_issuer(&found.server)?;
         let Some(refresh) = &old.refresh else {
             return Err(GrantError::Refused("no_refresh_token".to_owned()));
         };
@@ -180,53 +173,41 @@ impl Flow<'_> {
         }
     }
 
-    /// Lets a user sign in, and exchanges the code for a token.
+    /// Lets a user sign in. Returns the client, and the form that exchanges the code for a token.
     async fn sign_in(
         &self,
         found: &Found,
         scopes: &Scopes,
         open: &Opener,
         redirect: Option<&str>,
-    ) -> Result<Tokens, (GrantError, ClientRecord)> {
-        let none = || ClientRecord {
-            id: String::new(),
-            secret: None,
-            auth_method: None,
-            expires_at: None,
-            redirect_uri: None,
-            is_dynamic: false,
-        };
-        let failed = |error: Error| (GrantError::Failed(error), none());
+    ) -> Result<(ClientRecord, Form)> {
         let server = &found.server;
+        let host = host_of(&server.issuer);
         if !server.has_pkce() && found.resource.is_some() {
-            return Err(failed(refused(format!(
-                "the authorization server {} does not protect logins with PKCE (S256), so the login was not begun",
-                host_of(&server.issuer)
-            ))));
+            return Err(refused(format!(
+                "the authorization server {host} does not protect logins with PKCE (S256), so the login was not begun"
+            )));
         }
-        let page = server
-            .authorization_endpoint
-            .as_deref()
-            .ok_or_else(|| failed(lacks(server, "authorization_endpoint")))?;
-        if HttpUrl::parse(page).is_none_or(|parts| parts.fragment.is_some()) {
-            return Err(failed(lacks(server, "authorization_endpoint")));
-        }
-        let known = self.stored_client(&server.issuer).await.map_err(failed)?;
-        let registered = known.as_ref().and_then(|client| client.redirect_uri.clone());
+        let page = server.authorization_endpoint.as_deref();
+        let page = page.filter(|page| HttpUrl::parse(page).is_some_and(|parts| parts.fragment.is_none()));
+        let page = page.ok_or_else(|| lacks(server, "authorization_endpoint"))?;
+        let known = self.stored_client(&server.issuer).await?;
         let loopback = match redirect {
-            Some(pinned) => Loopback::open(Some(pinned)).await.map_err(failed)?,
-            // The port of the registration may be taken: then the client registers again.
-            None => match Loopback::open(registered.as_deref()).await {
-                Ok(loopback) => loopback,
-                Err(_) => Loopback::open(None).await.map_err(failed)?,
-            },
+            Some(pinned) => Loopback::open(Some(pinned)).await?,
+            None => {
+                let registered = known.as_ref().and_then(|client| client.redirect_uri.as_deref());
+                match Loopback::open(registered).await {
+                    Ok(loopback) => loopback,
+                    // The port of the registration is taken, so the client registers again.
+                    Err(_) => Loopback::open(None).await?,
+                }
+            }
         };
-        let known = known.filter(|client| client.redirect_uri.as_deref() == Some(&loopback.redirect_uri));
-        let client = self.client(server, known, &loopback.redirect_uri).await.map_err(failed)?;
-        let of_client = |error: Error| (GrantError::Failed(error), client.clone());
+        let redirect_uri = loopback.redirect_uri.clone();
+        let known = known.filter(|client| client.redirect_uri.as_ref() == Some(&redirect_uri));
+        let client = self.client(server, known, &redirect_uri).await?;
         let (state, verifier) = (random_text(), random_text());
         let challenge = hash(&verifier);
-        let redirect_uri = loopback.redirect_uri.clone();
         let mut query = vec![
             ("response_type", "code"),
             ("client_id", &client.id),
@@ -242,22 +223,15 @@ impl Flow<'_> {
             query.push(("scope", &text));
         }
         let separator = if page.contains('?') { '&' } else { '?' };
-        open(format!("{page}{separator}{}", form::encode(query))).await.map_err(of_client)?;
-        let callback = loopback.wait(&state, self.oauth.login_timeout).await.map_err(of_client)?;
-        let outcome = callback
-            .outcome(&server.issuer, server.names_itself)
-            .map_err(|error| of_client(refused(error.to_string())))?;
-        let code = match outcome {
+        open(format!("{page}{separator}{}", form::encode(query))).await?;
+        let callback = loopback.wait(&state, self.oauth.login_timeout).await?;
+        let outcome = callback.outcome(&server.issuer, server.names_itself);
+        let code = match outcome.map_err(|error| refused(error.to_string()))? {
             Ok(code) => code,
             Err(error) if error == "access_denied" => {
-                return Err(of_client(refused("the login was declined".to_owned())));
+                return Err(refused("the login was declined".to_owned()));
             }
-            Err(_) => {
-                return Err(of_client(refused(format!(
-                    "the authorization server {} ended the login",
-                    host_of(&server.issuer)
-                ))));
-            }
+            Err(_) => return Err(refused(format!("the authorization server {host} ended the login"))),
         };
         let form = vec![
             ("grant_type", "authorization_code".to_owned()),
@@ -265,7 +239,7 @@ impl Flow<'_> {
             ("redirect_uri", redirect_uri),
             ("code_verifier", verifier),
         ];
-        self.token(found, &client, form, scopes, None).await.map_err(|error| (error, client))
+        Ok((client, form))
     }
 
     /// Asks the token endpoint.
@@ -273,7 +247,7 @@ impl Flow<'_> {
         &self,
         found: &Found,
         client: &ClientRecord,
-        mut form: Vec<(&'static str, String)>,
+        mut form: Form,
         requested: &Scopes,
         former: Option<&Tokens>,
     ) -> Result<Tokens, GrantError> {
@@ -315,7 +289,7 @@ impl Flow<'_> {
         &self,
         server: &ServerMetadata,
         client: &ClientRecord,
-        form: &mut Vec<(&'static str, String)>,
+        form: &mut Form,
     ) -> Result<Option<HeaderValue>> {
         if let Some(key) = &self.oauth.identity.key {
             let seconds = now() / 1000;
@@ -379,15 +353,9 @@ impl Flow<'_> {
         if let Some(document) =
             self.oauth.identity.document.clone().filter(|_| server.accepts_client_documents)
         {
-            let redirect_uri = Some(redirect_uri.to_owned());
-            let (secret, auth_method, expires_at) = (None, Some("none".to_owned()), None);
             return Ok(ClientRecord {
-                id: document,
-                secret,
-                auth_method,
-                expires_at,
-                redirect_uri,
-                is_dynamic: false,
+                auth_method: Some("none".to_owned()),
+                ..ClientRecord::new(document, None)
             });
         }
         if let Some(known) = known.filter(|client| !client.is_expired()) {
@@ -404,8 +372,7 @@ impl Flow<'_> {
             .id
             .clone()
             .ok_or_else(|| Error::new(ErrorKind::Misuse, "give a client id with `OAuth::client_id`"))?;
-        let (secret, is_dynamic) = (identity.secret.clone(), false);
-        Ok(ClientRecord { id, secret, auth_method: None, expires_at: None, redirect_uri: None, is_dynamic })
+        Ok(ClientRecord::new(id, identity.secret.clone()))
     }
 
     async fn register(&self, server: &ServerMetadata, redirect_uri: &str) -> Result<ClientRecord> {
@@ -439,7 +406,7 @@ impl Flow<'_> {
         })?;
         let record = ClientRecord {
             id: client.client_id,
-            secret: client.client_secret.map(crate::client::oauth::secret::Secret::new),
+            secret: client.client_secret.map(Secret::new),
             auth_method: client.auth_method,
             expires_at: client.secret_expires_at,
             redirect_uri: Some(redirect_uri.to_owned()),
@@ -465,27 +432,10 @@ impl Flow<'_> {
     async fn known_client(&self, issuer: &str, id: &str) -> Result<ClientRecord> {
         let identity = &self.oauth.identity;
         if identity.id.as_deref() == Some(id) {
-            let (id, secret) = (id.to_owned(), identity.secret.clone());
-            return Ok(ClientRecord {
-                id,
-                secret,
-                auth_method: None,
-                expires_at: None,
-                redirect_uri: None,
-                is_dynamic: false,
-            });
+            return Ok(ClientRecord::new(id.to_owned(), identity.secret.clone()));
         }
         let stored = self.stored_client(issuer).await?.filter(|client| client.id == id);
-        let (secret, auth_method) = (None, Some("none".to_owned()));
-        let public = ClientRecord {
-            id: id.to_owned(),
-            secret,
-            auth_method,
-            expires_at: None,
-            redirect_uri: None,
-            is_dynamic: false,
-        };
-        Ok(stored.unwrap_or(public))
+        Ok(stored.unwrap_or_else(|| ClientRecord::new(id.to_owned(), None)))
     }
 
     /// Forgets a client, unless another process has registered anew.
@@ -500,7 +450,7 @@ impl Flow<'_> {
     }
 }
 
-fn add_scopes(form: &mut Vec<(&'static str, String)>, scopes: &Scopes) {
+fn add_scopes(form: &mut Form, scopes: &Scopes) {
     if !scopes.is_empty() {
         form.push(("scope", scopes.to_string()));
     }

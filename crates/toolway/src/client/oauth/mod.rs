@@ -8,6 +8,7 @@
 //! | `settings.rs` | How does an application say in which way its clients sign in? |
 //! | `loopback.rs` | How does the browser return to this program? |
 //! | `records.rs` | What is kept in the vault? |
+//! | `file_vault.rs` | How are tokens kept in files? |
 //! | `vault.rs` | Where are tokens kept? |
 //! | `fetch.rs` over `egress.rs` | How are documents fetched whose URLs come from a server, and from where not? |
 //! | `crypto.rs`, `secret.rs` | Random values, hashes and signatures; and how is a secret kept out of logs? |
@@ -17,6 +18,7 @@
 mod crypto;
 mod egress;
 mod fetch;
+pub(crate) mod file_vault;
 mod flow;
 mod login;
 mod loopback;

@@ -112,6 +112,11 @@ pub(super) struct ClientRecord {
 }
 
 impl ClientRecord {
+    /// A client that did not register itself.
+    pub(super) fn new(id: String, secret: Option<Secret>) -> Self {
+        Self { id, secret, auth_method: None, expires_at: None, redirect_uri: None, is_dynamic: false }
+    }
+
     pub(super) fn is_expired(&self) -> bool {
         self.expires_at.is_some_and(|at| at.saturating_mul(1000) <= now())
     }

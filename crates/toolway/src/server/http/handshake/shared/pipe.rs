@@ -262,8 +262,9 @@ fn now() -> u64 {
 const PIPE: Name = Name::Borrowed("pipe");
 /// The POST that waits to be taken.
 const POST: Name = Name::Borrowed("post");
-/// How long a POST waits to be taken. The server that holds the pipe looks for it at least every 15 seconds.
-const POST_TTL: Duration = Duration::from_secs(60);
+/// How long a POST waits to be taken. The server that holds the pipe looks for it at least every 15 seconds, but may not be able
+/// to take it while the store fails over again and again. A POST that was accepted must not be lost then.
+const POST_TTL: Duration = Duration::from_secs(600);
 /// How long the head of a POST is valid; the clocks of two servers may differ by as much.
 const HEAD_LIFE: Duration = Duration::from_secs(600);
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
