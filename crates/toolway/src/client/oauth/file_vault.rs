@@ -182,7 +182,9 @@ fn make_folder(folder: &Path) -> io::Result<()> {
 #[cfg(unix)]
 fn check_private(file: &File, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
-    if file.metadata()?.permissions().mode() & 0o077 == 0 {
+    /// What other users may do with a file.
+    const OTHERS: u32 = 0o077;
+    if file.metadata()?.permissions().mode() & OTHERS == 0 {
         return Ok(());
     }
     let path = path.display();
@@ -211,8 +213,8 @@ mod tests {
         FileVault::new(folder.join("inner"))
     }
 
-    fn value(text: &'static str) -> Option<Bytes> {
-        Some(Bytes::from_static(text.as_bytes()))
+    fn bytes(text: &'static str) -> Bytes {
+        Bytes::from_static(text.as_bytes())
     }
 
     #[tokio::test]
@@ -220,14 +222,14 @@ mod tests {
         let vault = vault("swap");
         let key = VaultKey::new("tokens", &["", "https://a.example/mcp"]);
         assert_eq!(vault.get(&key).await.unwrap(), None);
-        assert!(!vault.swap(&key, value("x"), value("y")).await.unwrap());
-        assert!(vault.swap(&key, None, value("one")).await.unwrap());
-        assert!(!vault.swap(&key, None, value("two")).await.unwrap());
-        assert!(vault.swap(&key, value("one"), value("two")).await.unwrap());
-        assert_eq!(vault.get(&key).await.unwrap(), value("two"));
+        assert!(!vault.swap(&key, Some(bytes("x")), Some(bytes("y"))).await.unwrap());
+        assert!(vault.swap(&key, None, Some(bytes("one"))).await.unwrap());
+        assert!(!vault.swap(&key, None, Some(bytes("two"))).await.unwrap());
+        assert!(vault.swap(&key, Some(bytes("one")), Some(bytes("two"))).await.unwrap());
+        assert_eq!(vault.get(&key).await.unwrap(), Some(bytes("two")));
         let other = VaultKey::new("tokens", &["https://a.example/mcp", ""]);
         assert_eq!(vault.get(&other).await.unwrap(), None, "parts are kept apart");
-        assert!(vault.swap(&key, value("two"), None).await.unwrap());
+        assert!(vault.swap(&key, Some(bytes("two")), None).await.unwrap());
         assert_eq!(vault.get(&key).await.unwrap(), None);
         fs::remove_dir_all(vault.folder.parent().unwrap()).unwrap();
     }
@@ -266,7 +268,7 @@ mod tests {
             });
         }
         writers.join_all().await;
-        assert_eq!(vault.get(&key).await.unwrap(), value("40"));
+        assert_eq!(vault.get(&key).await.unwrap(), Some(bytes("40")));
         let left: Vec<_> =
             fs::read_dir(&vault.folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left.len(), 2, "the value and its lock: {left:?}");
@@ -279,7 +281,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let vault = vault("mode");
         let key = VaultKey::new("tokens", &["a"]);
-        assert!(vault.swap(&key, None, value("hidden")).await.unwrap());
+        assert!(vault.swap(&key, None, Some(bytes("hidden"))).await.unwrap());
         let path = vault.folder.join(key.file_name());
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::metadata(&vault.folder).unwrap().permissions().mode() & 0o777, 0o700);
