@@ -91,7 +91,7 @@ const TARGETS: [Target; 2] = [
     Target { name: "aarch64-apple-darwin", c_compiler: CCompiler::Missing },
 ];
 /// Features whose dependencies contain C code.
-const NEEDS_C: [&str; 1] = ["tls"];
+const NEEDS_C: [&str; 2] = ["auth", "tls"];
 /// The C compiler for Windows, and its package.
 const MINGW: (&str, &str) = ("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64");
 
