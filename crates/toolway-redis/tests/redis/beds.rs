@@ -35,7 +35,7 @@ impl Pair {
 
     /// Waits until the replica gets changes as they happen.
     pub(crate) async fn wait_until_in_step(&self) {
-        wait_until_in_step(&self.primary).await;
+        wait_until_in_step(&self.primary, &self.replica).await;
     }
 }
 
@@ -97,7 +97,7 @@ impl Watched {
 
     /// Waits until the next fail-over loses nothing that was confirmed.
     pub(crate) async fn wait_until_in_step(&self) {
-        wait_until_in_step(&self.primary).await;
+        wait_until_in_step(&self.primary, &self.replica).await;
         self.wait_until_known().await;
     }
 
@@ -113,12 +113,24 @@ fn start_replica(port: u16) -> Server {
     Server::start(&[REPLICATED[0], REPLICATED[1], "--replicaof", "127.0.0.1", &port])
 }
 
-async fn wait_until_in_step(primary: &Server) {
+/// Waits until the replica has everything that the primary has now. The primary calls it online before it has.
+async fn wait_until_in_step(primary: &Server, replica: &Server) {
+    let needed = number(&replication(primary).await, "master_repl_offset");
     eventually("the replica is in step", async || {
-        let info: String = primary.query(&["INFO", "replication"]).await;
-        info.contains("state=online")
+        let info = replication(replica).await;
+        info.contains("master_link_status:up") && number(&info, "slave_repl_offset") >= needed
     })
     .await;
+}
+
+async fn replication(server: &Server) -> String {
+    server.query(&["INFO", "replication"]).await
+}
+
+/// Returns a number of the text, or 0.
+fn number(info: &str, name: &str) -> u64 {
+    let mut lines = info.lines().filter_map(|line| line.split_once(':'));
+    lines.find(|(known, _)| *known == name).and_then(|(_, value)| value.trim().parse().ok()).unwrap_or(0)
 }
 
 /// A replica may come at any time, and is not kept waiting.
