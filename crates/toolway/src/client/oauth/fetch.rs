@@ -127,8 +127,7 @@ impl Fetcher {
         }
         if !parts.is_encrypted {
             // Only a server on this machine may do without encryption, and only for a client that named it.
-            let is_local =
-                parts.host == "localhost" || guard.policy.allows_loopback && is_loopback(parts.host);
+            let is_local = parts.host == "localhost" || is_loopback(parts.host);
             if !is_local || !guard.policy.allows_loopback {
                 return Err(refused(url, "must begin with https://"));
             }
@@ -148,7 +147,14 @@ impl Fetcher {
         self.guard
             .get_or_try_init(|| async {
                 let host = self.server.uri().host().unwrap_or_default().to_owned();
-                let found = system_lookup(host).await.unwrap_or_default();
+                let found = match (system_lookup(host).await, &self.carrier) {
+                    (Ok(found), _) => found,
+                    // Only the client of the application may know the name.
+                    (Err(_), Carrier::Application(_)) => Vec::new(),
+                    (Err(error), Carrier::BuiltIn { .. }) => {
+                        return Err(send_error(&self.server.uri().to_string(), error.into()));
+                    }
+                };
                 let mut policy = Policy::of_server(&found);
                 policy.allows_private |= self.allows_private;
                 let client = match &self.carrier {

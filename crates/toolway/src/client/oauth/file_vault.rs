@@ -182,7 +182,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
 #[cfg(unix)]
 fn check_private(file: &File, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
-    /// What other users may do with a file.
+    /// The rights of other users.
     const OTHERS: u32 = 0o077;
     if file.metadata()?.permissions().mode() & OTHERS == 0 {
         return Ok(());

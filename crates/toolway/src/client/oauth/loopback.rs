@@ -32,7 +32,7 @@ impl Loopback {
             parts.map(|parts| parts.path).filter(|path| !path.is_empty()).unwrap_or("/callback").to_owned();
         let taken = |error: std::io::Error| {
             let message = format!(
-                "port {port} of this machine is taken, and the browser must come back to it: close the other program"
+                "port {port} of this machine is taken, and the browser must return to it: close the other program"
             );
             Error::new(ErrorKind::Application, message).caused_by(error)
         };
