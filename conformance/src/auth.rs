@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use toolway::client::{Http, OAuth};
+use toolway::client::{Idp, OAuth};
 use toolway::prelude::*;
 use toolway::{Chain, ProtocolVersion};
 
@@ -17,6 +17,9 @@ struct Context {
     issuer: Option<String>,
     private_key_pem: String,
     valid_jwt: String,
+    idp_client_id: String,
+    idp_id_token: String,
+    idp_issuer: String,
 }
 
 /// Lists the tools of a server that asks the client to sign in, and calls one.
@@ -28,7 +31,8 @@ pub(crate) async fn play(
 ) -> Result<(), String> {
     let context: Context = serde_json::from_str(context.unwrap_or("{}"))
         .map_err(|error| format!("MCP_CONFORMANCE_CONTEXT: {error}"))?;
-    let Context { client_id, client_secret, issuer, private_key_pem, valid_jwt } = context;
+    let Context { client_id, client_secret, issuer, private_key_pem, valid_jwt, .. } = context;
+    let Context { idp_client_id, idp_id_token, idp_issuer, .. } = context;
     let oauth = match scenario {
         "auth/pre-registration" => {
             let oauth = browser().client_id(client_id).client_secret(client_secret);
@@ -46,6 +50,15 @@ pub(crate) async fn play(
             async { Ok(token) }
         })
         .client_id(client_id),
+        "auth/enterprise-managed-authorization" => {
+            OAuth::enterprise(Idp::public(idp_issuer, idp_client_id), move || {
+                let token = idp_id_token.clone();
+                async { Ok(token) }
+            })
+            .client_id(client_id)
+            .client_secret(client_secret)
+            .for_any_issuer()
+        }
         _ => browser().client_metadata_url("https://conformance-test.local/client-metadata.json"),
     };
     use_server(version, url, oauth).await.map_err(|error| format!("{scenario}: {}", Chain(&error)))
@@ -55,7 +68,8 @@ async fn use_server(version: ProtocolVersion, url: &str, oauth: OAuth) -> toolwa
     let client = Client::builder()
         .info("toolway-conformance", env!("CARGO_PKG_VERSION"))
         .protocol(version)
-        .connect_http(Http::new(url).oauth(oauth))
+        .oauth(oauth)
+        .connect(url)
         .await?;
     client.tools().await?;
     client.call("test-tool", json!({})).await?;

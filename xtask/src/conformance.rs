@@ -16,7 +16,7 @@ use crate::baseline::{Baseline, Verdict};
 use crate::latency::LatencyProxy;
 use crate::run::{self, Result};
 use crate::server_process::ServerProcess;
-use crate::suite::{FailedChecks, REVISIONS, Scenario, Scoring, Side, Suite, VERSION};
+use crate::suite::{BACKWARD_REVISION, FailedChecks, REVISIONS, Scenario, Scoring, Side, Suite, VERSION};
 use crate::test;
 use crate::workspace::Workspace;
 
@@ -49,8 +49,12 @@ impl Options {
             }
         };
         let revision = arguments.value("--revision")?;
-        if let Some(revision) = revision.as_deref().filter(|revision| !REVISIONS.contains(revision)) {
-            return Err(format!("`--revision {revision}`: the suite is run for {}", REVISIONS.join(" and ")));
+        let is_known = |revision: &str| REVISIONS.contains(&revision) || revision == BACKWARD_REVISION;
+        if let Some(revision) = revision.as_deref().filter(|revision| !is_known(revision)) {
+            return Err(format!(
+                "`--revision {revision}`: the suite is run for {BACKWARD_REVISION}, {}",
+                REVISIONS.join(" and ")
+            ));
         }
         let only = arguments.value("--only")?;
         let mode = if arguments.flag("--bless") { Mode::Bless } else { Mode::Compare };
@@ -79,6 +83,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
     for revision in REVISIONS {
         all.extend(suite.scenarios(revision)?);
     }
+    all.extend(Suite::backward_scenarios());
     let chosen: Vec<Scenario> = all.iter().filter(|scenario| options.includes(scenario)).cloned().collect();
     if chosen.is_empty() {
         let names: BTreeSet<&str> = all.iter().map(|scenario| scenario.name.as_str()).collect();

@@ -94,6 +94,16 @@ impl Suite {
             .map_err(|why| format!("the suite's list for {revision} is not as expected: {why}"))
     }
 
+    /// The scenarios of clients that meet a server of an old revision.
+    pub(crate) fn backward_scenarios() -> impl Iterator<Item = Scenario> {
+        BACKWARD_SCENARIOS.into_iter().map(|name| Scenario {
+            side: Side::Client,
+            revision: BACKWARD_REVISION.to_owned(),
+            name: name.to_owned(),
+            weight: Scoring::Unscored,
+        })
+    }
+
     /// Runs one scenario. `url` is the server's address; it is unused for clients, which get an address from the suite.
     pub(crate) fn run(&self, scenario: &Scenario, url: &str) -> Result<FailedChecks> {
         let directory =
@@ -234,6 +244,11 @@ impl fmt::Display for Side {
 pub(crate) const VERSION: &str = "0.2.0-alpha.12";
 /// The requirement sets to run.
 pub(crate) const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
+/// The revision of the suite's set for backward compatibility, which no requirement set contains.
+pub(crate) const BACKWARD_REVISION: &str = "2025-03-26";
+/// The set for backward compatibility. The suite runs it (`--suite backcompat`), but does not list it.
+const BACKWARD_SCENARIOS: [&str; 2] =
+    ["auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-endpoint-fallback"];
 const PACKAGE: &str = "@modelcontextprotocol/conformance";
 /// Milliseconds after which the suite kills a client that does not end.
 const CLIENT_LIMIT: &str = "20000";

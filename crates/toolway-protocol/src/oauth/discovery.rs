@@ -59,7 +59,7 @@ enum Stage {
     Resource(VecDeque<String>),
     /// Looks for the document of an authorization server.
     Server {
-        resource: Box<ResourceMetadata>,
+        resource: Option<Box<ResourceMetadata>>,
         issuer: String,
         urls: VecDeque<String>,
         others: VecDeque<String>,
@@ -173,6 +173,18 @@ impl Discovery {
         Ok(Self { server, origin, chosen, accepted, stage: Stage::Resource(urls), is_repeat: false })
     }
 
+    /// A search for the document of an authorization server that the application has named.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::NotAUrl`].
+    pub fn of_issuer(issuer: &str) -> Result<Self, Refusal> {
+        let url = HttpUrl::parse(issuer).ok_or(Refusal::NotAUrl)?;
+        let (server, origin) = (issuer.to_owned(), url.origin.to_owned());
+        let stage = look_at_issuer(None, [server.clone()].into(), None);
+        Ok(Self { server, origin, chosen: Vec::new(), accepted: Vec::new(), stage, is_repeat: false })
+    }
+
     /// Prefers these authorization servers, if the MCP server names them.
     #[must_use]
     pub fn prefer(mut self, issuers: impl IntoIterator<Item = String>) -> Self {
@@ -230,7 +242,7 @@ impl Discovery {
             (Stage::Server { resource, issuer, mut urls, others }, answer) => {
                 urls.pop_front();
                 match as_document(&answer).and_then(ServerMetadata::read) {
-                    Some(server) => self.take_server(Some(*resource), &issuer, server),
+                    Some(server) => self.take_server(resource.map(|resource| *resource), &issuer, server),
                     None if urls.is_empty() => look_at_issuer(resource, others, Some(issuer)),
                     None => Stage::Server { resource, issuer, urls, others },
                 }
@@ -258,7 +270,7 @@ impl Discovery {
         let issuers = &resource.authorization_servers;
         let (chosen, others): (Vec<_>, Vec<_>) = issuers.iter().partition(is_chosen);
         let issuers = chosen.into_iter().chain(others).take(MAX_ISSUERS).cloned().collect();
-        look_at_issuer(Box::new(resource), issuers, None)
+        look_at_issuer(Some(Box::new(resource)), issuers, None)
     }
 
     /// The MCP server has no document about itself.
@@ -278,7 +290,7 @@ impl Discovery {
 
 /// Goes on with the next authorization server.
 fn look_at_issuer(
-    resource: Box<ResourceMetadata>,
+    resource: Option<Box<ResourceMetadata>>,
     mut others: VecDeque<String>,
     failed: Option<String>,
 ) -> Stage {

@@ -13,11 +13,13 @@
 //! | `callback.rs` | What did the browser bring back, and may it be used? |
 //! | `registration.rs` | How does a client introduce itself? |
 //! | `token.rs` | What does the token endpoint answer? |
+//! | `device.rs` | Which code does a user enter on another device? |
 //!
 //! A file uses only the files before it.
 
 mod callback;
 mod challenge;
+mod device;
 mod discovery;
 mod document;
 pub mod form;
@@ -30,6 +32,7 @@ mod url;
 
 pub use callback::{Callback, CallbackError};
 pub use challenge::Challenge;
+pub use device::DeviceReply;
 pub use discovery::{Answer, Discovery, Found, Next, Refusal};
 pub use metadata::{ResourceMetadata, ServerMetadata};
 pub use registration::{Registration, RegistrationReply};

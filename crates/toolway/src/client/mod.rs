@@ -52,7 +52,11 @@ pub use notifications::readers::NotificationReader;
 #[cfg(feature = "auth")]
 pub use oauth::file_vault::FileVault;
 #[cfg(feature = "auth")]
-pub use oauth::settings::{OAuth, WorkloadTarget};
+pub use oauth::grants::{AccessToken, DeviceCode, Dpop, Idp, TokenRequest, TokenSource, WorkloadTarget};
+#[cfg(feature = "auth")]
+pub use oauth::settings::OAuth;
+#[cfg(feature = "auth")]
+pub use oauth::signed_in::{SignInStatus, SignedOut};
 #[cfg(feature = "auth")]
 pub use oauth::vault::{MemoryVault, Vault, VaultGuard, VaultKey};
 pub use pipe::printable::escape_for_terminal;

@@ -23,7 +23,7 @@ use crate::transport::frame::message_limit;
 /// The settings of a client. Made by [`Client::builder`].
 #[derive(Clone, Default)]
 pub struct ClientBuilder {
-    config: Config,
+    pub(super) config: Config,
 }
 
 impl ClientBuilder {
@@ -320,6 +320,10 @@ impl ClientBuilder {
     /// "failed to connect to …", with the cause.
     pub async fn connect(self, target: impl IntoTarget) -> Result<Client> {
         let target = target.into_target()?;
+        let target = match &self.config.map_target {
+            Some(map) => map(target)?,
+            None => target,
+        };
         ClientState::open(target, self.config).await.map(Client::new)
     }
 

@@ -1,5 +1,6 @@
 //! Which settings does a client have, and what are their defaults?
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use toolway_protocol::ProtocolVersion;
@@ -9,6 +10,8 @@ use crate::client::answer::answers::AnswerHandlers;
 use crate::client::connect::list_limit::ListLimit;
 use crate::client::handshake::era_cache::EraCache;
 use crate::client::notifications::listeners::Hooks;
+use crate::client::wire::target::Target;
+use crate::ground::error::Result;
 use crate::transport::frame::MAX_MESSAGE;
 
 /// The default of [`timeout`](Config::timeout): how long the server may be silent about a request.
@@ -43,7 +46,12 @@ pub(crate) struct Config {
     pub(crate) era_cache: EraCache,
     pub(crate) max_message: usize,
     pub(crate) max_list: ListLimit,
+    /// Adds settings of the client to the server that it connects to.
+    pub(crate) map_target: Option<Arc<MapTarget>>,
 }
+
+/// Changes where and how a server is reached.
+pub(crate) type MapTarget = dyn Fn(Target) -> Result<Target> + Send + Sync;
 
 impl Default for Config {
     fn default() -> Self {
@@ -61,6 +69,7 @@ impl Default for Config {
             era_cache: EraCache::default(),
             max_message: MAX_MESSAGE,
             max_list: ListLimit::default(),
+            map_target: None,
         }
     }
 }

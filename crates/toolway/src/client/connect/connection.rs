@@ -206,9 +206,11 @@ impl Connection {
         if terms.timeout.is_none() && terms.deadline.is_none() {
             return given_up.finish(work.await, self, size);
         }
-        let (sent, asked_before) = (Instant::now(), self.era.question_time());
-        let question_time = || self.era.question_time().saturating_sub(asked_before).min(MAX_QUESTION_TIME);
+        let total_user_time = || self.era.question_time() + self.transport.user_time();
+        let (sent, user_time_before) = (Instant::now(), total_user_time());
+        let question_time = || total_user_time().saturating_sub(user_time_before).min(MAX_QUESTION_TIME);
         let (mut heard, mut checked) = (sent, sent);
+        let mut sign_in_time = self.transport.user_time();
         loop {
             // If the clock cannot represent a time, it is never reached.
             let silent_until = terms.timeout.and_then(|limit| heard.checked_add(limit));
@@ -237,6 +239,11 @@ impl Connection {
                 heard = match progress.filter(|progress| *progress > heard) {
                     // A question of the server is being answered, perhaps by the user: start the time again.
                     _ if self.era.has_pending_question(&id, sent) => now,
+                    // A user has been signing in.
+                    _ if self.transport.user_time() > sign_in_time => {
+                        sign_in_time = self.transport.user_time();
+                        now
+                    }
                     Some(progress) => progress,
                     None => return Err(timeout_error(&method, terms.timeout.unwrap_or_default())),
                 };

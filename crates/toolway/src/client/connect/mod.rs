@@ -10,6 +10,7 @@
 //! | `list_limit.rs` | How long may a list of the server be? |
 //! | `tool_cache.rs` | Which tools is the server known to have? |
 //! | `text_target.rs` | How is a server described as text? |
+//! | `with_oauth.rs` | How does a client sign in to the server that it connects to? |
 //! | `over_http.rs`, `without_http.rs` | How does a client connect to a URL, with and without the feature `http`? |
 
 pub(crate) mod builder;
@@ -26,3 +27,5 @@ mod reconnect;
 pub(crate) mod shared;
 mod text_target;
 pub(crate) mod tool_cache;
+#[cfg(feature = "auth")]
+mod with_oauth;

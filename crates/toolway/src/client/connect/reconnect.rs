@@ -134,6 +134,7 @@ impl Reconnector {
             next_id,
             notifications: &self.notifications,
             deadline,
+            user_time_before: self.target.connector().user_time(),
         };
         let answers = self.answers();
         let negotiation = Negotiation {

@@ -1,5 +1,6 @@
 //! Which server does a client connect to over HTTP, and which settings apply to all requests?
 
+use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -62,9 +63,12 @@ pub struct Http {
 }
 
 /// Signs in to servers that ask for it.
-pub(crate) trait SignIn: Send + Sync {
+pub(crate) trait SignIn: Any + Send + Sync {
     /// Returns a client that sends requests to a server, and signs in when the server asks for it.
     fn wrap(&self, server: &Http, url: &Url, client: Arc<dyn HttpClient>) -> Arc<dyn HttpClient>;
+
+    /// Returns for how long users have signed in.
+    fn user_time(&self) -> Duration;
 }
 
 impl Http {
@@ -199,7 +203,7 @@ impl Http {
     }
 
     /// Checks the settings. Returns the parsed URL if all are valid.
-    fn check(&self) -> Result<Url> {
+    pub(crate) fn check(&self) -> Result<Url> {
         if let Some(mistake) = &self.mistake {
             return Err(Error::new(ErrorKind::Misuse, mistake.clone()));
         }
@@ -264,6 +268,12 @@ impl Connector for Http {
 
     fn name(&self) -> String {
         display_url(&self.url)
+    }
+
+    fn user_time(&self) -> Duration {
+        let of_client = self.client.as_ref().map(|client| client.user_time());
+        let of_logins = self.sign_in.as_ref().map(|sign_in| sign_in.user_time());
+        of_client.unwrap_or_default() + of_logins.unwrap_or_default()
     }
 
     fn cache_key(&self) -> Option<String> {

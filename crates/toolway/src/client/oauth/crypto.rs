@@ -3,8 +3,9 @@
 use base64_simd::URL_SAFE_NO_PAD;
 use ring::digest::{SHA256, digest};
 use ring::rand::SystemRandom;
-use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
-use serde_json::Value;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
+use serde_json::{Value, json};
+use zeroize::Zeroizing;
 
 use crate::client::oauth::secret::Secret;
 use crate::ground::error::{Error, ErrorKind, Result};
@@ -45,24 +46,49 @@ impl SigningKey {
         let der = base64_simd::STANDARD
             .decode_to_vec(&body)
             .map_err(|_| mistake("is not valid PEM: its Base64 cannot be read"))?;
-        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &der, &SystemRandom::new());
-        key.map(Self).map_err(|_| mistake("is not one for ES256: make one with the curve P-256"))
+        let key = Self::from_pkcs8(&der);
+        key.ok_or_else(|| mistake("is not one for ES256: make one with the curve P-256"))
     }
 
-    /// Signs claims as a JWT (RFC 7515).
-    pub(super) fn sign(&self, header: &Value, claims: &Value) -> Result<String> {
-        let encode = |value: &Value| URL_SAFE_NO_PAD.encode_to_string(value.to_string());
-        let message = format!("{}.{}", encode(header), encode(claims));
+    /// Reads a key in PKCS#8.
+    pub(super) fn from_pkcs8(der: &[u8]) -> Option<Self> {
+        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der, &SystemRandom::new());
+        key.map(Self).ok()
+    }
+
+    /// Makes a key, in PKCS#8.
+    pub(super) fn generate() -> Result<Zeroizing<Vec<u8>>> {
+        let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
+        let key = key.map_err(|_| Error::new(ErrorKind::Application, "a key could not be made"))?;
+        Ok(Zeroizing::new(key.as_ref().to_vec()))
+    }
+
+    /// Returns the public half as a JWK (RFC 7517).
+    pub(super) fn public_jwk(&self) -> Value {
+        // A point of the curve: the byte 4, and two coordinates of 32 bytes.
+        let point = self.0.public_key().as_ref();
+        let (x, y) = point[1..].split_at((point.len() - 1) / 2);
+        let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode_to_string(bytes);
+        json!({"kty": "EC", "crv": "P-256", "x": encode(x), "y": encode(y)})
+    }
+
+    /// Signs claims as a JWT (RFC 7515). The header is [encoded](encode_json) already.
+    pub(super) fn sign(&self, header: &str, claims: &Value) -> Result<String> {
+        let message = format!("{header}.{}", encode_json(claims));
         let failed = |_| Error::new(ErrorKind::Application, "a signature could not be made");
         let signature = self.0.sign(&SystemRandom::new(), message.as_bytes()).map_err(failed)?;
         Ok(format!("{message}.{}", URL_SAFE_NO_PAD.encode_to_string(signature.as_ref())))
     }
 }
 
+/// Encodes JSON as a part of a JWT.
+pub(super) fn encode_json(value: &Value) -> String {
+    URL_SAFE_NO_PAD.encode_to_string(value.to_string())
+}
+
 #[cfg(test)]
 mod tests {
-    use ring::signature::{ECDSA_P256_SHA256_FIXED, KeyPair, UnparsedPublicKey};
-    use serde_json::json;
+    use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 
     use super::*;
 
@@ -77,12 +103,10 @@ mod tests {
 
     #[test]
     fn a_signature_can_be_verified() {
-        let der =
-            EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new()).unwrap();
-        let pem = base64_simd::STANDARD.encode_to_string(der.as_ref());
+        let pem = base64_simd::STANDARD.encode_to_string(SigningKey::generate().unwrap().as_slice());
         let pem = format!("-----BEGIN PRIVATE KEY-----\n{pem}\n-----END PRIVATE KEY-----\n");
         let key = SigningKey::from_pem(&Secret::new(pem)).unwrap();
-        let token = key.sign(&json!({"alg": "ES256"}), &json!({"sub": "a"})).unwrap();
+        let token = key.sign(&encode_json(&json!({"alg": "ES256"})), &json!({"sub": "a"})).unwrap();
         let (message, signature) = token.rsplit_once('.').unwrap();
         let signature = URL_SAFE_NO_PAD.decode_to_vec(signature).unwrap();
         let public = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, key.0.public_key().as_ref());

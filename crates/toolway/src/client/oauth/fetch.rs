@@ -20,6 +20,7 @@ use crate::client::http::request::built_in::{BuiltInClient, ConnectionReuse, wit
 use crate::client::http::request::client::HttpClient;
 use crate::client::http::request::tls::{self, TrustedRoots};
 use crate::client::http::request::url::Url;
+use crate::client::oauth::dpop::PROOF_HEADER;
 use crate::client::oauth::egress::{ForbiddenAddress, GuardedResolver, Lookup, Policy, system_lookup};
 use crate::ground::error::{Error, ErrorKind, Result};
 
@@ -33,6 +34,7 @@ pub(super) struct Fetcher {
 }
 
 /// Carries the requests.
+#[derive(Clone)]
 pub(super) enum Carrier {
     /// A client of the application, which decides for itself where names lead.
     Application(Arc<dyn HttpClient>),
@@ -62,11 +64,18 @@ pub(super) struct Post<'a> {
     pub(super) body: String,
     /// The value of `Authorization`.
     pub(super) authorization: Option<HeaderValue>,
+    /// The proof that the client has a key.
+    pub(super) proof: Option<HeaderValue>,
 }
 
 impl Fetcher {
     pub(super) fn new(server: Url, allows_private: bool, carrier: Carrier) -> Self {
         Self { server, allows_private, carrier, guard: OnceCell::new() }
+    }
+
+    /// Returns a sender of requests to another server that the application named.
+    pub(super) fn for_named(&self, server: &str) -> Result<Self> {
+        Ok(Self::new(Url::parse(server)?, self.allows_private, self.carrier.clone()))
     }
 
     /// Fetches a document, and follows a few redirects.
@@ -90,6 +99,9 @@ impl Fetcher {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(post.content_type));
         if let Some(authorization) = post.authorization {
             headers.insert(AUTHORIZATION, authorization);
+        }
+        if let Some(proof) = post.proof {
+            headers.insert(PROOF_HEADER, proof);
         }
         self.send(Method::POST, post.url, headers, post.body.into()).await
     }

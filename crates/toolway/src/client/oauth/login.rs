@@ -4,16 +4,20 @@
 //! be worthless already, and the new one must be kept.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use tokio::sync::watch;
-use tokio::time::Instant;
 use toolway_protocol::oauth::{Challenge, Found, Scopes};
 
+use crate::client::oauth::clock::UserClock;
+use crate::client::oauth::context::{Flow, GrantError};
+use crate::client::oauth::dpop::Nonces;
 use crate::client::oauth::fetch::Fetcher;
-use crate::client::oauth::flow::{Flow, GrantError};
+use crate::client::oauth::flow::{KeyDemand, is_about_client};
+use crate::client::oauth::grants::{Grant, TokenRequest, TokenSource};
 use crate::client::oauth::records::Tokens;
-use crate::client::oauth::settings::{Grant, OAuth};
+use crate::client::oauth::settings::OAuth;
 use crate::client::oauth::vault::VaultKey;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
@@ -24,6 +28,9 @@ pub(super) struct Login {
     fetcher: Fetcher,
     /// The URL of the server, without its query.
     server: String,
+    /// The nonces for proofs of keys.
+    pub(super) nonces: Nonces,
+    pub(super) user_clock: UserClock,
     state: Mutex<State>,
 }
 
@@ -37,24 +44,35 @@ struct State {
     refused: Vec<(Scopes, Instant)>,
 }
 
-/// The outcome of an attempt.
-type Outcome = Result<Arc<Tokens>, Arc<Error>>;
+/// The outcome of an attempt: `None` if only a user can help, and no one may be asked.
+type Outcome = Result<Option<Arc<Tokens>>, Arc<Error>>;
+
+/// What a server demands when it refuses a request.
+#[derive(Debug, Clone)]
+pub(super) struct Demand {
+    pub(super) challenge: Option<Challenge>,
+    pub(super) key: KeyDemand,
+}
 
 /// The reason for an attempt.
+#[derive(Clone)]
 struct Reason {
     /// The token that is not good enough.
     used: Option<Arc<Tokens>>,
-    challenge: Option<Challenge>,
+    demand: Demand,
     needs_more_scopes: bool,
+    /// `false` for requests in the background, which open no browser.
+    may_ask_user: bool,
 }
 
 impl Login {
     pub(super) fn new(oauth: OAuth, fetcher: Fetcher, server: String) -> Arc<Self> {
-        Arc::new(Self { oauth, fetcher, server, state: Mutex::default() })
+        let (nonces, user_clock) = (Nonces::default(), UserClock::default());
+        Arc::new(Self { oauth, fetcher, server, nonces, user_clock, state: Mutex::default() })
     }
 
     /// Returns the token for a request, which may have to be renewed first. Without one, the request says what is needed.
-    pub(super) async fn current(self: &Arc<Self>) -> Result<Option<Arc<Tokens>>> {
+    pub(super) async fn current(self: &Arc<Self>, may_ask_user: bool) -> Result<Option<Arc<Tokens>>> {
         let known = {
             let state = self.state.lock();
             (state.tokens.is_some() || state.has_looked).then(|| state.tokens.clone())
@@ -65,26 +83,30 @@ impl Login {
         };
         match tokens {
             Some(tokens) if !tokens.is_fresh() && (tokens.refresh.is_some() || !self.needs_user()) => {
-                let reason = Reason { used: Some(tokens), challenge: None, needs_more_scopes: false };
-                self.attempt(reason).await.map(Some)
+                let demand = Demand { challenge: None, key: KeyDemand::None };
+                let used = Some(tokens.clone());
+                let renewed =
+                    self.attempt(Reason { used, demand, needs_more_scopes: false, may_ask_user }).await?;
+                Ok(renewed.or(Some(tokens)))
             }
             tokens => Ok(tokens),
         }
     }
 
-    /// Returns another token than the one that the server refused.
+    /// Returns another token than the one that the server refused; `None` if only a user can help, and no one may be asked.
     pub(super) async fn renew(
         self: &Arc<Self>,
         used: Option<Arc<Tokens>>,
-        challenge: Option<Challenge>,
-    ) -> Result<Arc<Tokens>> {
+        demand: Demand,
+        may_ask_user: bool,
+    ) -> Result<Option<Arc<Tokens>>> {
         let current = self.state.lock().tokens.clone();
         if let Some(current) = current
             && used.as_ref().is_none_or(|used| used.access != current.access)
         {
-            return Ok(current);
+            return Ok(Some(current));
         }
-        self.attempt(Reason { used, challenge, needs_more_scopes: false }).await
+        self.attempt(Reason { used, demand, needs_more_scopes: false, may_ask_user }).await
     }
 
     /// Returns a token with more scopes, or `None` if the client cannot get it.
@@ -92,15 +114,16 @@ impl Login {
         self: &Arc<Self>,
         used: Arc<Tokens>,
         challenge: Challenge,
+        may_ask_user: bool,
     ) -> Result<Option<Arc<Tokens>>> {
         let wanted = challenge.scopes().unwrap_or_default();
         let has_all = used.requested.contains_all(&wanted) && used.granted.contains_all(&wanted);
         if wanted.is_empty() || has_all || self.was_refused(&wanted) {
             return Ok(None);
         }
-        self.attempt(Reason { used: Some(used), challenge: Some(challenge), needs_more_scopes: true })
-            .await
-            .map(Some)
+        let key = if used.proof_key.is_some() { KeyDemand::Needed } else { KeyDemand::None };
+        let demand = Demand { challenge: Some(challenge), key };
+        self.attempt(Reason { used: Some(used), demand, needs_more_scopes: true, may_ask_user }).await
     }
 
     fn was_refused(&self, wanted: &Scopes) -> bool {
@@ -117,7 +140,7 @@ impl Login {
     }
 
     fn needs_user(&self) -> bool {
-        matches!(self.oauth.grant, Grant::Browser { .. })
+        self.oauth.grant.needs_user()
     }
 
     fn key(&self) -> VaultKey {
@@ -126,8 +149,7 @@ impl Login {
 
     /// Looks into the vault.
     async fn look(&self) -> Result<Option<Arc<Tokens>>> {
-        let stored = self.oauth.vault.get(&self.key()).await?;
-        let tokens = stored.and_then(|stored| Tokens::from_bytes(&stored)).map(Arc::new);
+        let tokens = self.stored().await?.map(Arc::new);
         let mut state = self.state.lock();
         state.has_looked = true;
         if state.tokens.is_none() {
@@ -136,45 +158,64 @@ impl Login {
         Ok(state.tokens.clone())
     }
 
-    /// Joins the attempt that is under way, or begins one.
-    async fn attempt(self: &Arc<Self>, reason: Reason) -> Result<Arc<Tokens>> {
-        let mut attempt = {
-            let mut state = self.state.lock();
-            match &state.attempt {
-                Some(attempt) => attempt.clone(),
-                None => {
-                    let (tell, attempt) = watch::channel(None);
-                    let login = self.clone();
-                    tokio::spawn(async move {
-                        let outcome = login.work(reason).await;
-                        let mut state = login.state.lock();
-                        state.attempt = None;
-                        if let Ok(tokens) = &outcome {
-                            state.tokens = Some(tokens.clone());
-                        }
-                        drop(state);
-                        tell.send_replace(Some(outcome.map_err(Arc::new)));
-                    });
-                    state.attempt = Some(attempt.clone());
-                    attempt
+    /// Returns the tokens in the vault.
+    pub(super) async fn stored(&self) -> Result<Option<Tokens>> {
+        if let Grant::Source(_) = self.oauth.grant {
+            return Ok(None);
+        }
+        let stored = self.oauth.vault.get(&self.key()).await?;
+        Ok(stored.and_then(|stored| Tokens::from_bytes(&stored)))
+    }
+
+    /// Joins the attempt that is under way, or begins one. If only a user can help, the attempt of a request that may not
+    /// ask ends without a token, and a request that may ask begins another one.
+    async fn attempt(self: &Arc<Self>, reason: Reason) -> Result<Option<Arc<Tokens>>> {
+        loop {
+            let (mut attempt, has_begun) = self.join_or_begin(&reason);
+            let outcome = attempt.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone());
+            return match outcome {
+                Some(Ok(None)) if reason.may_ask_user && !has_begun => continue,
+                Some(Ok(tokens)) => Ok(tokens),
+                Some(Err(error)) => {
+                    Err(Error::new(error.kind(), "the server asks to sign in, and this failed")
+                        .caused_by(error))
                 }
-            }
-        };
-        let outcome = attempt.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone());
-        match outcome {
-            Some(Ok(tokens)) => Ok(tokens),
-            Some(Err(error)) => {
-                Err(Error::new(error.kind(), "the server asks to sign in, and this failed").caused_by(error))
-            }
-            None => {
-                self.state.lock().attempt = None;
-                Err(Error::new(ErrorKind::Application, "the login was ended"))
-            }
+                None => {
+                    self.state.lock().attempt = None;
+                    Err(Error::new(ErrorKind::Application, "the login was ended"))
+                }
+            };
         }
     }
 
-    async fn work(&self, reason: Reason) -> Result<Arc<Tokens>> {
-        let Reason { used, challenge, needs_more_scopes } = reason;
+    /// Returns the attempt that is under way, or one that begins now, and whether it begins now.
+    fn join_or_begin(self: &Arc<Self>, reason: &Reason) -> (watch::Receiver<Option<Outcome>>, bool) {
+        let mut state = self.state.lock();
+        if let Some(attempt) = &state.attempt {
+            return (attempt.clone(), false);
+        }
+        let (tell, attempt) = watch::channel(None);
+        let (login, reason) = (self.clone(), reason.clone());
+        tokio::spawn(async move {
+            let outcome = login.work(reason).await;
+            let mut state = login.state.lock();
+            state.attempt = None;
+            if let Ok(Some(tokens)) = &outcome {
+                state.tokens = Some(tokens.clone());
+            }
+            drop(state);
+            tell.send_replace(Some(outcome.map_err(Arc::new)));
+        });
+        state.attempt = Some(attempt.clone());
+        (attempt, true)
+    }
+
+    async fn work(&self, reason: Reason) -> Result<Option<Arc<Tokens>>> {
+        if let Grant::Source(source) = &self.oauth.grant {
+            return self.ask_source(&**source, &reason).await.map(Some);
+        }
+        let Reason { used, demand, needs_more_scopes, may_ask_user } = reason;
+        let challenge = demand.challenge.as_ref();
         let (vault, key) = (&self.oauth.vault, self.key());
         let lock = tokio::time::timeout(MAX_LOCK_WAIT, vault.lock(&key)).await;
         let guard = lock.map_err(|_| {
@@ -186,35 +227,91 @@ impl Login {
         if let Some(other) = stored.clone().filter(|stored| stored.is_fresh() && !is_used(stored))
             && !needs_more_scopes
         {
-            return Ok(Arc::new(other));
+            return Ok(Some(Arc::new(other)));
         }
-        let flow = Flow { oauth: &self.oauth, fetcher: &self.fetcher, server: &self.server };
-        let found = flow.discover(challenge.as_ref()).await?;
+        let flow = self.flow();
+        let found = flow.discover(challenge).await?;
         let old = stored.or_else(|| used.as_deref().cloned()).filter(|old| is_of(old, &found, &flow));
         if let Some(old) = old.as_ref().filter(|old| old.refresh.is_some() && !needs_more_scopes) {
             match flow.refresh(&found, old).await {
-                Ok(new) => return self.keep(&key, stored_bytes, new).await,
+                Ok(new) => return self.keep(&key, stored_bytes, new).await.map(Some),
                 // The token is worthless. Another process may have a better one, which stays.
-                Err(GrantError::Refused(_)) => drop(vault.swap(&key, stored_bytes.clone(), None).await?),
+                Err(GrantError::Refused(code)) => {
+                    vault.swap(&key, stored_bytes.clone(), None).await?;
+                    let issuer = &found.server.issuer;
+                    let client = flow.stored_client(issuer).await?;
+                    if let Some(client) = client.filter(|client| client.id == old.owner.client_id)
+                        && is_about_client(&code)
+                    {
+                        flow.forget_client(issuer, &client).await?;
+                    }
+                }
                 Err(GrantError::Failed(error)) => return Err(error),
             }
         }
+        let mut user_time = None;
         if self.needs_user() {
+            if !may_ask_user {
+                return Ok(None);
+            }
             // A login takes minutes.
             drop(guard);
+            user_time = Some(self.user_clock.start());
         }
         let asked = old.as_ref().map(|old| old.requested.union(&old.granted)).unwrap_or_default();
-        let scopes = match &challenge {
+        let scopes = match challenge {
             Some(challenge) if needs_more_scopes => asked.union(&challenge.scopes().unwrap_or_default()),
-            challenge => asked.union(&flow.first_scopes(&found, challenge.as_ref())),
+            challenge => asked.union(&flow.first_scopes(&found, challenge)),
         };
-        let new = flow.authorize(&found, &scopes).await?;
+        let binding = flow.binding(&found, demand.key)?;
+        let new = flow.authorize(&found, &scopes, binding).await?;
+        drop(user_time);
         let before = vault.get(&key).await?;
-        self.keep(&key, before, new).await
+        self.keep(&key, before, new).await.map(Some)
+    }
+
+    async fn ask_source(&self, source: &dyn TokenSource, reason: &Reason) -> Result<Arc<Tokens>> {
+        let scopes = reason.demand.challenge.as_ref().and_then(Challenge::scopes);
+        let request = TokenRequest {
+            server: self.server.clone(),
+            scope: scopes.as_ref().map(ToString::to_string),
+            was_refused: reason.used.as_ref().is_some_and(|used| used.is_fresh()),
+        };
+        let token = source.token(request).await?;
+        Ok(Arc::new(Tokens::of_application(token, scopes.unwrap_or_default())))
+    }
+
+    pub(super) fn flow(&self) -> Flow<'_> {
+        Flow { oauth: &self.oauth, fetcher: &self.fetcher, nonces: &self.nonces, server: &self.server }
+    }
+
+    /// Forgets the tokens and the registration, and gives the tokens back. Returns what was forgotten.
+    pub(super) async fn sign_out(&self) -> Result<Option<(Tokens, bool)>> {
+        let (vault, key) = (&self.oauth.vault, self.key());
+        let stored = vault.get(&key).await?;
+        let known = stored.as_ref().and_then(|stored| Tokens::from_bytes(stored));
+        let tokens = known.or_else(|| self.state.lock().tokens.as_deref().cloned());
+        vault.swap(&key, stored, None).await?;
+        let mut state = self.state.lock();
+        (state.tokens, state.has_looked) = (None, false);
+        state.refused.clear();
+        drop(state);
+        let Some(tokens) = tokens else { return Ok(None) };
+        let flow = self.flow();
+        let revoked = async {
+            let found = flow.discover(None).await?;
+            if is_of(&tokens, &found, &flow) { flow.revoke(&found, &tokens).await } else { Ok(false) }
+        };
+        // The tokens are forgotten even if the authorization server is away.
+        let is_revoked = revoked.await.unwrap_or_default();
+        if let Some(client) = flow.stored_client(&tokens.owner.issuer).await? {
+            flow.forget_client(&tokens.owner.issuer, &client).await?;
+        }
+        Ok(Some((tokens, is_revoked)))
     }
 
     /// Keeps a token before it is used: the one before it may be dead.
-    async fn keep(&self, key: &VaultKey, before: Option<bytes::Bytes>, new: Tokens) -> Result<Arc<Tokens>> {
+    async fn keep(&self, key: &VaultKey, before: Option<Bytes>, new: Tokens) -> Result<Arc<Tokens>> {
         if let Err(error) = self.oauth.vault.swap(key, before, Some(new.to_bytes())).await {
             tracing::error!(%error, "a new token could not be kept: it is lost when this program ends");
         }

@@ -1,11 +1,14 @@
 //! What is kept in the vault?
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 use toolway_protocol::oauth::{Scopes, TokenReply};
 
+use crate::client::oauth::clock::now;
+use crate::client::oauth::dpop::ProofKey;
+use crate::client::oauth::grants::AccessToken;
 use crate::client::oauth::secret::Secret;
 
 /// The tokens of a client for one server.
@@ -20,6 +23,8 @@ pub(super) struct Tokens {
     pub(super) granted: Scopes,
     pub(super) requested: Scopes,
     pub(super) owner: TokenOwner,
+    /// The key that the token is bound to.
+    pub(super) proof_key: Option<Arc<ProofKey>>,
 }
 
 /// The parties that tokens belong to.
@@ -37,6 +42,7 @@ impl Tokens {
         requested: Scopes,
         former: Option<&Self>,
         owner: TokenOwner,
+        proof_key: Option<Arc<ProofKey>>,
     ) -> Self {
         let life = reply.expires_in.map(|seconds| seconds.saturating_mul(1000));
         let granted = reply.scopes.or_else(|| former.map(|former| former.granted.clone()));
@@ -52,6 +58,22 @@ impl Tokens {
             granted: granted.unwrap_or_else(|| requested.clone()),
             requested,
             owner,
+            proof_key,
+        }
+    }
+
+    /// A token that the application has got in its own way.
+    pub(super) fn of_application(token: AccessToken, requested: Scopes) -> Self {
+        let life = token.life.map(|life| u64::try_from(life.as_millis()).unwrap_or(u64::MAX));
+        Self {
+            access: token.token,
+            refresh: None,
+            expires_at: life.map(|life| now().saturating_add(life)),
+            life,
+            granted: requested.clone(),
+            requested,
+            owner: TokenOwner { issuer: String::new(), resource: None, client_id: String::new() },
+            proof_key: None,
         }
     }
 
@@ -73,6 +95,7 @@ impl Tokens {
             "issuer": issuer,
             "resource": resource,
             "client_id": client_id,
+            "dpop_key": self.proof_key.as_ref().map(|key| key.secret().reveal()),
         })
         .to_string()
         .into()
@@ -93,6 +116,10 @@ impl Tokens {
                 resource: text("resource"),
                 client_id: text("client_id")?,
             },
+            proof_key: match text("dpop_key") {
+                Some(key) => Some(Arc::new(ProofKey::from_secret(Secret::new(key))?)),
+                None => None,
+            },
         })
     }
 }
@@ -109,12 +136,27 @@ pub(super) struct ClientRecord {
     pub(super) redirect_uri: Option<String>,
     /// `true` if the client has registered itself.
     pub(super) is_dynamic: bool,
+    /// `true` if the application has registered the client, and may have a key for it.
+    pub(super) is_own: bool,
 }
 
 impl ClientRecord {
     /// A client that did not register itself.
     pub(super) fn new(id: String, secret: Option<Secret>) -> Self {
-        Self { id, secret, auth_method: None, expires_at: None, redirect_uri: None, is_dynamic: false }
+        Self {
+            id,
+            secret,
+            auth_method: None,
+            expires_at: None,
+            redirect_uri: None,
+            is_dynamic: false,
+            is_own: false,
+        }
+    }
+
+    /// A client that the application has registered.
+    pub(super) fn own(id: String, secret: Option<Secret>) -> Self {
+        Self { is_own: true, ..Self::new(id, secret) }
     }
 
     pub(super) fn is_expired(&self) -> bool {
@@ -143,14 +185,9 @@ impl ClientRecord {
             expires_at: value["expires_at"].as_u64(),
             redirect_uri: text("redirect_uri"),
             is_dynamic: true,
+            is_own: false,
         })
     }
-}
-
-/// Returns the milliseconds since 1970.
-pub(super) fn now() -> u64 {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A token is renewed at most this long before it expires, in milliseconds.
@@ -162,14 +199,16 @@ mod tests {
 
     fn tokens(reply: &str) -> Tokens {
         let owner = TokenOwner { issuer: "i".to_owned(), resource: None, client_id: "c".to_owned() };
-        Tokens::new(TokenReply::read(reply.as_bytes()).unwrap(), Scopes::parse("a b"), None, owner)
+        Tokens::new(TokenReply::read(reply.as_bytes()).unwrap(), Scopes::parse("a b"), None, owner, None)
     }
 
     #[test]
     fn records_survive_the_trip_and_show_no_secrets() {
-        let tokens = tokens(
+        let mut tokens = tokens(
             r#"{"access_token":"hidden1","refresh_token":"hidden2","token_type":"bearer","expires_in":60,"scope":"a"}"#,
         );
+        assert_eq!(Tokens::from_bytes(&tokens.to_bytes()), Some(tokens.clone()));
+        tokens.proof_key = Some(Arc::new(ProofKey::generate().unwrap()));
         assert_eq!(Tokens::from_bytes(&tokens.to_bytes()), Some(tokens.clone()));
         assert!(!format!("{tokens:?}").contains("hidden"));
         let client = ClientRecord {
@@ -179,6 +218,7 @@ mod tests {
             expires_at: Some(1),
             redirect_uri: Some("http://localhost/".to_owned()),
             is_dynamic: true,
+            is_own: false,
         };
         assert!(client.is_expired());
         assert_eq!(ClientRecord::from_bytes(&client.to_bytes()), Some(client.clone()));
@@ -202,7 +242,7 @@ mod tests {
     fn an_old_refresh_token_lives_on() {
         let old = tokens(r#"{"access_token":"t","refresh_token":"r","token_type":"bearer","scope":"a"}"#);
         let reply = TokenReply::read(br#"{"access_token":"u","token_type":"bearer"}"#).unwrap();
-        let new = Tokens::new(reply, Scopes::parse("a b"), Some(&old), old.owner.clone());
+        let new = Tokens::new(reply, Scopes::parse("a b"), Some(&old), old.owner.clone(), None);
         assert_eq!((new.refresh, new.granted.to_string()), (Some(Secret::new("r")), "a".to_owned()));
     }
 }

@@ -7,11 +7,13 @@ use std::time::Duration;
 use toolway_protocol::oauth::{HttpUrl, Scopes};
 
 use crate::client::oauth::crypto::SigningKey;
+use crate::client::oauth::grants::{
+    Browser, DeviceCode, Dpop, Enterprise, Grant, Idp, TokenSource, WorkloadTarget,
+};
 use crate::client::oauth::secret::Secret;
 use crate::client::oauth::vault::{MemoryVault, Vault};
 use crate::client::process::browser::open_browser;
 use crate::ground::error::Result;
-use crate::ground::future::BoxFuture;
 
 /// The way in which a client signs in to servers that ask for it.
 ///
@@ -34,6 +36,7 @@ pub struct OAuth {
     pub(super) identity: Identity,
     pub(super) scopes: Option<Scopes>,
     pub(super) sends_resource: bool,
+    pub(super) dpop: Dpop,
     pub(super) accepted_issuers: Vec<String>,
     pub(super) preferred_issuer: Option<String>,
     pub(super) allows_private_networks: bool,
@@ -42,33 +45,6 @@ pub struct OAuth {
     pub(super) login_timeout: Duration,
     /// A description of the first invalid setting.
     pub(super) mistake: Option<String>,
-}
-
-/// The ways to get a token.
-#[derive(Clone)]
-pub(super) enum Grant {
-    /// A user signs in.
-    Browser { open: Arc<Opener>, redirect: Option<String> },
-    /// The client is known to the authorization server.
-    ClientCredentials,
-    /// A token of the platform says what the client is.
-    Workload(Arc<PlatformToken>),
-}
-
-/// Shows a URL to the user.
-pub(super) type Opener = dyn Fn(String) -> BoxFuture<'static, Result<()>> + Send + Sync;
-
-/// Returns a token of the platform for a target.
-pub(super) type PlatformToken = dyn Fn(WorkloadTarget) -> BoxFuture<'static, Result<String>> + Send + Sync;
-
-/// The authorization server that a token of the platform is for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct WorkloadTarget {
-    /// Its name.
-    pub issuer: String,
-    /// The URL at which it makes tokens.
-    pub token_endpoint: String,
 }
 
 /// The facts that identify a client.
@@ -90,6 +66,7 @@ impl OAuth {
             identity: Identity::default(),
             scopes: None,
             sends_resource: true,
+            dpop: Dpop::Auto,
             accepted_issuers: Vec::new(),
             preferred_issuer: None,
             allows_private_networks: false,
@@ -102,7 +79,11 @@ impl OAuth {
 
     /// A user signs in with a browser on this machine. The browser comes back to a port of this machine.
     pub fn browser() -> Self {
-        Self::new(Grant::Browser { open: Arc::new(|url| Box::pin(open_browser(url))), redirect: None })
+        Self::new(Grant::Browser(Browser {
+            open: Arc::new(|url| Box::pin(open_browser(url))),
+            redirect: None,
+            paste: None,
+        }))
     }
 
     /// The client is a program that the authorization server knows by an id and a secret. The secret must be bound to an
@@ -145,6 +126,48 @@ impl OAuth {
         W: Future<Output = Result<String>> + Send + 'static,
     {
         Self::new(Grant::Workload(Arc::new(move |target| Box::pin(token(target)))))
+    }
+
+    /// A user signs in on another device, such as a phone: the function shows a code, which the user enters there.
+    ///
+    /// ```
+    /// use toolway::client::OAuth;
+    ///
+    /// let oauth = OAuth::device(async |code| println!("{code}"));
+    /// ```
+    pub fn device<F, W>(show: F) -> Self
+    where
+        F: Fn(DeviceCode) -> W + Send + Sync + 'static,
+        W: Future<Output = ()> + Send + 'static,
+    {
+        Self::new(Grant::Device(Arc::new(move |code| Box::pin(show(code)))))
+    }
+
+    /// The identity provider of a company vouches for the user, who has signed in to it already. The function returns the
+    /// identity token of the user. The client must be known to the authorization server of the MCP server, too:
+    /// [`client_id`](Self::client_id).
+    ///
+    /// ```
+    /// use toolway::client::{Idp, OAuth};
+    ///
+    /// let idp = Idp::new("https://sso.example", "my-app", "s3cret");
+    /// let oauth = OAuth::enterprise(idp, async || Ok("the identity token".to_owned()))
+    ///     .client_id("my-app-at-notes")
+    ///     .client_secret("0ther")
+    ///     .for_issuer("https://id.notes.example");
+    /// ```
+    pub fn enterprise<F, W>(idp: Idp, identity_token: F) -> Self
+    where
+        F: Fn() -> W + Send + Sync + 'static,
+        W: Future<Output = Result<String>> + Send + 'static,
+    {
+        let identity_token = Box::new(move || Box::pin(identity_token()) as _);
+        Self::new(Grant::Enterprise(Arc::new(Enterprise { idp, identity_token })))
+    }
+
+    /// Tokens come from the application. They are not kept in the vault.
+    pub fn tokens(source: impl TokenSource) -> Self {
+        Self::new(Grant::Source(Arc::new(source)))
     }
 
     /// Sets the id with which the client was registered by hand.
@@ -208,8 +231,8 @@ impl OAuth {
         if !HttpUrl::parse(&url).is_some_and(|parts| !parts.is_encrypted && is_local(&parts)) {
             self.add_mistake(format!("{url:?} cannot be a redirect: it must be a port of this machine, such as http://localhost:3118/callback"));
         }
-        if let Grant::Browser { redirect, .. } = &mut self.grant {
-            *redirect = Some(url);
+        if let Grant::Browser(browser) = &mut self.grant {
+            browser.redirect = Some(url);
         }
         self
     }
@@ -229,8 +252,31 @@ impl OAuth {
         F: Fn(String) -> W + Send + Sync + 'static,
         W: Future<Output = Result<()>> + Send + 'static,
     {
-        if let Grant::Browser { open, .. } = &mut self.grant {
-            *open = Arc::new(move |url| Box::pin(show(url)));
+        if let Grant::Browser(browser) = &mut self.grant {
+            browser.open = Arc::new(move |url| Box::pin(show(url)));
+        }
+        self
+    }
+
+    /// Also takes the URL to which a browser on another machine could not return. The function waits until the user
+    /// pastes it, and returns `None` if the user cannot. It is called again if the URL belongs to another login.
+    ///
+    /// ```
+    /// use toolway::client::OAuth;
+    ///
+    /// let oauth = OAuth::browser().paste_with(async || {
+    ///     let mut line = String::new();
+    ///     let read = tokio::task::spawn_blocking(move || std::io::stdin().read_line(&mut line).map(|_| line));
+    ///     read.await.ok()?.ok()
+    /// });
+    /// ```
+    pub fn paste_with<F, W>(mut self, paste: F) -> Self
+    where
+        F: Fn() -> W + Send + Sync + 'static,
+        W: Future<Output = Option<String>> + Send + 'static,
+    {
+        if let Grant::Browser(browser) = &mut self.grant {
+            browser.paste = Some(Arc::new(move || Box::pin(paste())));
         }
         self
     }
@@ -265,6 +311,18 @@ impl OAuth {
         self
     }
 
+    /// Decides whether tokens are bound to a key of the client, so that a stolen token is worthless.
+    ///
+    /// ```
+    /// use toolway::client::{Dpop, OAuth};
+    ///
+    /// let oauth = OAuth::browser().dpop(Dpop::Always);
+    /// ```
+    pub fn dpop(mut self, dpop: Dpop) -> Self {
+        self.dpop = dpop;
+        self
+    }
+
     /// Keeps tokens and registrations in this vault. By default they are kept in memory.
     pub fn vault(mut self, vault: impl Vault) -> Self {
         self.vault = Arc::new(vault);
@@ -288,7 +346,7 @@ impl OAuth {
     }
 
     /// Returns a description of the first invalid setting.
-    pub(super) fn find_mistake(&self) -> Option<String> {
+    pub(crate) fn find_mistake(&self) -> Option<String> {
         let Identity { secret, key, issuer, is_for_any_issuer, .. } = &self.identity;
         let is_unbound = (secret.is_some() || key.is_some()) && issuer.is_none() && !is_for_any_issuer;
         let unbound = "a client secret or key is for one authorization server: name it with `OAuth::for_issuer`, so that no \
@@ -300,12 +358,10 @@ impl OAuth {
 /// Shows no secrets.
 impl fmt::Debug for OAuth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let grant = match &self.grant {
-            Grant::Browser { .. } => "browser",
-            Grant::ClientCredentials => "client credentials",
-            Grant::Workload(_) => "workload",
-        };
-        f.debug_struct("OAuth").field("grant", &grant).field("profile", &self.profile).finish_non_exhaustive()
+        f.debug_struct("OAuth")
+            .field("grant", &self.grant.name())
+            .field("profile", &self.profile)
+            .finish_non_exhaustive()
     }
 }
 

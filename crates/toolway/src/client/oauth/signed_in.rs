@@ -1,18 +1,23 @@
 //! How do requests to a server carry their token?
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::http::header::{AUTHORIZATION, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
-use ::http::{Request, Response, StatusCode};
+use ::http::{Method, Request, Response, StatusCode};
 use bytes::Bytes;
 use toolway_protocol::oauth::Challenge;
 
 use crate::client::http::request::client::{HttpBody, HttpClient};
 use crate::client::http::request::url::Url;
 use crate::client::http::target::{Http, SignIn};
+use crate::client::oauth::clock::now;
+use crate::client::oauth::dpop::{Nonces, PROOF_HEADER};
 use crate::client::oauth::fetch::{Carrier, Fetcher};
-use crate::client::oauth::login::Login;
+use crate::client::oauth::flow::KeyDemand;
+use crate::client::oauth::login::{Demand, Login};
 use crate::client::oauth::records::Tokens;
 use crate::client::oauth::settings::OAuth;
 use crate::ground::error::{Error, ErrorKind, Result};
@@ -32,23 +37,113 @@ impl Http {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn oauth(mut self, oauth: OAuth) -> Self {
-        if let Some(mistake) = oauth.find_mistake() {
-            return self.with_mistake(mistake);
+    pub fn oauth(self, oauth: OAuth) -> Self {
+        match oauth.find_mistake() {
+            Some(mistake) => self.with_mistake(mistake),
+            None => self.with_logins(Arc::new(Logins::new(oauth))),
         }
-        self.sign_in = Some(Arc::new(Logins { oauth, by_server: Mutex::default() }));
+    }
+
+    pub(crate) fn with_logins(mut self, logins: Arc<Logins>) -> Self {
+        self.sign_in = Some(logins);
         self
+    }
+
+    /// Returns what the vault knows about the login to this server; `None` if there is none. Nothing is sent.
+    ///
+    /// ```
+    /// use toolway::client::{Http, OAuth};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let server = Http::new("https://notes.example/mcp").oauth(OAuth::browser());
+    /// assert!(server.sign_in_status().await?.is_none());
+    /// # Ok::<(), toolway::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the vault cannot be read, or the server was not given an [`OAuth`].
+    pub async fn sign_in_status(&self) -> Result<Option<SignInStatus>> {
+        Ok(self.login()?.stored().await?.map(|tokens| SignInStatus::of(&tokens)))
+    }
+
+    /// Signs out: forgets the tokens and the registration, and gives the tokens back to the authorization server.
+    ///
+    /// # Errors
+    ///
+    /// If the vault cannot be read or written, or the server was not given an [`OAuth`].
+    pub async fn sign_out(&self) -> Result<SignedOut> {
+        Ok(match self.login()?.sign_out().await? {
+            None => SignedOut { was_signed_in: false, is_revoked: false },
+            Some((_, is_revoked)) => SignedOut { was_signed_in: true, is_revoked },
+        })
+    }
+
+    fn login(&self) -> Result<Arc<Login>> {
+        let url = self.check()?;
+        let sign_in: Option<&dyn Any> = self.sign_in.as_deref().map(|sign_in| sign_in as _);
+        let logins = sign_in.and_then(<dyn Any>::downcast_ref::<Logins>);
+        let logins = logins.ok_or_else(|| {
+            Error::new(ErrorKind::Misuse, "this server has no way to sign in: give it one with `Http::oauth`")
+        })?;
+        Ok(logins.login(self, &url))
     }
 }
 
+/// The login to a server, as the vault knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SignInStatus {
+    /// The authorization server that has made the token.
+    pub issuer: String,
+    /// The id of this client there.
+    pub client_id: String,
+    /// The scopes of the token, separated by spaces.
+    pub scope: String,
+    /// The time until the token expires; zero if it has. `None` if only the server knows.
+    pub expires_in: Option<Duration>,
+    /// `true` if the token can be renewed without a user.
+    pub can_renew: bool,
+    /// `true` if the token is bound to a key (DPoP).
+    pub is_bound: bool,
+}
+
+impl SignInStatus {
+    fn of(tokens: &Tokens) -> Self {
+        let left = |at: u64| Duration::from_millis(at.saturating_sub(now()));
+        Self {
+            issuer: tokens.owner.issuer.clone(),
+            client_id: tokens.owner.client_id.clone(),
+            scope: tokens.granted.to_string(),
+            expires_in: tokens.expires_at.map(left),
+            can_renew: tokens.refresh.is_some(),
+            is_bound: tokens.proof_key.is_some(),
+        }
+    }
+}
+
+/// The outcome of [`Http::sign_out`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SignedOut {
+    /// `true` if there was a token.
+    pub was_signed_in: bool,
+    /// `true` if the authorization server has taken the token back. Without this, the token is good until it expires.
+    pub is_revoked: bool,
+}
+
 /// The logins of one [`OAuth`], by the URL of the server.
-struct Logins {
+pub(crate) struct Logins {
     oauth: OAuth,
     by_server: Mutex<HashMap<String, Arc<Login>>>,
 }
 
-impl SignIn for Logins {
-    fn wrap(&self, server: &Http, url: &Url, client: Arc<dyn HttpClient>) -> Arc<dyn HttpClient> {
+impl Logins {
+    pub(crate) fn new(oauth: OAuth) -> Self {
+        Self { oauth, by_server: Mutex::default() }
+    }
+
+    fn login(&self, server: &Http, url: &Url) -> Arc<Login> {
         let whole = url.uri().to_string();
         let name = whole.split('?').next().unwrap_or_default().to_owned();
         let mut by_server = self.by_server.lock();
@@ -63,7 +158,17 @@ impl SignIn for Logins {
             let fetcher = Fetcher::new(url.clone(), self.oauth.allows_private_networks, carrier);
             Login::new(self.oauth.clone(), fetcher, name)
         });
-        Arc::new(SignedIn { client, login: login.clone() })
+        login.clone()
+    }
+}
+
+impl SignIn for Logins {
+    fn wrap(&self, server: &Http, url: &Url, client: Arc<dyn HttpClient>) -> Arc<dyn HttpClient> {
+        Arc::new(SignedIn { client, login: self.login(server, url) })
+    }
+
+    fn user_time(&self) -> Duration {
+        self.by_server.lock().values().map(|login| login.user_clock.total()).sum()
     }
 }
 
@@ -79,69 +184,118 @@ impl HttpClient for SignedIn {
         if request.headers().contains_key(AUTHORIZATION) {
             return self.client.send(request);
         }
-        Box::pin(async move {
-            let mut tokens = self.login.current().await?;
-            let (mut logins, mut step_ups) = (0, 0);
-            loop {
-                let response = self.client.send(with_token(&request, tokens.as_deref())?).await?;
-                match response.status() {
-                    StatusCode::UNAUTHORIZED if logins < MAX_LOGINS => {
-                        logins += 1;
-                        let challenge = find_challenge(response.headers(), |_| true);
-                        // A new token that is refused at once is not renewed again and again.
-                        tokens = Some(self.login.renew(tokens, challenge).await?);
+        Box::pin(self.send_signed_in(request))
+    }
+
+    fn user_time(&self) -> Duration {
+        self.client.user_time() + self.login.user_clock.total()
+    }
+}
+
+impl SignedIn {
+    async fn send_signed_in(&self, request: Request<Bytes>) -> Result<Response<HttpBody>> {
+        // Calls of the application are sent with POST. Streams and the end of a session must not open a browser.
+        let may_ask_user = request.method() == Method::POST;
+        let url = request.uri().to_string();
+        let mut tokens = self.login.current(may_ask_user).await?;
+        let (mut logins, mut step_ups, mut nonces) = (0, 0, 0);
+        loop {
+            let signed = with_token(&request, &url, tokens.as_deref(), &self.login.nonces)?;
+            let response = self.client.send(signed).await?;
+            let has_nonce = self.login.nonces.note(&url, response.headers());
+            match response.status() {
+                StatusCode::UNAUTHORIZED => {
+                    let challenges = read_challenges(response.headers());
+                    if has_nonce && nonces < MAX_NONCES && wants_nonce(&challenges) {
+                        nonces += 1;
+                        continue;
                     }
-                    StatusCode::FORBIDDEN => {
-                        let lacks_scope =
-                            |challenge: &Challenge| challenge.get("error") == Some("insufficient_scope");
-                        let challenge = find_challenge(response.headers(), lacks_scope);
-                        let (Some(challenge), Some(used)) = (challenge, tokens.clone()) else {
-                            return Ok(response);
-                        };
-                        let wanted = challenge.scopes().unwrap_or_default();
-                        if step_ups == MAX_STEP_UPS {
+                    // A new token that is refused at once is not renewed again and again.
+                    if logins == MAX_LOGINS {
+                        return Ok(response);
+                    }
+                    logins += 1;
+                    match self.login.renew(tokens, demand(challenges), may_ask_user).await? {
+                        Some(other) => tokens = Some(other),
+                        None => return Ok(response),
+                    }
+                }
+                StatusCode::FORBIDDEN => {
+                    let lacks_scope =
+                        |challenge: &Challenge| challenge.get("error") == Some("insufficient_scope");
+                    let challenge = read_challenges(response.headers()).into_iter().find(lacks_scope);
+                    let (Some(challenge), Some(used)) = (challenge, tokens.clone()) else {
+                        return Ok(response);
+                    };
+                    let wanted = challenge.scopes().unwrap_or_default();
+                    if step_ups == MAX_STEP_UPS {
+                        self.login.note_refused(wanted);
+                        return Ok(response);
+                    }
+                    step_ups += 1;
+                    match self.login.step_up(used, challenge, may_ask_user).await? {
+                        Some(more) => tokens = Some(more),
+                        None if !may_ask_user => return Ok(response),
+                        None => {
                             self.login.note_refused(wanted);
                             return Ok(response);
                         }
-                        step_ups += 1;
-                        match self.login.step_up(used, challenge).await? {
-                            Some(more) => tokens = Some(more),
-                            None => {
-                                self.login.note_refused(wanted);
-                                return Ok(response);
-                            }
-                        }
                     }
-                    _ => return Ok(response),
                 }
+                _ => return Ok(response),
             }
-        })
+        }
     }
 }
 
-fn with_token(request: &Request<Bytes>, tokens: Option<&Tokens>) -> Result<Request<Bytes>> {
+fn with_token(
+    request: &Request<Bytes>,
+    url: &str,
+    tokens: Option<&Tokens>,
+    nonces: &Nonces,
+) -> Result<Request<Bytes>> {
     let mut request = request.clone();
-    if let Some(tokens) = tokens {
-        let mut value =
-            HeaderValue::from_str(&format!("Bearer {}", tokens.access.reveal())).map_err(|_| {
-                Error::new(
-                    ErrorKind::PeerMisbehaved,
-                    "the authorization server made a token that cannot be sent",
-                )
-            })?;
-        value.set_sensitive(true);
-        request.headers_mut().insert(AUTHORIZATION, value);
+    let Some(tokens) = tokens else { return Ok(request) };
+    let scheme = if tokens.proof_key.is_some() { "DPoP" } else { "Bearer" };
+    let mut value = HeaderValue::from_str(&format!("{scheme} {}", tokens.access.reveal())).map_err(|_| {
+        Error::new(ErrorKind::PeerMisbehaved, "the authorization server made a token that cannot be sent")
+    })?;
+    value.set_sensitive(true);
+    if let Some(key) = &tokens.proof_key {
+        let nonce = nonces.get(url);
+        let proof = key.prove(request.method().as_str(), url, Some(&tokens.access), nonce.as_deref())?;
+        request.headers_mut().insert(PROOF_HEADER, proof);
     }
+    request.headers_mut().insert(AUTHORIZATION, value);
     Ok(request)
 }
 
-/// Returns the first challenge for bearer tokens that fits.
-fn find_challenge(headers: &HeaderMap, fits: impl Fn(&Challenge) -> bool) -> Option<Challenge> {
+/// Returns the challenges for tokens.
+fn read_challenges(headers: &HeaderMap) -> Vec<Challenge> {
     let lines = headers.get_all(WWW_AUTHENTICATE).into_iter().filter_map(|line| line.to_str().ok());
-    Challenge::read(lines).into_iter().find(|challenge| challenge.is("Bearer") && fits(challenge))
+    let is_known = |challenge: &Challenge| challenge.is("Bearer") || challenge.is("DPoP");
+    Challenge::read(lines).into_iter().filter(is_known).collect()
+}
+
+fn wants_nonce(challenges: &[Challenge]) -> bool {
+    challenges.iter().any(|challenge| challenge.get("error") == Some("use_dpop_nonce"))
+}
+
+/// Reads what a server demands.
+fn demand(challenges: Vec<Challenge>) -> Demand {
+    let (with_key, without): (Vec<_>, Vec<_>) =
+        challenges.into_iter().partition(|challenge| challenge.is("DPoP"));
+    let key = match (with_key.is_empty(), without.is_empty()) {
+        (true, _) => KeyDemand::None,
+        (false, false) => KeyDemand::Offered,
+        (false, true) => KeyDemand::Needed,
+    };
+    Demand { challenge: without.into_iter().chain(with_key).next(), key }
 }
 
 /// How often one request may lead to a login.
 const MAX_LOGINS: usize = 2;
 /// How often one request may lead to a login for more scopes.
 const MAX_STEP_UPS: usize = 2;
+/// How often one request is sent again because the server wants another nonce.
+const MAX_NONCES: usize = 2;

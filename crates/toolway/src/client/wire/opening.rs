@@ -29,6 +29,8 @@ pub(crate) struct ConnectionSetup<'o> {
     pub(crate) next_id: &'o AtomicI64,
     pub(crate) notifications: &'o Arc<Notifications>,
     pub(crate) deadline: Instant,
+    /// The time in which users signed in before the connection was asked for.
+    pub(crate) user_time_before: Duration,
 }
 
 /// A transport over which nothing was sent yet, and its inbox.
@@ -48,6 +50,9 @@ pub(crate) struct ServerFacts {
     pub(crate) capabilities: ServerCapabilities,
     pub(crate) instructions: Option<String>,
 }
+
+/// How often to look whether a user still signs in.
+const USER_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The maximum length in bytes of the capabilities of a server. They are consulted often, and their values need much more
 /// memory than their text.
@@ -80,13 +85,23 @@ impl ConnectionSetup<'_> {
         Ok((transport, inbox))
     }
 
-    /// Waits for `asking` until the deadline. The transport still exists after a timeout, so that the code that opens
-    /// the connection can add the transport's diagnosis to the error.
+    /// Waits for `asking` until the deadline, which moves while a user signs in. The transport still exists after a timeout,
+    /// so that the code that opens the connection can add the transport's diagnosis to the error.
     pub(crate) async fn with_deadline<T>(&self, asking: impl Future<Output = Result<T>>) -> Result<T> {
-        timeout_at(self.deadline, asking).await.unwrap_or_else(|_| {
-            let message = format!("the server did not answer within {:?}", self.connect_timeout);
-            Err(Error::new(ErrorKind::Timeout, message).unsent())
-        })
+        let mut asking = std::pin::pin!(asking);
+        let (mut deadline, mut user_time) = (self.deadline, Duration::ZERO);
+        loop {
+            if let Ok(outcome) = timeout_at(deadline, &mut asking).await {
+                return outcome;
+            }
+            let total = self.connector.user_time().saturating_sub(self.user_time_before);
+            if total == user_time {
+                let message = format!("the server did not answer within {:?}", self.connect_timeout);
+                return Err(Error::new(ErrorKind::Timeout, message).unsent());
+            }
+            user_time = total;
+            deadline = (self.deadline + user_time).max(Instant::now() + USER_CHECK_INTERVAL);
+        }
     }
 
     /// The moment when `limit` has passed. A limit that the clock cannot represent counts as one year.

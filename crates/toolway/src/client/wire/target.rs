@@ -1,7 +1,9 @@
 //! Where is a server, and how is it reached?
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::client::wire::transport::Transport;
 use crate::ground::error::{Error, ErrorKind, Result};
@@ -9,7 +11,7 @@ use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
 
 /// Opens transports to one server. A client that loses its connection asks for another transport.
-pub trait Connector: Send + Sync + 'static {
+pub trait Connector: Any + Send + Sync {
     /// Opens a transport. Sends nothing to the server yet.
     fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>>;
 
@@ -19,6 +21,12 @@ pub trait Connector: Send + Sync + 'static {
     /// Returns whether `connect` can be called again after a transport was lost.
     fn can_reconnect(&self) -> bool {
         true
+    }
+
+    /// Returns for how long connections to this server have waited for a user so far, such as one who signs in. This time
+    /// does not count as time for connecting.
+    fn user_time(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// The key of this server in an [`EraCache`](crate::client::EraCache); `None` if the era of the server is not to be
@@ -40,6 +48,12 @@ impl Target {
 
     pub(crate) fn connector(&self) -> &dyn Connector {
         &*self.0
+    }
+
+    /// Returns the connector, if it is of this type.
+    pub(crate) fn downcast<C: Connector>(&self) -> Option<&C> {
+        let connector: &dyn Any = self.connector();
+        connector.downcast_ref()
     }
 }
 

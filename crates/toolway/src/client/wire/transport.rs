@@ -1,5 +1,7 @@
 //! What must a transport do?
 
+use std::time::Duration;
+
 use toolway_protocol::{Message, Method, ProtocolVersion, RawJson};
 
 use crate::client::wire::inbox::Inbox;
@@ -62,6 +64,12 @@ pub trait Transport: Send + Sync + 'static {
     fn cancels_by_dropping(&self, version: ProtocolVersion) -> bool {
         let _ = version;
         false
+    }
+
+    /// Returns for how long this transport has waited for a user so far, such as one who signs in. This time does not count
+    /// as time of the requests.
+    fn user_time(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// A text for users that may explain why the server does not answer. It may say whether the server process is

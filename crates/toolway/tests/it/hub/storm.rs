@@ -9,7 +9,7 @@ use toolway::ProtocolVersion;
 use toolway::agent::{FailureKind, ToolCall};
 use toolway::prelude::*;
 
-use super::stage::{Web, child, echo, until_ready};
+use super::stage::{Web, child, echo};
 
 const SERVERS: [&str; 4] = ["here", "child", "web", "victim"];
 
@@ -111,7 +111,9 @@ async fn while_a_child_dies_again_and_again() {
     }
     killing.abort();
     let _ = killing.await;
-    until_ready(&hub, "victim").await;
-    hub.call("victim__echo", json!({"value": "1"})).await.unwrap();
+    // The last child may be dead, and the hub may not know it yet: then the first call is lost.
+    while hub.call("victim__echo", json!({"value": "1"})).await.is_err() {
+        tokio::task::yield_now().await;
+    }
     hub.close_all().await;
 }

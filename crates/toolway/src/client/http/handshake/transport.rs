@@ -2,6 +2,7 @@
 //! determines its era.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use toolway_protocol::{Era, Message, ProtocolVersion};
 
@@ -61,6 +62,10 @@ impl Transport for HttpTransport {
 
     fn set_max_message(&self, bytes: usize) -> usize {
         self.stateless.set_max_message(bytes)
+    }
+
+    fn user_time(&self) -> Duration {
+        self.stateless.user_time()
     }
 
     fn cancels_by_dropping(&self, version: ProtocolVersion) -> bool {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use ::http::{Request, Response};
 use bytes::Bytes;
@@ -70,12 +71,22 @@ use crate::ground::future::BoxFuture;
 pub trait HttpClient: Send + Sync + 'static {
     /// Sends a request and waits for the head of the reply.
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<HttpBody>>>;
+
+    /// Returns for how long this client has waited for a user so far, such as one who signs in. This time does not count as
+    /// time of the requests.
+    fn user_time(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// Allows several servers to share one client.
 impl<C: HttpClient + ?Sized> HttpClient for Arc<C> {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<HttpBody>>> {
         (**self).send(request)
+    }
+
+    fn user_time(&self) -> Duration {
+        (**self).user_time()
     }
 }
 

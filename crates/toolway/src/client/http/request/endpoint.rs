@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use ::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use ::http::{Method, Request, Response};
@@ -83,6 +84,11 @@ impl HttpEndpoint {
             max_message,
             inbox,
         }
+    }
+
+    /// Returns for how long requests have waited for a user.
+    pub(crate) fn user_time(&self) -> Duration {
+        self.client.user_time()
     }
 
     /// Adds the headers that were set for the client to every request. Headers that were set for this server take

@@ -2,6 +2,7 @@
 //! method, and the name of the tool, prompt or resource. A reply that breaks off cannot be resumed.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::http::header::HeaderMap;
 use toolway_protocol::http::header::encode;
@@ -44,6 +45,10 @@ impl Transport for StatelessTransport {
 
     fn set_headers(&self, headers: &[(String, String)]) -> Result<()> {
         self.endpoint.set_client_headers(headers)
+    }
+
+    fn user_time(&self) -> Duration {
+        self.endpoint.user_time()
     }
 
     fn set_max_message(&self, bytes: usize) -> usize {

@@ -1,0 +1,44 @@
+//! How is the authorization server of an MCP server found?
+
+use ::http::HeaderMap;
+use ::http::header::{HeaderName, HeaderValue};
+use toolway_protocol::ProtocolVersion;
+use toolway_protocol::oauth::{Answer, Challenge, Discovery, Found, Next};
+
+use crate::client::oauth::context::{Flow, refused};
+use crate::client::oauth::fetch::Fetcher;
+use crate::ground::error::{Error, ErrorKind, Result};
+
+impl Flow<'_> {
+    /// Finds the authorization server of the MCP server.
+    pub(super) async fn discover(&self, challenge: Option<&Challenge>) -> Result<Found> {
+        let document = challenge.and_then(|challenge| challenge.get("resource_metadata"));
+        let discovery = Discovery::new(self.server, document)
+            .map_err(|refusal| Error::new(ErrorKind::Misuse, refusal.to_string()))?
+            .prefer(self.oauth.preferred_issuer.iter().chain(&self.oauth.identity.issuer).cloned())
+            .accept(self.oauth.accepted_issuers.iter().cloned());
+        self.search(discovery, self.fetcher).await
+    }
+
+    /// Fetches what a search needs.
+    pub(super) async fn search(&self, mut discovery: Discovery, fetcher: &Fetcher) -> Result<Found> {
+        loop {
+            let url = match discovery.next() {
+                Next::Fetch(url) => url.to_owned(),
+                Next::Found(found) => return Ok(found.clone()),
+                Next::Refused(refusal) => return Err(refused(refusal.to_string())),
+            };
+            let mut headers = HeaderMap::new();
+            if discovery.is_legacy() {
+                let name = HeaderName::from_static("mcp-protocol-version");
+                headers.insert(name, HeaderValue::from_static(ProtocolVersion::DEFAULT_HTTP.as_str()));
+            }
+            match fetcher.get(&url, headers).await {
+                Ok(reply) => discovery.take(Answer::of(reply.status.as_u16(), &reply.body)),
+                // The server leads to a place where it must not.
+                Err(error) if error.kind() == ErrorKind::PeerMisbehaved => return Err(error),
+                Err(_) => discovery.take(Answer::NoAnswer),
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Which ways to a token are there, and which settings apply to them?
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::Notify;
+use toolway::client::{AccessToken, Dpop, Idp, MemoryVault, OAuth, TokenRequest, TokenSource};
+use toolway::prelude::*;
+use toolway::{BoxFuture, Chain, ProtocolVersion};
+
+use super::world::{World, sum, user, user_who_notes};
+
+const BINDS: &str = "DPoP algs=\"ES256\"";
+
+#[tokio::test]
+async fn a_token_is_bound_to_a_key_if_the_server_asks_for_it() {
+    let world = World::new().with(|state| {
+        state.challenges = vec![BINDS];
+        state.server = json!({"dpop_signing_alg_values_supported": ["ES256"]});
+        state.nonce = Some("n1");
+    });
+    let client = world.connect(user("")).await.unwrap();
+    assert_eq!(sum(&client).await, "3");
+    world.state.lock().unwrap().nonce = Some("n2");
+    assert_eq!(sum(&client).await, "3", "another nonce costs another request, and no login");
+    assert_eq!(world.forms_sent_to("/token").len(), 2, "the first was refused for its nonce");
+    let state = world.state.lock().unwrap();
+    assert!(state.proofs.iter().all(|(by, claims)| (*by == "server") == claims.get("ath").is_some()));
+    drop(state);
+    // A token that is renewed keeps its key.
+    world.expire();
+    assert_eq!(sum(&client).await, "3");
+    assert_eq!(world.sent_to("/authorize").len() + world.sent_to("/register").len(), 1, "no second login");
+}
+
+#[tokio::test]
+async fn a_token_without_a_key_is_refused_where_keys_are_needed() {
+    let only_es384 = json!({"dpop_signing_alg_values_supported": ["ES384"]});
+    let world = World::new().with(|state| {
+        state.challenges = vec![BINDS];
+        state.server = only_es384.clone();
+    });
+    let error = world.connect(user("")).await.unwrap_err();
+    assert!(Chain(&error).to_string().contains("binds tokens to keys"), "{}", Chain(&error));
+    // The server takes both, and the authorization server cannot bind.
+    let world = World::new().with(|state| {
+        state.server = only_es384;
+        state.challenges = vec!["Bearer realm=\"x\""];
+    });
+    assert_eq!(sum(&world.connect(user("")).await.unwrap()).await, "3");
+    let error = world.connect(user("").dpop(Dpop::Always)).await.unwrap_err();
+    assert!(Chain(&error).to_string().contains("binds tokens to keys"), "{}", Chain(&error));
+}
+
+#[tokio::test]
+async fn a_user_signs_in_on_another_device() {
+    let world = World::new().with(|state| {
+        state.server = json!({"device_authorization_endpoint": "https://id.example/device"});
+        state.pending = vec!["authorization_pending"];
+    });
+    let shown: Arc<Mutex<Vec<String>>> = Arc::default();
+    let tell = shown.clone();
+    let oauth = OAuth::device(move |code| {
+        tell.lock().unwrap().push(code.to_string());
+        async {}
+    });
+    let client = world.connect(oauth.clone()).await.unwrap();
+    assert_eq!(sum(&client).await, "3");
+    let texts = shown.lock().unwrap().clone();
+    assert_eq!(texts, ["To sign in, open https://id.example/enter and enter the code WDJB-MJHT"]);
+    assert_eq!(world.forms_sent_to("/token").len(), 2, "it asked again");
+    let world = World::new().with(|state| {
+        state.server = json!({"device_authorization_endpoint": "https://id.example/device"});
+        state.pending = vec!["access_denied"];
+    });
+    let oauth = oauth.vault(MemoryVault::new());
+    let error = Chain(&world.connect(oauth).await.unwrap_err()).to_string();
+    assert!(error.contains("declined") && !error.contains("hidden-device-code"), "{error}");
+}
+
+#[tokio::test]
+async fn the_identity_provider_of_a_company_vouches_for_the_user() {
+    let idp = || Idp::new("https://sso.example", "app-at-sso", "hidden-at-sso");
+    let oauth = || {
+        OAuth::enterprise(idp(), async || Ok("identity-token\n".to_owned()))
+            .client_id("app-at-id")
+            .client_secret("hidden-at-id")
+            .for_issuer("https://id.example")
+    };
+    let world = World::new();
+    let client = world.connect(oauth()).await.unwrap();
+    assert_eq!(sum(&client).await, "3");
+    let exchange = &world.forms_sent_to("sso.example/token")[0];
+    for (name, value) in [
+        ("requested_token_type", "urn:ietf:params:oauth:token-type:id-jag"),
+        ("subject_token", "identity-token"),
+        ("audience", "https://id.example"),
+        ("resource", "https://mcp.example/mcp"),
+    ] {
+        assert!(exchange.contains(&(name.to_owned(), value.to_owned())), "{name}: {exchange:?}");
+    }
+    let grant = &world.forms_sent_to("id.example/token")[0];
+    assert!(grant.contains(&("assertion".to_owned(), "grant-for-id".to_owned())), "{grant:?}");
+    assert_eq!(world.sent_to("/authorize").len(), 0, "no page was opened");
+    let profiles = json!({"authorization_grant_profiles_supported": ["other"]});
+    let world = World::new().with(|state| state.server = profiles);
+    let error = Chain(&world.connect(oauth()).await.unwrap_err()).to_string();
+    assert!(error.contains("takes no grants of identity providers"), "{error}");
+    assert_eq!(world.sent_to("sso.example").len(), 0);
+}
+
+#[tokio::test]
+async fn a_client_that_was_forgotten_registers_again() {
+    let world = World::new();
+    let client = world.connect(user("")).await.unwrap();
+    world.state.lock().unwrap().refresh_refusal = Some("invalid_client");
+    world.expire();
+    assert_eq!(sum(&client).await, "3");
+    assert_eq!(world.sent_to("/register").len(), 2);
+}
+
+#[tokio::test]
+async fn a_token_that_lives_on_is_asked_for_with_consent() {
+    let world = World::new().with(|state| state.server = json!({"scopes_supported": ["offline_access"]}));
+    let pages: Arc<Mutex<Vec<String>>> = Arc::default();
+    world.connect(user_who_notes(pages.clone(), "")).await.unwrap();
+    let pages = pages.lock().unwrap();
+    assert!(pages[0].contains("scope=offline_access") && pages[0].contains("prompt=consent"), "{pages:?}");
+}
+
+/// Gives the token that the server takes, from the second time on.
+struct Broker(AtomicUsize);
+
+impl TokenSource for Broker {
+    fn token(&self, request: TokenRequest) -> BoxFuture<'_, toolway::Result<AccessToken>> {
+        assert_eq!(request.server, "https://mcp.example/mcp");
+        let count = self.0.fetch_add(1, Ordering::SeqCst);
+        assert_eq!(request.was_refused, count > 0);
+        Box::pin(async move { Ok(AccessToken::new(format!("own-{count}"))) })
+    }
+}
+
+#[tokio::test]
+async fn an_application_may_have_its_own_tokens() {
+    let world = World::new();
+    world.state.lock().unwrap().valid.insert("own-1".to_owned());
+    let client = world.connect(OAuth::tokens(Broker(AtomicUsize::new(0)))).await.unwrap();
+    assert_eq!(sum(&client).await, "3");
+    assert_eq!(world.sent_to("id.example").len(), 0);
+}
+
+#[tokio::test]
+async fn a_builder_signs_in_to_any_server() {
+    let world = World::new();
+    let target = toolway::client::Http::new("https://mcp.example/mcp").with_client(world.clone());
+    let builder = Client::builder().protocol(ProtocolVersion::LATEST).oauth(user(""));
+    assert_eq!(sum(&builder.connect(target).await.unwrap()).await, "3");
+    let mistake = Client::builder().oauth(OAuth::client_credentials("id", "hidden-secret"));
+    let error = mistake.connect("http://127.0.0.1:1/mcp").await.unwrap_err();
+    assert!(error.to_string().contains("for_issuer"), "{error}");
+}
+
+#[tokio::test]
+async fn a_login_can_be_looked_at_and_ended() {
+    let world = World::new().with(|state| {
+        state.expires_in = Some(3600);
+        state.server = json!({"revocation_endpoint": "https://id.example/revoke"});
+    });
+    let vault = Arc::new(MemoryVault::new());
+    let oauth = user("").vault(vault.clone());
+    let server = world.http(oauth.clone());
+    assert_eq!(server.sign_in_status().await.unwrap(), None);
+    assert!(!server.sign_out().await.unwrap().was_signed_in);
+    let client = world.connect(oauth.clone()).await.unwrap();
+    let status = server.sign_in_status().await.unwrap().unwrap();
+    assert_eq!((status.issuer.as_str(), status.client_id.as_str()), ("https://id.example", "registered"));
+    assert!(status.can_renew && !status.is_bound && status.expires_in > Some(Duration::from_secs(3000)));
+    assert!(!format!("{status:?}").contains("token-1"));
+    let ended = server.sign_out().await.unwrap();
+    assert!(ended.was_signed_in && ended.is_revoked);
+    let kinds: Vec<_> = world.forms_sent_to("/revoke").into_iter().map(|form| form[1].1.clone()).collect();
+    assert_eq!(kinds, ["refresh_token", "access_token"]);
+    assert_eq!(server.sign_in_status().await.unwrap(), None);
+    // The registration is forgotten, too.
+    drop(client);
+    assert_eq!(sum(&world.connect(oauth).await.unwrap()).await, "3");
+    assert_eq!(world.sent_to("/register").len(), 2);
+}
+
+/// A user who signs in when told.
+fn slow_user(is_back: Arc<Notify>) -> OAuth {
+    OAuth::device(move |_| {
+        let is_back = is_back.clone();
+        async move { is_back.notified().await }
+    })
+}
+
+#[tokio::test]
+async fn the_time_of_a_login_is_not_time_of_the_call() {
+    let world = World::new()
+        .with(|state| state.server = json!({"device_authorization_endpoint": "https://id.example/device"}));
+    let is_back = Arc::new(Notify::new());
+    let (oauth, limit) = (slow_user(is_back.clone()), Duration::from_millis(300));
+    let builder = Client::builder().protocol(ProtocolVersion::LATEST).connect_timeout(limit).timeout(limit);
+    let target = world.http(oauth);
+    let connecting =
+        tokio::spawn(async move { builder.deadline(Duration::from_secs(2)).connect(target).await });
+    tokio::time::sleep(limit * 4).await;
+    assert!(!connecting.is_finished(), "the user takes time");
+    is_back.notify_one();
+    let client = connecting.await.unwrap().unwrap();
+    {
+        let mut state = world.state.lock().unwrap();
+        (state.refresh_refusal, state.valid) = (Some("invalid_grant"), [].into());
+    }
+    let call = tokio::spawn(async move { sum(&client).await });
+    tokio::time::sleep(limit * 4).await;
+    assert!(!call.is_finished(), "the user takes time");
+    is_back.notify_one();
+    assert_eq!(call.await.unwrap(), "3");
+}
