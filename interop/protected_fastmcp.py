@@ -2,7 +2,7 @@
 
 ISSUER is `idp.mjs`. With the mode `jwt`, clients sign in there, and this server checks their tokens (`JWTVerifier`). With
 the mode `proxy`, clients sign in at this server, which sends the user on to ISSUER and makes tokens of its own
-(`OAuthProxy`). Its tool says who the caller is.
+(`OAuthProxy`). Its tool says who the caller is, and which token was used.
 """
 
 import sys
@@ -40,9 +40,9 @@ server = FastMCP("protected", auth=auth)
 
 @server.tool(output_schema=None)
 def whoami() -> str:
-    """Returns the name of the caller."""
+    """Returns the name of the caller and that of the token."""
     token = get_access_token()
-    return str(token.claims["sub"])
+    return f"{token.claims['sub']} {token.claims['jti']}"
 
 
 server.run("http", host="127.0.0.1", port=int(port), path="/mcp", show_banner=False)

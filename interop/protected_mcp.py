@@ -1,7 +1,7 @@
 """A server on the Python SDK 2 that only callers with a token can use: `python protected_mcp.py PORT ISSUER`.
 
 Clients sign in at ISSUER, which is `idp.mjs`. The SDK asks a `TokenVerifier` about each token; the one here checks the
-signature with the keys of ISSUER. Its tool says who the caller is.
+signature with the keys of ISSUER. Its tool says who the caller is, and which token was used.
 """
 
 import sys
@@ -53,9 +53,9 @@ server = MCPServer(
 
 @server.tool(structured_output=False)
 def whoami() -> str:
-    """Returns the name of the caller."""
+    """Returns the name of the caller and that of the token."""
     token = get_access_token()
-    return str(token and token.subject)
+    return f"{token.subject} {token.claims['jti']}"
 
 
 server.run("streamable-http", host="127.0.0.1", port=int(port))

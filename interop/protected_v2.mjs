@@ -1,7 +1,7 @@
 // A server on the TypeScript SDK 2 that only callers with a token can use: `node protected_v2.mjs PORT ISSUER`.
 //
 // Clients sign in at ISSUER, which is `idp.mjs`. `requireBearerAuth` of the SDK stands before the server; its verifier
-// checks the signature with the keys of ISSUER. Its tool says who the caller is.
+// checks the signature with the keys of ISSUER. Its tool says who the caller is, and which token was used.
 import { createServer } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import {
@@ -26,7 +26,7 @@ const verifier = {
             scopes: payload.scope?.split(' ') ?? [],
             expiresAt: payload.exp,
             resource: new URL(payload.aud),
-            extra: { subject: payload.sub }
+            extra: { subject: payload.sub, id: payload.jti }
         };
     }
 };
@@ -36,9 +36,11 @@ const gate = requireBearerAuth({ verifier, requiredScopes, resourceMetadataUrl, 
 
 function build() {
     const server = new McpServer({ name: 'protected', version: '1.0.0' });
-    server.registerTool('whoami', { description: 'Returns the name of the caller.', inputSchema: z.object({}) }, (_, ctx) => ({
-        content: [{ type: 'text', text: String(ctx.http?.authInfo?.extra?.subject) }]
-    }));
+    const description = 'Returns the name of the caller and that of the token.';
+    server.registerTool('whoami', { description, inputSchema: z.object({}) }, (_, ctx) => {
+        const { subject, id } = ctx.http.authInfo.extra;
+        return { content: [{ type: 'text', text: `${subject} ${id}` }] };
+    });
     return server;
 }
 

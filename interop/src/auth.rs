@@ -1,0 +1,136 @@
+//! Does our client sign in to servers on other SDKs, with a real identity provider?
+//!
+//! The tool `whoami` of these servers returns the name of the caller and the name of the token, so that a check sees
+//! who has signed in and when the token is another one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+use toolway::client::{Http, OAuth};
+use toolway::{Client, Error, ErrorKind};
+
+use crate::browser;
+use crate::check::{Checked, Report, Unmet, holds, not_here, same, says};
+use crate::era::Era;
+use crate::talk::patient;
+
+/// A protected server.
+#[derive(Clone, Debug)]
+pub(crate) struct Protected {
+    /// The URL of its MCP endpoint.
+    pub(crate) url: String,
+    /// The life of an access token.
+    pub(crate) life: Duration,
+    /// The authorization server at which programs sign in; `None` if only users can.
+    pub(crate) issuer: Option<String>,
+}
+
+/// Runs the checks in one era. Returns whether all passed.
+pub(crate) async fn play(server: &Protected, era: Era) -> bool {
+    let mut report = Report::new(era);
+    report.check("refusal", "a client that does not sign in is not let in", server.refuses(era)).await;
+
+    let logins = Arc::new(AtomicUsize::new(0));
+    let user = server.sign_in(era, as_user(logins.clone()), browser::USER).await;
+    report.tell("browser", "a user signs in and calls a tool", outcome(&user));
+    let renewed = async {
+        server.renews(user).await?;
+        same(&logins.load(Ordering::Relaxed), &1)
+    };
+    report.check("browser", "the token is renewed without the user", renewed).await;
+
+    let program = server.sign_in_as_program(era).await;
+    report.tell("service", "a program signs in and calls a tool", outcome(&program));
+    let renewed = server.renews(program);
+    report.check("service", "another token follows when it expires", renewed).await;
+    report.passed()
+}
+
+/// A client that has signed in, and the name of its first token.
+struct SignedIn {
+    client: Client,
+    caller: Caller,
+}
+
+/// The reply of the tool.
+#[derive(PartialEq, Eq)]
+struct Caller {
+    name: String,
+    token: String,
+}
+
+impl Protected {
+    /// Checks that the server is protected at all.
+    async fn refuses(&self, era: Era) -> Checked {
+        let connected = era.dress(patient().retries(0)).connect_http(Http::new(&self.url)).await;
+        match connected {
+            Err(error) => says(&Unmet::from(error).to_string(), "requires authorization"),
+            Ok(_) => Err("it is let in".into()),
+        }
+    }
+
+    /// Connects, lists the tools and calls one.
+    async fn sign_in(&self, era: Era, oauth: OAuth, name: &str) -> Checked<SignedIn> {
+        let client = era.dress(patient()).connect_http(Http::new(&self.url).oauth(oauth)).await?;
+        same(&client.protocol_version(), &era.version())?;
+        let tools = client.tools().await?;
+        holds(tools.iter().any(|tool| tool.name == "whoami"), "there is no whoami")?;
+        let caller = Caller::ask(&client).await?;
+        same(caller.name.as_str(), name)?;
+        Ok(SignedIn { client, caller })
+    }
+
+    async fn sign_in_as_program(&self, era: Era) -> Checked<SignedIn> {
+        let Some(issuer) = &self.issuer else { return not_here("this server signs in users only") };
+        let oauth = OAuth::client_credentials(PROGRAM, SECRET).for_issuer(issuer);
+        self.sign_in(era, oauth, PROGRAM).await
+    }
+
+    /// Waits until the token has expired, and calls the tool once more.
+    async fn renews(&self, signed_in: Checked<SignedIn>) -> Checked {
+        let SignedIn { client, caller: before } = match signed_in {
+            Ok(signed_in) => signed_in,
+            Err(Unmet::NotHere(why)) => return not_here(&why),
+            Err(Unmet::Failed(_)) => return Err("there was no login".into()),
+        };
+        // Expiry has a resolution of one second.
+        tokio::time::sleep(self.life + Duration::from_secs(1)).await;
+        let after = Caller::ask(&client).await?;
+        same(&after.name, &before.name)?;
+        holds(after.token != before.token, "it is still the first token")?;
+        Ok(client.close().await?)
+    }
+}
+
+impl Caller {
+    async fn ask(client: &Client) -> Checked<Self> {
+        let text = client.call("whoami", json!({})).await?.text()?;
+        let (name, token) = text.split_once(' ').ok_or("the tool did not return a name and a token")?;
+        Ok(Self { name: name.to_owned(), token: token.to_owned() })
+    }
+}
+
+/// A user who signs in at once. Counts the logins.
+fn as_user(logins: Arc<AtomicUsize>) -> OAuth {
+    OAuth::browser().open_with(move |page| {
+        logins.fetch_add(1, Ordering::Relaxed);
+        async move {
+            let failed =
+                |why: Unmet| Error::new(ErrorKind::Application, format!("the user cannot sign in: {why}"));
+            let back = browser::sign_in(&page).await.map_err(failed)?;
+            // The client replies to the browser only after this function has returned.
+            tokio::spawn(async move { browser::visit(&back).await });
+            Ok(())
+        }
+    })
+}
+
+fn outcome<T>(checked: &Checked<T>) -> Checked {
+    checked.as_ref().map(drop).map_err(Clone::clone)
+}
+
+/// The program that `interop/idp.mjs` knows.
+const PROGRAM: &str = "svc";
+const SECRET: &str = "svc-secret";
