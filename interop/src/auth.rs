@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::task::JoinSet;
 use toolway::client::{Http, OAuth};
 use toolway::{Client, Error, ErrorKind};
 
@@ -27,11 +28,13 @@ pub(crate) struct Protected {
     pub(crate) issuer: Option<String>,
 }
 
-/// Runs the checks in one era. Returns whether all passed.
-pub(crate) async fn play(server: &Protected, era: Era) -> bool {
-    let mut report = Report::new(era);
+/// Checks that the server is protected at all.
+pub(crate) async fn play_refusal(server: &Protected, era: Era, report: &mut Report) {
     report.check("refusal", "a client that does not sign in is not let in", server.refuses(era)).await;
+}
 
+/// Signs in, as a user and as a program.
+pub(crate) async fn play(server: &Protected, era: Era, report: &mut Report) {
     let logins = Arc::new(AtomicUsize::new(0));
     let user = server.sign_in(era, as_user(logins.clone()), browser::USER).await;
     report.tell("browser", "a user signs in and calls a tool", outcome(&user));
@@ -45,7 +48,6 @@ pub(crate) async fn play(server: &Protected, era: Era) -> bool {
     report.tell("service", "a program signs in and calls a tool", outcome(&program));
     let renewed = server.renews(program);
     report.check("service", "another token follows when it expires", renewed).await;
-    report.passed()
 }
 
 /// A client that has signed in, and the name of its first token.
@@ -62,7 +64,7 @@ struct Caller {
 }
 
 impl Protected {
-    /// Checks that the server is protected at all.
+    /// Connects without signing in, which must fail.
     async fn refuses(&self, era: Era) -> Checked {
         let connected = era.dress(patient().retries(0)).connect_http(Http::new(&self.url)).await;
         match connected {
@@ -88,7 +90,8 @@ impl Protected {
         self.sign_in(era, oauth, PROGRAM).await
     }
 
-    /// Waits until the token has expired, and calls the tool once more.
+    /// Waits until the token has expired, and calls the tool several times at once. The identity provider withdraws all
+    /// tokens if a refresh token is used twice, so all calls have to wait for one renewal.
     async fn renews(&self, signed_in: Checked<SignedIn>) -> Checked {
         let SignedIn { client, caller: before } = match signed_in {
             Ok(signed_in) => signed_in,
@@ -97,9 +100,16 @@ impl Protected {
         };
         // Expiry has a resolution of one second.
         tokio::time::sleep(self.life + Duration::from_secs(1)).await;
-        let after = Caller::ask(&client).await?;
-        same(&after.name, &before.name)?;
-        holds(after.token != before.token, "it is still the first token")?;
+        let mut calls = JoinSet::new();
+        for _ in 0..CALLS {
+            let client = client.clone();
+            calls.spawn(async move { Caller::ask(&client).await });
+        }
+        for after in calls.join_all().await {
+            let after = after?;
+            same(&after.name, &before.name)?;
+            holds(after.token != before.token, "it is still the first token")?;
+        }
         Ok(client.close().await?)
     }
 }
@@ -134,3 +144,5 @@ fn outcome<T>(checked: &Checked<T>) -> Checked {
 /// The program that `interop/idp.mjs` knows.
 const PROGRAM: &str = "svc";
 const SECRET: &str = "svc-secret";
+/// The calls at once after a token has expired.
+const CALLS: usize = 16;

@@ -100,8 +100,8 @@ async fn play_hub(column: &str, words: &[String]) -> Result<bool, String> {
     Ok(report.passed())
 }
 
-/// Runs the checks of a protected server, in all eras at once: most of the time they wait until a token expires. Returns
-/// whether all passed.
+/// Runs the checks of a protected server, in all eras at once, because most of the time they wait until a token expires.
+/// Returns whether all passed.
 async fn play_auth(eras: &str, url: &str, life: &str, issuer: Option<&String>) -> Result<bool, String> {
     let life = life.parse().map_err(|_| format!("`{life}` is not a number of seconds\n{USAGE}"))?;
     let (url, life, issuer) = (url.to_owned(), Duration::from_secs(life), issuer.cloned());
@@ -109,7 +109,13 @@ async fn play_auth(eras: &str, url: &str, life: &str, issuer: Option<&String>) -
     let mut tasks = JoinSet::new();
     for era in eras.split(',').map(Era::read) {
         let (era, server) = (era?, server.clone());
-        tasks.spawn(async move { auth::play(&server, era).await });
+        let mut report = Report::new(era);
+        // One after the other: the table has the eras in the order of their first lines.
+        auth::play_refusal(&server, era, &mut report).await;
+        tasks.spawn(async move {
+            auth::play(&server, era, &mut report).await;
+            report.passed()
+        });
     }
     Ok(tasks.join_all().await.into_iter().all(|passed| passed))
 }
