@@ -4,6 +4,8 @@
 //! leads back to the client. It knows no names of pages, so it works with every server whose pages are plain forms over
 //! `http://`.
 
+use std::fmt::Write as _;
+
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -70,20 +72,18 @@ impl Browser {
         let cookies = self.cookies.iter().filter(|cookie| path.starts_with(&cookie.path));
         let cookies: Vec<String> =
             cookies.map(|Cookie { name, value, .. }| format!("{name}={value}")).collect();
-        let (method, body) = form.map_or(("GET", String::new()), |form| ("POST", form));
-        let mut request = format!(
-            "{method} {target} HTTP/1.1\r\nhost: {host}\r\naccept: text/html\r\nconnection: close\r\n"
-        );
+        let mut head = format!("host: {host}\r\naccept: text/html\r\nconnection: close\r\n");
         if !cookies.is_empty() {
-            request += &format!("cookie: {}\r\n", cookies.join("; "));
+            let _ = write!(head, "cookie: {}\r\n", cookies.join("; "));
         }
-        if method == "POST" {
-            let length = body.len();
-            request += &format!(
-                "origin: http://{host}\r\ncontent-type: application/x-www-form-urlencoded\r\ncontent-length: {length}\r\n"
-            );
-        }
-        request += &format!("\r\n{body}");
+        let request = match form {
+            None => format!("GET {target} HTTP/1.1\r\n{head}\r\n"),
+            Some(form) => format!(
+                "POST {target} HTTP/1.1\r\n{head}origin: http://{host}\r\ncontent-length: {}\r\n\
+                 content-type: application/x-www-form-urlencoded\r\n\r\n{form}",
+                form.len()
+            ),
+        };
         let mut stream = TcpStream::connect(host).await?;
         stream.write_all(request.as_bytes()).await?;
         let mut bytes = Vec::new();
