@@ -3,17 +3,19 @@
 //! The tool `whoami` of these servers returns the name of the caller and the name of the token, so that a check sees
 //! who has signed in and when the token is another one.
 
+use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::task::JoinSet;
-use toolway::client::{Http, OAuth};
+use toolway::client::{FileVault, Http, OAuth};
 use toolway::{Client, Error, ErrorKind};
 
 use crate::browser;
-use crate::check::{Checked, Report, Unmet, holds, not_here, same, says};
+use crate::check::{Checked, Report, Unmet, holds, in_time, not_here, same, says};
 use crate::era::Era;
 use crate::talk::patient;
 
@@ -35,19 +37,42 @@ pub(crate) async fn play_refusal(server: &Protected, era: Era, report: &mut Repo
 
 /// Signs in, as a user and as a program.
 pub(crate) async fn play(server: &Protected, era: Era, report: &mut Report) {
+    let vault = VaultFolder::new(era);
     let logins = Arc::new(AtomicUsize::new(0));
-    let user = server.sign_in(era, as_user(logins.clone()), browser::USER).await;
-    report.tell("browser", "a user signs in and calls a tool", outcome(&user));
+    let user = || as_user(logins.clone()).vault(FileVault::new(&vault.0));
+    let one_login = || same(&logins.load(Ordering::Relaxed), &1);
+    let first = in_time(server.sign_in(era, user(), browser::USER)).await;
+    report.tell("browser", "a user signs in and calls a tool", outcome(&first));
+    let second = in_time(server.sign_in(era, user(), browser::USER)).await;
+    let outcome_of_second = outcome(&second).and_then(|()| one_login());
+    report.tell("browser", "another client with the same vault needs no login", outcome_of_second);
     let renewed = async {
-        server.renews(user).await?;
-        same(&logins.load(Ordering::Relaxed), &1)
+        server.renews([first, second]).await?;
+        one_login()
     };
-    report.check("browser", "the token is renewed without the user", renewed).await;
+    report.check("browser", "both renew the token without the user", renewed).await;
 
-    let program = server.sign_in_as_program(era).await;
+    let program = in_time(server.sign_in_as_program(era)).await;
     report.tell("service", "a program signs in and calls a tool", outcome(&program));
-    let renewed = server.renews(program);
+    let renewed = server.renews([program]);
     report.check("service", "another token follows when it expires", renewed).await;
+}
+
+/// A folder for the tokens of one era, deleted at the end.
+struct VaultFolder(PathBuf);
+
+impl VaultFolder {
+    fn new(era: Era) -> Self {
+        let name = format!("interop-vault-{}-{era}", std::process::id()).replace(' ', "-");
+        Self(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for VaultFolder {
+    fn drop(&mut self) {
+        // It does not exist if there was no login.
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 /// A client that has signed in, and the name of its first token.
@@ -57,7 +82,7 @@ struct SignedIn {
 }
 
 /// The reply of the tool.
-#[derive(PartialEq, Eq)]
+#[derive(Clone)]
 struct Caller {
     name: String,
     token: String,
@@ -90,27 +115,32 @@ impl Protected {
         self.sign_in(era, oauth, PROGRAM).await
     }
 
-    /// Waits until the token has expired, and calls the tool several times at once. The identity provider withdraws all
-    /// tokens if a refresh token is used twice, so all calls have to wait for one renewal.
-    async fn renews(&self, signed_in: Checked<SignedIn>) -> Checked {
-        let SignedIn { client, caller: before } = match signed_in {
-            Ok(signed_in) => signed_in,
-            Err(Unmet::NotHere(why)) => return not_here(&why),
-            Err(Unmet::Failed(_)) => return Err("there was no login".into()),
-        };
+    /// Waits until the tokens have expired, and calls the tool several times at once with each client. The identity
+    /// provider withdraws all tokens if a refresh token is used twice, so all calls have to wait for one renewal.
+    async fn renews(&self, clients: impl IntoIterator<Item = Checked<SignedIn>>) -> Checked {
+        let clients = clients.into_iter().map(|signed_in| {
+            signed_in.map_err(|unmet| match unmet {
+                Unmet::NotHere(why) => Unmet::NotHere(why),
+                Unmet::Failed(_) => Unmet::Failed("there was no login".to_owned()),
+            })
+        });
+        let clients = clients.collect::<Checked<Vec<SignedIn>>>()?;
         // Expiry has a resolution of one second.
         tokio::time::sleep(self.life + Duration::from_secs(1)).await;
         let mut calls = JoinSet::new();
-        for _ in 0..CALLS {
-            let client = client.clone();
-            calls.spawn(async move { Caller::ask(&client).await });
+        for SignedIn { client, caller } in clients.iter().cycle().take(clients.len() * CALLS) {
+            let (client, before) = (client.clone(), caller.clone());
+            calls.spawn(async move {
+                let after = Caller::ask(&client).await?;
+                same(&after.name, &before.name)?;
+                holds(after.token != before.token, "it is still the first token")
+            });
         }
-        for after in calls.join_all().await {
-            let after = after?;
-            same(&after.name, &before.name)?;
-            holds(after.token != before.token, "it is still the first token")?;
+        calls.join_all().await.into_iter().collect::<Checked>()?;
+        for SignedIn { client, .. } in clients {
+            client.close().await?;
         }
-        Ok(client.close().await?)
+        Ok(())
     }
 }
 
@@ -144,5 +174,5 @@ fn outcome<T>(checked: &Checked<T>) -> Checked {
 /// The program that `interop/idp.mjs` knows.
 const PROGRAM: &str = "svc";
 const SECRET: &str = "svc-secret";
-/// The calls at once after a token has expired.
+/// The calls that each client makes at once after a token has expired.
 const CALLS: usize = 16;
