@@ -37,27 +37,29 @@ fn asked_scopes(pair: &Pair) -> Vec<String> {
 
 #[tokio::test]
 async fn a_server_that_refuses_every_token_does_not_cause_endless_logins() {
-    for (name, challenge) in [
-        ("no reason", "Bearer"),
-        ("an invalid token", "Bearer error=\"invalid_token\", error_description=\"x\""),
-        ("more scopes", "Bearer error=\"insufficient_scope\", scope=\"a b\""),
-        ("another scheme", "Basic realm=\"x\""),
+    for (name, challenge, refresh) in [
+        ("no reason", "Bearer", json!(null)),
+        ("a refresh token", "Bearer", json!("canary-refresh")),
+        ("an invalid token", "Bearer error=\"invalid_token\", error_description=\"x\"", json!(null)),
+        ("more scopes", "Bearer error=\"insufficient_scope\", scope=\"a b\"", json!(null)),
+        ("another scheme", "Basic realm=\"x\"", json!(null)),
     ] {
-        let pair = Pair::on_loopback().await;
-        pair.state().gate = Some(Box::new(move |_| Some(refusal(401, &[challenge]))));
-        let error = pair.connect(pair.user()).await.unwrap_err();
-        pair.close().await;
-        check(name, &pair, &error, ErrorKind::PeerRefused, "requires authorization");
-        let opened = pair.state().opened.len();
-        assert!((1..=2).contains(&opened), "{name}: {opened} logins");
         // A client that tries several revisions is not led to more logins.
-        let pair = Pair::on_loopback().await;
-        pair.state().gate = Some(Box::new(move |_| Some(refusal(401, &[challenge]))));
-        let error = Client::builder().connect_http(pair.http(pair.user())).await.unwrap_err();
-        pair.close().await;
-        check_text(name, &error);
-        let opened = pair.state().opened.len();
-        assert!((1..=3).contains(&opened), "{name}: {opened} logins");
+        for revisions in ["one revision", "all revisions"] {
+            let name = &format!("{name}, {revisions}");
+            let pair = Pair::on_loopback().await;
+            pair.state().token = json!({"refresh_token": refresh});
+            pair.state().gate = Some(Box::new(move |_| Some(refusal(401, &[challenge]))));
+            let outcome = match revisions {
+                "one revision" => pair.connect(pair.user()).await,
+                _ => Client::connect_http(pair.http(pair.user())).await,
+            };
+            pair.close().await;
+            check(name, &pair, &outcome.unwrap_err(), ErrorKind::PeerRefused, "requires authorization");
+            let logins = if refresh.is_null() { 2 } else { 1 };
+            assert_eq!(pair.state().opened.len(), logins, "{name}");
+            assert_eq!(pair.visits_to(Site::Id, "/token").len(), 2, "{name}");
+        }
     }
 }
 
