@@ -3,7 +3,7 @@
 //! Prints one line per check: `ok   ERA REVISION GROUP: WHAT`, or `FAIL` or `n/a ` with ` -- WHY` after it. A passed
 //! check may add a remark in the same place.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::time::Duration;
 
 use toolway::Chain;
@@ -18,6 +18,13 @@ pub(crate) enum Unmet {
     Failed(String),
     /// The check does not apply to this server.
     NotHere(String),
+}
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Failed(why) | Self::NotHere(why)) = self;
+        f.write_str(why)
+    }
 }
 
 impl From<String> for Unmet {

@@ -16,10 +16,14 @@
 //! | `schemas.rs` | Can the tools of a server be given to a model of each provider? |
 //! | `ending.rs` | Does the client recover when the server is killed, and does no process remain at the end? |
 //! | `toolway.rs` | Does the command `toolway` work with real servers? |
+//! | `auth.rs` | Does our client sign in to servers on other SDKs, with a real identity provider? |
+//! | `browser.rs` | How does a user sign in where there is no screen? |
 //! | `hub.rs` | Do four real servers work as one, also while one of them is killed? |
 
 #![expect(clippy::print_stdout, reason = "standard output is where xtask reads the checks")]
 
+mod auth;
+mod browser;
 mod check;
 mod ending;
 mod era;
@@ -33,12 +37,14 @@ mod talk;
 mod toolway;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use check::Report;
 use era::{By, Era};
 use sdk::{Replies, Sdk};
 use server::{Server, Transport};
 use talk::Talk;
+use tokio::task::JoinSet;
 use tracing_subscriber::filter::LevelFilter;
 
 #[tokio::main]
@@ -49,6 +55,9 @@ async fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let played = match words.as_slice() {
         [suite, column, servers @ ..] if suite == "hub" => play_hub(column, servers).await,
+        [suite, eras, url, life, issuer @ ..] if suite == "auth" => {
+            play_auth(eras, url, life, issuer.first()).await
+        }
         [suite, transport, eras, command @ ..] => play(suite, transport, eras, command).await,
         _ => Err(USAGE.to_owned()),
     };
@@ -89,6 +98,26 @@ async fn play_hub(column: &str, words: &[String]) -> Result<bool, String> {
     let mut report = Report::new(column);
     hub::play(servers, &mut report).await;
     Ok(report.passed())
+}
+
+/// Runs the checks of a protected server, in all eras at once, because most of the time they wait until a token expires.
+/// Returns whether all passed.
+async fn play_auth(eras: &str, url: &str, life: &str, issuer: Option<&String>) -> Result<bool, String> {
+    let life = life.parse().map_err(|_| format!("`{life}` is not a number of seconds\n{USAGE}"))?;
+    let (url, life, issuer) = (url.to_owned(), Duration::from_secs(life), issuer.cloned());
+    let server = auth::Protected { url, life, issuer };
+    let mut tasks = JoinSet::new();
+    for era in eras.split(',').map(Era::read) {
+        let (era, server) = (era?, server.clone());
+        let mut report = Report::new(era);
+        // One after the other: the table has the eras in the order of their first lines.
+        auth::play_refusal(&server, era, &mut report).await;
+        tasks.spawn(async move {
+            auth::play(&server, era, &mut report).await;
+            report.passed()
+        });
+    }
+    Ok(tasks.join_all().await.into_iter().all(|passed| passed))
 }
 
 /// The checks of one server.
@@ -144,9 +173,11 @@ impl Suite {
 
 const USAGE: &str = "usage: interop SUITE TRANSPORT COLUMN[,COLUMN…] COMMAND…
        interop hub COLUMN -- TRANSPORT COMMAND… -- TRANSPORT COMMAND… -- …
+       interop auth COLUMN[,COLUMN…] URL LIFE [ISSUER]
   SUITE      everything, filesystem, typescript[-v1], python, python-v1[-json|-stateless], fastmcp[-v2|-v3]
   TRANSPORT  stdio, http or sse; over HTTP the server listens on 127.0.0.1, on the port that the variable PORT names. Where a proxy
              stands before it, INTEROP_PORT is that port and INTEROP_PROXY the proxy's; otherwise it is a free one
   COLUMN     `auto REVISION`, `handshake REVISION` or `stateless REVISION`; the command toolway instead of the client:
              `toolway REVISION`, or `toolway-pinned REVISION`
-  COMMAND    {folder} stands for an empty folder";
+  COMMAND    {folder} stands for an empty folder
+  URL        a protected server that is running; its tokens live LIFE seconds. ISSUER makes tokens for programs";

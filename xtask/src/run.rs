@@ -98,6 +98,13 @@ impl KillOnDrop {
         Ok(Self { child, command_text: command_text(command) })
     }
 
+    /// Starts the command with a standard input that stays open as long as this lives, for a program that ends when it
+    /// is closed.
+    pub(crate) fn spawn_with_open_input(command: &mut Command) -> Result<Self> {
+        let child = command.stdin(Stdio::piped()).spawn().map_err(|error| spawn_error(command, &error))?;
+        Ok(Self { child, command_text: command_text(command) })
+    }
+
     /// Returns how the child ended, if it has ended.
     pub(crate) fn try_wait(&mut self) -> Result<Option<ExitStatus>> {
         self.child.try_wait().map_err(|error| format!("could not wait for `{}`: {error}", self.command_text))

@@ -26,26 +26,40 @@ impl ServerProcess {
         log: PathBuf,
     ) -> Result<Self> {
         let port = free_port()?;
+        let mut command = Command::new(program);
+        command.args(arguments(port));
+        Self::start_on(port, &mut command, log, START_LIMIT, KillOnDrop::spawn)
+    }
+
+    /// Starts a command that listens on `port`, with a standard input that stays open. It may be slow: a script has to
+    /// load its packages first, on a machine that may be busy.
+    pub(crate) fn start_script(port: u16, command: &mut Command, log: PathBuf) -> Result<Self> {
+        Self::start_on(port, command, log, SCRIPT_START_LIMIT, KillOnDrop::spawn_with_open_input)
+    }
+
+    fn start_on(
+        port: u16,
+        command: &mut Command,
+        log: PathBuf,
+        limit: Duration,
+        spawn: fn(&mut Command) -> Result<KillOnDrop>,
+    ) -> Result<Self> {
         let (out, err) =
             log_files(&log).map_err(|error| format!("could not write {}: {error}", log.display()))?;
-        let mut command = Command::new(program);
-        command.args(arguments(port)).stdout(out).stderr(err);
-        let mut server = Self { process: KillOnDrop::spawn(&mut command)?, port, log };
+        command.stdout(out).stderr(err);
+        let mut server = Self { process: spawn(command)?, port, log };
         let address = server.address();
-        let deadline = Instant::now() + START_LIMIT;
+        let deadline = Instant::now() + limit;
         while TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_err() {
             if let Some(how) = server.end_report()? {
-                return Err(format!(
-                    "`{}` ended before it listened, with {how}",
-                    run::command_text(&command)
-                ));
+                return Err(format!("`{}` ended before it listened, with {how}", run::command_text(command)));
             }
             if Instant::now() > deadline {
-                let seconds = START_LIMIT.as_secs();
+                let seconds = limit.as_secs();
                 let log = server.log.display();
                 return Err(format!(
                     "`{}` does not listen on port {port} after {seconds} s; see {log}",
-                    run::command_text(&command)
+                    run::command_text(command)
                 ));
             }
             thread::sleep(Duration::from_millis(20));
@@ -102,4 +116,5 @@ fn log_files(log: &Path) -> std::io::Result<(File, File)> {
 }
 
 const START_LIMIT: Duration = Duration::from_secs(10);
+const SCRIPT_START_LIMIT: Duration = Duration::from_secs(2 * 60);
 const LAST_LOG_LINES: usize = 15;

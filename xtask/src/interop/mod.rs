@@ -8,11 +8,13 @@
 //! | Does the first call work, in every era, over every transport? | `hello.rs` |
 //! | Does every feature work, with every client and in every revision it speaks? | `everything.rs` |
 //! | Does our client work with real servers? | `servers.rs` |
+//! | Does our client sign in to real servers, with a real identity provider? | `auth.rs` |
 //! | How do three nodes become one server? | `cluster.rs` |
 //! | Which transport do a client and a server use, and how does the client find the server? | `transport.rs` |
 //! | How is a program run that reports checks, and what is shown of its output? | `program.rs` |
 //! | What did the programs report, and is anything missing? | `table.rs` |
 
+mod auth;
 mod cluster;
 mod everything;
 mod hello;
@@ -31,7 +33,7 @@ use cluster::{ClusterSpec, Programs, Search};
 pub(crate) use everything::ClientSet;
 use transport::{ServerSpec, Transport};
 
-/// The parts to run; all by default.
+/// The parts to run; by default all except `auth`.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
     /// Runs only this part.
@@ -53,11 +55,17 @@ enum Part {
     Hello,
     Everything,
     Servers,
+    /// Runs only if it is asked for.
+    Auth,
 }
 
 impl Part {
-    const ALL: &[(&str, Self)] =
-        &[("hello", Self::Hello), ("everything", Self::Everything), ("servers", Self::Servers)];
+    const ALL: &[(&str, Self)] = &[
+        ("hello", Self::Hello),
+        ("everything", Self::Everything),
+        ("servers", Self::Servers),
+        ("auth", Self::Auth),
+    ];
 
     fn from_name(name: &str) -> Result<Self> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, part)| *part).ok_or_else(|| {
@@ -79,6 +87,9 @@ impl Options {
         if cluster && (part.is_some() || server.is_some() || latency.is_some()) {
             return Err("`--cluster` can be combined with `--transport` only".to_owned());
         }
+        if part == Some(Part::Auth) && (server.is_some() || transport.is_some() || latency.is_some()) {
+            return Err("`--part auth` cannot be combined with another option".to_owned());
+        }
         if cluster && transport == Some(Transport::Stdio) {
             return Err("`--cluster` is for HTTP and SSE; stdio has one process".to_owned());
         }
@@ -95,7 +106,7 @@ impl Options {
         match (self.part, &self.server) {
             (Some(only), _) => only == part,
             (None, Some(_)) => part == Part::Everything,
-            (None, None) => true,
+            (None, None) => part != Part::Auth,
         }
     }
 
@@ -134,6 +145,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
             Part::Hello => hello::run(workspace, &transports, latency),
             Part::Everything => run_everything(workspace, &transports, options.server.as_ref(), latency),
             Part::Servers => servers::run(workspace, &transports, latency),
+            Part::Auth => auth::run(workspace),
         };
         failures.extend(ran.err());
         seconds.push(format!("{name} {:.0} s", start.elapsed().as_secs_f64()));
@@ -203,7 +215,18 @@ const NETWORK: &[Transport] = &[Transport::Http, Transport::Sse];
 mod tests {
     use std::time::Duration;
 
-    use super::{Arguments, Options, Transport, milliseconds};
+    use super::{Arguments, Options, Part, Transport, milliseconds};
+
+    #[test]
+    fn signing_in_runs_only_if_it_is_asked_for() {
+        let parse = |words: &[&str]| Options::parse(Arguments::from_words(words));
+        let parts = |options: &Options| Part::ALL.iter().filter(|(_, part)| options.wants(*part)).count();
+        assert!(!parse(&[]).unwrap().wants(Part::Auth));
+        assert_eq!(parts(&parse(&[]).unwrap()), Part::ALL.len() - 1);
+        assert!(parse(&["--part", "auth"]).unwrap().wants(Part::Auth));
+        assert_eq!(parts(&parse(&["--part", "auth"]).unwrap()), 1);
+        assert!(parse(&["--part", "auth", "--latency", "20"]).unwrap_err().contains("`--part auth`"));
+    }
 
     #[test]
     fn several_nodes_serve_the_network_and_nothing_else_can_be_chosen() {

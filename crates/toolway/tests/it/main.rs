@@ -26,6 +26,8 @@ mod endings;
 mod eras;
 mod handshake;
 mod hooks;
+#[cfg(feature = "auth")]
+mod hostile_sign_in;
 mod http;
 mod hub;
 mod hub_config;

@@ -1,0 +1,95 @@
+// An identity provider that people and programs sign in to, so that our client can be tested with a certified one:
+// `node idp.mjs PORT RESOURCE [OPTION…]` runs the package `oidc-provider` on 127.0.0.1.
+//
+// RESOURCE is the URL of the MCP server that tokens are for. A token is a JWT (ES256) with this audience and the scope
+// `tools`. Any name and password sign in; the login page is that of the package. A client may register itself. Two are
+// known from the start: `svc` with `svc-secret`, which has no user, and `front` with `front-secret`, which is an MCP
+// server that signs its own users in here and gets them back at `/auth/callback` of its origin.
+//
+// It prints one line when it listens and ends when its standard input is closed.
+//
+//   --life SECONDS   the life of an access token; 3600 by default
+//   --dpop-nonce     a proof of possession (DPoP) must hold a nonce of this server
+//   --offline-only   refresh tokens only for the scope `offline_access`, which needs `prompt=consent` (OpenID Connect);
+//                    by default for every client that registered for them
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { Provider, errors } from 'oidc-provider';
+
+const { values: options, positionals: [port, resource] } = parseArgs({
+    allowPositionals: true,
+    options: {
+        life: { type: 'string', default: '3600' },
+        'dpop-nonce': { type: 'boolean', default: false },
+        'offline-only': { type: 'boolean', default: false }
+    }
+});
+const issuer = `http://127.0.0.1:${port}`;
+const life = Number(options.life);
+if (!port || !resource || !(life > 0)) {
+    console.error('usage: node idp.mjs PORT RESOURCE [--life SECONDS] [--dpop-nonce] [--offline-only]');
+    process.exit(2);
+}
+
+/** A new private key in the form of a JWK. */
+function makeKey(alg, type, parameters) {
+    const { privateKey } = generateKeyPairSync(type, parameters);
+    return { ...privateKey.export({ format: 'jwk' }), alg, kid: alg.toLowerCase(), use: 'sig' };
+}
+
+const provider = new Provider(issuer, {
+    jwks: { keys: [makeKey('RS256', 'rsa', { modulusLength: 2048 }), makeKey('ES256', 'ec', { namedCurve: 'P-256' })] },
+    cookies: { keys: [randomBytes(32).toString('base64url')] },
+    clients: [
+        { client_id: 'svc', client_secret: 'svc-secret', grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+        {
+            client_id: 'front',
+            client_secret: 'front-secret',
+            grant_types: ['authorization_code', 'refresh_token'],
+            redirect_uris: [new URL('/auth/callback', resource).href]
+        }
+    ],
+    findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
+    pkce: { required: () => true },
+    ttl: {
+        AccessToken: life,
+        ClientCredentials: life,
+        AuthorizationCode: 60,
+        DeviceCode: 600,
+        IdToken: 3600,
+        Interaction: 600,
+        Session: 3600,
+        Grant: 24 * 3600,
+        RefreshToken: 24 * 3600
+    },
+    // A refresh token that is used twice ends the whole grant.
+    rotateRefreshToken: true,
+    ...(!options['offline-only'] && { issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token') }),
+    // The session of the browser does not end what a client got.
+    expiresWithSession: () => false,
+    features: {
+        devInteractions: { enabled: true },
+        registration: { enabled: true },
+        registrationManagement: { enabled: true },
+        introspection: { enabled: true },
+        revocation: { enabled: true },
+        deviceFlow: { enabled: true },
+        clientCredentials: { enabled: true },
+        dPoP: { enabled: true, nonceSecret: randomBytes(32), requireNonce: () => options['dpop-nonce'] },
+        clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
+        resourceIndicators: {
+            enabled: true,
+            useGrantedResource: () => true,
+            getResourceServerInfo: (_, indicator) => {
+                if (indicator !== resource) throw new errors.InvalidTarget();
+                return { scope: 'tools', audience: resource, accessTokenFormat: 'jwt', accessTokenTTL: life, jwt: { sign: { alg: 'ES256' } } };
+            }
+        }
+    }
+});
+for (const event of ['server_error', 'authorization.error', 'grant.error', 'registration_create.error', 'introspection.error']) {
+    provider.on(event, (_, error) => console.error(`${event}: ${error.message} ${error.error_detail ?? error.stack}`));
+}
+
+provider.listen(Number(port), '127.0.0.1', () => console.log(`${issuer} makes tokens for ${resource}`));
+process.stdin.on('end', () => process.exit(0)).resume();

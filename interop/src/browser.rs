@@ -1,0 +1,238 @@
+//! How does a user sign in where there is no screen?
+//!
+//! By a small browser: it keeps cookies, follows redirects, and fills in and sends the form of each page, until a page
+//! leads back to the client. It knows no names of pages, so it works with every server whose pages are plain forms over
+//! `http://`.
+
+use std::fmt::Write as _;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::check::{Checked, shown};
+
+/// The name with which the user signs in.
+pub(crate) const USER: &str = "ann";
+
+/// Signs in at a page, and returns the URL of the client to which the pages lead back.
+pub(crate) async fn sign_in(page: &str) -> Checked<String> {
+    let redirect = parameter(page, "redirect_uri").ok_or("the URL of the login has no redirect")?;
+    let mut browser = Browser::default();
+    let (mut url, mut form) = (page.to_owned(), None);
+    for _ in 0..MOST_PAGES {
+        let reply = browser.send(&url, form.take()).await?;
+        if let Some(location) = reply.header("location") {
+            url = absolute(&url, location);
+            if url.strip_prefix(&redirect).is_some_and(|rest| rest.starts_with('?')) {
+                return Ok(url);
+            }
+        } else {
+            let (action, fields) = filled_form(&reply.body)
+                .ok_or_else(|| format!("{url} is a page without a form: {}", shown(reply.text.as_str())))?;
+            url = absolute(&url, &action);
+            form = Some(fields);
+        }
+    }
+    Err(format!("the login is not over after {MOST_PAGES} pages").into())
+}
+
+/// Opens a page and returns its status.
+pub(crate) async fn visit(url: &str) -> Checked<u16> {
+    Ok(Browser::default().send(url, None).await?.status)
+}
+
+/// The cookies of a user. They are for all ports of a host, as in every browser, and this one knows a single host.
+#[derive(Debug, Default)]
+struct Browser {
+    cookies: Vec<Cookie>,
+}
+
+#[derive(Debug)]
+struct Cookie {
+    name: String,
+    path: String,
+    value: String,
+}
+
+/// The reply to a request.
+#[derive(Debug)]
+struct Reply {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: String,
+    /// Everything that came.
+    text: String,
+}
+
+impl Browser {
+    /// Sends a form, or reads a page.
+    async fn send(&mut self, url: &str, form: Option<String>) -> Checked<Reply> {
+        let (host, target) = parts(url).ok_or_else(|| format!("{url} does not begin with http://"))?;
+        let path = target.split('?').next().unwrap_or_default();
+        let cookies = self.cookies.iter().filter(|cookie| path.starts_with(&cookie.path));
+        let cookies: Vec<String> =
+            cookies.map(|Cookie { name, value, .. }| format!("{name}={value}")).collect();
+        let mut head = format!("host: {host}\r\naccept: text/html\r\nconnection: close\r\n");
+        if !cookies.is_empty() {
+            let _ = write!(head, "cookie: {}\r\n", cookies.join("; "));
+        }
+        let request = match form {
+            None => format!("GET {target} HTTP/1.1\r\n{head}\r\n"),
+            Some(form) => format!(
+                "POST {target} HTTP/1.1\r\n{head}origin: http://{host}\r\ncontent-length: {}\r\n\
+                 content-type: application/x-www-form-urlencoded\r\n\r\n{form}",
+                form.len()
+            ),
+        };
+        let mut stream = TcpStream::connect(host).await?;
+        stream.write_all(request.as_bytes()).await?;
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).await?;
+        let reply = Reply::parse(String::from_utf8_lossy(&bytes).into_owned())
+            .ok_or_else(|| format!("{url} did not reply with HTTP"))?;
+        for (_, cookie) in reply.headers.iter().filter(|(name, _)| name == "set-cookie") {
+            self.keep(cookie);
+        }
+        Ok(reply)
+    }
+
+    /// Stores a cookie, or deletes it if the server says so.
+    fn keep(&mut self, text: &str) {
+        let mut attributes = text.split(';').map(|part| part.trim().split_once('=').unwrap_or((part, "")));
+        let Some((name, value)) = attributes.next() else { return };
+        let attributes: Vec<(String, &str)> =
+            attributes.map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
+        let attribute =
+            |wanted: &str| attributes.iter().find(|(name, _)| name == wanted).map(|(_, value)| *value);
+        let path = attribute("path").unwrap_or("/").to_owned();
+        self.cookies.retain(|cookie| cookie.name != name || cookie.path != path);
+        let is_over = attribute("max-age") == Some("0")
+            || attribute("expires").is_some_and(|date| date.contains(" 1970 "));
+        if !is_over {
+            self.cookies.push(Cookie { name: name.to_owned(), path, value: value.to_owned() });
+        }
+    }
+}
+
+impl Reply {
+    fn parse(text: String) -> Option<Self> {
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        let mut lines = head.lines();
+        let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
+        let headers = lines.filter_map(|line| line.split_once(':'));
+        let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()));
+        Some(Self { status, headers: headers.collect(), body: body.to_owned(), text })
+    }
+
+    fn header(&self, wanted: &str) -> Option<&str> {
+        self.headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Returns the address of the first form of a page, and its fields as the user fills them in. Of several buttons the
+/// user presses the first, which agrees.
+fn filled_form(page: &str) -> Option<(String, String)> {
+    let form = &page[page.find("<form")?..];
+    let form = &form[..form.find("</form>")?];
+    let action = attribute(form.split('>').next()?, "action").unwrap_or_default();
+    let mut fields: Vec<String> = Vec::new();
+    let mut has_button = false;
+    for tag in form.split('<').filter(|tag| tag.starts_with("input") || tag.starts_with("button")) {
+        let tag = tag.split('>').next().unwrap_or_default();
+        let Some(name) = attribute(tag, "name") else { continue };
+        let value = match attribute(tag, "type").as_deref() {
+            Some("text") => USER.to_owned(),
+            Some("password") => "x".to_owned(),
+            Some("submit") if has_button => continue,
+            kind => {
+                has_button |= kind == Some("submit");
+                attribute(tag, "value").unwrap_or_default()
+            }
+        };
+        fields.push(format!("{}={}", encoded(&name), encoded(&value)));
+    }
+    Some((action, fields.join("&")))
+}
+
+/// Returns an attribute of a tag.
+fn attribute(tag: &str, name: &str) -> Option<String> {
+    let (_, rest) = tag.split_once(&format!(" {name}=\""))?;
+    Some(rest.split('"').next()?.replace("&amp;", "&"))
+}
+
+/// Splits a URL into the host with its port, and the rest.
+fn parts(url: &str) -> Option<(&str, &str)> {
+    let rest = url.strip_prefix("http://")?;
+    rest.find('/').map(|at| rest.split_at(at)).or(Some((rest, "/")))
+}
+
+/// Returns the URL to which a link of a page leads.
+fn absolute(page: &str, link: &str) -> String {
+    let host = parts(page).map_or("", |(host, _)| host);
+    match link {
+        "" => page.to_owned(),
+        _ if link.starts_with('/') => format!("http://{host}{link}"),
+        _ => link.to_owned(),
+    }
+}
+
+/// Returns a parameter of the query of a URL.
+fn parameter(url: &str, wanted: &str) -> Option<String> {
+    let pairs = url.split_once('?')?.1.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.filter(|(name, _)| *name == wanted).find_map(|(_, value)| decoded(value))
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        bytes.push(u8::from_str_radix(part.get(..2)?, 16).ok()?);
+        bytes.extend_from_slice(&part.as_bytes()[2..]);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let each = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(each).collect()
+}
+
+/// A login that goes in circles ends here.
+const MOST_PAGES: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::{Browser, absolute, filled_form, parameter};
+
+    #[test]
+    fn a_form_is_filled_in_and_the_first_button_pressed() {
+        let page = "<p>Hi</p><form method=\"post\" action=\"/in?a=1&amp;b=2\"><input type=\"hidden\" name=\"t\" value=\"a b\"/>\
+                    <input required type=\"text\" name=\"login\" value=\"\"><input type=\"password\" name=\"password\">\
+                    <button type=\"submit\" name=\"action\" value=\"approve\">Yes</button>\
+                    <button type=\"submit\" name=\"action\" value=\"deny\">No</button></form>";
+        let (action, fields) = filled_form(page).unwrap();
+        assert_eq!(action, "/in?a=1&b=2");
+        assert_eq!(fields, "t=a%20b&login=ann&password=x&action=approve");
+        assert_eq!(filled_form("<p>An error.</p>"), None);
+    }
+
+    #[test]
+    fn a_cookie_belongs_to_its_path_and_can_be_deleted() {
+        let mut browser = Browser::default();
+        browser.keep("one=1; path=/auth/x; httponly");
+        browser.keep("one=2; Path=/");
+        browser.keep("one=; path=/; expires=Thu, 01 Jan 1970 00:00:00 GMT");
+        let kept: Vec<_> =
+            browser.cookies.iter().map(|cookie| (cookie.path.as_str(), &*cookie.value)).collect();
+        assert_eq!(kept, [("/auth/x", "1")]);
+    }
+
+    #[test]
+    fn links_and_parameters_of_a_url_are_found() {
+        assert_eq!(absolute("http://h:1/a?b", "/c"), "http://h:1/c");
+        assert_eq!(absolute("http://h:1/a?b", ""), "http://h:1/a?b");
+        let url = "http://h:1/a?x=1&redirect_uri=http%3A%2F%2Flocalhost%3A2%2Fcallback";
+        assert_eq!(parameter(url, "redirect_uri").unwrap(), "http://localhost:2/callback");
+    }
+}
