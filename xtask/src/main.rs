@@ -121,7 +121,8 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test          every test: unit, integration, doctests, conformance, interop
-                  --step NAME              only build, tests, conformance, interop, interop-cluster or doctests
+                  --step NAME              only build, tests, conformance, interop, interop-cluster, interop-auth
+                                           or doctests
                   --repeat N               run N times; shows which rounds failed
   check         everything CI runs: the tests, format, typos, dependency rules, the guide's proxy configurations, other
                 systems with each feature alone, newcomers' programs, clippy, docs, and the official schemas if they are

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::program::FinishedProgram;
-use super::servers::run_concurrently;
+use super::servers::{self, run_concurrently};
 use super::table::{Coverage, Peers, Run, Table};
 use crate::node::Node;
 use crate::python::Python;
@@ -25,7 +25,7 @@ pub(super) fn run(workspace: &Workspace) -> Result {
     let directory = workspace.target.join("interop");
     let (program, programs) = thread::scope(|scope| {
         let installing = scope.spawn(|| Programs::install(workspace, &directory));
-        let program = build(workspace);
+        let program = servers::build(workspace);
         let programs = installing.join().map_err(|_| "an installation panicked; see above")?;
         Ok::<_, String>((program?, programs?))
     })?;
@@ -37,12 +37,6 @@ pub(super) fn run(workspace: &Workspace) -> Result {
     }
     println!("-- all of them: {:.1} s", start.elapsed().as_secs_f64());
     table.print()
-}
-
-/// Builds the client.
-fn build(workspace: &Workspace) -> Result<PathBuf> {
-    run::check_success(&mut workspace.cargo(&["build", "--quiet", "--package=interop"]))?;
-    Ok(workspace.debug_program("interop"))
 }
 
 /// The installed packages and the scripts.
@@ -112,7 +106,7 @@ impl Server {
         let log = |what: &str| directory.join(format!("auth-{}-{what}.log", self.name));
 
         let mut command = programs.command(IDP);
-        command.args([&idp_port.to_string(), &resource, "--life", LIFE]);
+        command.args([&idp_port.to_string(), &resource, "--life", LIFE, "--offline-only"]);
         let _idp = ServerProcess::start_script(idp_port, &mut command, log("idp"))?;
         let mut command = programs.command(self.script);
         command.args(self.mode).args([&port.to_string(), &issuer]);

@@ -122,6 +122,11 @@ impl Options {
     }
 }
 
+/// Signs in to real servers with a real identity provider.
+pub(crate) fn run_auth(workspace: &Workspace) -> Result {
+    auth::run(workspace)
+}
+
 /// Runs the parts; each runs even if the one before it failed.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
     let (transports, latency) = (options.transports(), options.latency);

@@ -49,7 +49,7 @@ pub(super) fn run(workspace: &Workspace, transports: &[Transport], latency: Opti
 }
 
 /// Builds the client and the `toolway` command.
-fn build(workspace: &Workspace) -> Result<PathBuf> {
+pub(super) fn build(workspace: &Workspace) -> Result<PathBuf> {
     // Naming an example makes cargo choose the same features as for the tests; otherwise everything would be built once
     // more.
     let build = [

@@ -96,7 +96,8 @@ impl Flow<'_> {
                 self.token(found, &client, &form, &wanted).await
             }
             Grant::Enterprise(enterprise) => self.enterprise(found, &wanted, enterprise).await,
-            Grant::Source(_) => return Err(refused("the source of tokens was not asked".to_owned())),
+            // A source is asked without any of these requests.
+            Grant::Source(_) => return Err(refused("the login was ended".to_owned())),
         };
         tokens.map_err(|error| error.into_error(&found.server.issuer))
     }

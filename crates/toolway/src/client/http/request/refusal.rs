@@ -54,7 +54,9 @@ async fn read_beginning(mut body: HttpBody) -> Vec<u8> {
 pub(crate) fn text_error(url: &Url, head: &Parts, text: &[u8]) -> Error {
     let status = head.status;
     let mut message = match status {
-        StatusCode::UNAUTHORIZED => format!("{url} requires authorization: give a valid token with `bearer`"),
+        StatusCode::UNAUTHORIZED => {
+            format!("{url} requires authorization: sign in with `oauth`, or give a valid token with `bearer`")
+        }
         StatusCode::FORBIDDEN => {
             format!(
                 "{url} denies access ({status}): a token may be missing, or may not have the permission for this"
