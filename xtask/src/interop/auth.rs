@@ -106,7 +106,11 @@ impl Server {
         let log = |what: &str| directory.join(format!("auth-{}-{what}.log", self.name));
 
         let mut command = programs.command(IDP);
-        command.args([&idp_port.to_string(), &resource, "--life", LIFE, "--offline-only"]);
+        command.args([&idp_port.to_string(), &resource, "--life", LIFE]);
+        if self.callers == Callers::All {
+            // Our client asks the identity provider itself, in the way that OpenID Connect wants.
+            command.arg("--offline-only");
+        }
         let _idp = ServerProcess::start_script(idp_port, &mut command, log("idp"))?;
         let mut command = programs.command(self.script);
         command.args(self.mode).args([&port.to_string(), &issuer]);
