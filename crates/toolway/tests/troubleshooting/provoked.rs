@@ -184,7 +184,10 @@ async fn servers_that_are_not_there() {
         ("failed to connect to …", closed.clone()),
         ("the connection could not be opened", closed),
         ("… answered … without a message: is the path right? Often it is /mcp", format!("{place}/nowhere")),
-        ("… requires authorization: sign in with `oauth`, or give a valid token with `bearer`", format!("{place}/who")),
+        (
+            "… requires authorization: sign in with `oauth`, or give a valid token with `bearer`",
+            format!("{place}/who"),
+        ),
         ("… is not a URL: a URL looks like http://localhost:8000/mcp", "http://".to_owned()),
         (
             "… cannot be used, because a URL must not contain a user and a password: send them in a header, with \

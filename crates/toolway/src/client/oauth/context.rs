@@ -66,6 +66,11 @@ impl Flow<'_> {
     }
 }
 
+/// Returns whether an error says nothing but that a server, or the way to it, is away.
+pub(super) fn is_passing(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Transport | ErrorKind::Timeout)
+}
+
 pub(super) fn add_scopes(form: &mut Form, scopes: &Scopes) {
     if !scopes.is_empty() {
         form.push(("scope", scopes.to_string()));

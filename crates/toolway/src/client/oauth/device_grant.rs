@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use toolway_protocol::oauth::{DeviceReply, Found};
 
-use crate::client::oauth::context::{Flow, GrantError, add_scopes, lacks, refused};
+use crate::client::oauth::context::{Flow, GrantError, add_scopes, is_passing, lacks, refused};
 use crate::client::oauth::fetch::host_of;
 use crate::client::oauth::grants::{DeviceCode, ShowCode};
 use crate::client::oauth::records::Tokens;
@@ -66,10 +66,6 @@ impl Flow<'_> {
         let message = format!("no one entered the code within {} s: try again", limit.as_secs());
         Err(GrantError::Failed(Error::new(ErrorKind::Timeout, message)))
     }
-}
-
-fn is_passing(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Transport | ErrorKind::Timeout)
 }
 
 const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";

@@ -28,7 +28,24 @@ use crate::ground::future::BoxFuture;
 /// On Unix, only the user can read the files, and a file that others can read is refused. The files are not encrypted.
 #[derive(Debug, Clone)]
 pub struct FileVault {
+    /// Empty if the user has none.
     folder: PathBuf,
+}
+
+/// A vault in the data folder of the user, such as `~/.local/share/toolway/vault`. All programs of the user share it.
+impl Default for FileVault {
+    fn default() -> Self {
+        let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let in_home = |path: &str| std::env::home_dir().map(|home| home.join(path));
+        let data = if cfg!(windows) {
+            named("LOCALAPPDATA").or_else(|| in_home("AppData/Local"))
+        } else if cfg!(target_os = "macos") {
+            in_home("Library/Application Support")
+        } else {
+            named("XDG_DATA_HOME").or_else(|| in_home(".local/share"))
+        };
+        Self { folder: data.map(|data| data.join("toolway").join("vault")).unwrap_or_default() }
+    }
 }
 
 impl FileVault {
@@ -43,6 +60,10 @@ impl FileVault {
         key: &VaultKey,
         work: impl FnOnce(&Files) -> io::Result<T> + Send + 'static,
     ) -> Result<T> {
+        if self.folder.as_os_str().is_empty() {
+            let message = "this user has no home folder for tokens: name a folder with `FileVault::new`";
+            return Err(Error::new(ErrorKind::Misuse, message));
+        }
         let files = Files { value: self.folder.join(key.file_name()) };
         let folder = self.folder.display().to_string();
         let failed = |error: io::Error| {
@@ -232,6 +253,14 @@ mod tests {
         assert!(vault.swap(&key, Some(bytes("two")), None).await.unwrap());
         assert_eq!(vault.get(&key).await.unwrap(), None);
         fs::remove_dir_all(vault.folder.parent().unwrap()).unwrap();
+    }
+
+    #[tokio::test]
+    async fn tokens_are_kept_in_the_folder_of_the_user() {
+        assert!(FileVault::default().folder.ends_with("toolway/vault"));
+        let homeless = FileVault::new("");
+        let error = homeless.get(&VaultKey::new("tokens", &["a"])).await.unwrap_err();
+        assert!(error.to_string().contains("FileVault::new"), "{error}");
     }
 
     #[tokio::test]

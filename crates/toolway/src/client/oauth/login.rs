@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use toolway_protocol::oauth::{Challenge, Found, Scopes};
 
 use crate::client::oauth::clock::UserClock;
-use crate::client::oauth::context::{Flow, GrantError};
+use crate::client::oauth::context::{Flow, GrantError, is_passing};
 use crate::client::oauth::dpop::Nonces;
 use crate::client::oauth::fetch::Fetcher;
 use crate::client::oauth::flow::{KeyDemand, is_about_client};
@@ -19,7 +19,7 @@ use crate::client::oauth::grants::{Grant, TokenRequest, TokenSource};
 use crate::client::oauth::records::Tokens;
 use crate::client::oauth::settings::OAuth;
 use crate::client::oauth::vault::VaultKey;
-use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Chain, Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 
 /// The tokens of a client for one server.
@@ -85,9 +85,16 @@ impl Login {
             Some(tokens) if !tokens.is_fresh() && (tokens.refresh.is_some() || !self.needs_user()) => {
                 let demand = Demand { challenge: None, key: KeyDemand::None };
                 let used = Some(tokens.clone());
-                let renewed =
-                    self.attempt(Reason { used, demand, needs_more_scopes: false, may_ask_user }).await?;
-                Ok(renewed.or(Some(tokens)))
+                let reason = Reason { used, demand, needs_more_scopes: false, may_ask_user };
+                match self.attempt(reason).await {
+                    Ok(renewed) => Ok(renewed.or(Some(tokens))),
+                    // Another attempt follows with the next request.
+                    Err(error) if tokens.is_alive() => {
+                        tracing::warn!(error = %Chain(&error), "a token could not be renewed, and is used until it expires");
+                        Ok(Some(tokens))
+                    }
+                    Err(error) => Err(error),
+                }
             }
             tokens => Ok(tokens),
         }
@@ -233,7 +240,12 @@ impl Login {
         let found = flow.discover(challenge).await?;
         let old = stored.or_else(|| used.as_deref().cloned()).filter(|old| is_of(old, &found, &flow));
         if let Some(old) = old.as_ref().filter(|old| old.refresh.is_some() && !needs_more_scopes) {
-            match flow.refresh(&found, old).await {
+            let mut refreshed = flow.refresh(&found, old).await;
+            if matches!(&refreshed, Err(GrantError::Failed(error)) if is_passing(error)) {
+                // The reply may be lost. If the token is spent by now, the server says so.
+                refreshed = flow.refresh(&found, old).await;
+            }
+            match refreshed {
                 Ok(new) => return self.keep(&key, stored_bytes, new).await.map(Some),
                 // The token is worthless. Another process may have a better one, which stays.
                 Err(GrantError::Refused(code)) => {

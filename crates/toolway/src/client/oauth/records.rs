@@ -83,6 +83,11 @@ impl Tokens {
         self.expires_at.is_none_or(|at| now().saturating_add(margin) < at)
     }
 
+    /// Returns whether the token has not expired yet.
+    pub(super) fn is_alive(&self) -> bool {
+        self.expires_at.is_none_or(|at| now() < at)
+    }
+
     pub(super) fn to_bytes(&self) -> Bytes {
         let TokenOwner { issuer, resource, client_id } = &self.owner;
         json!({

@@ -1,5 +1,7 @@
 //! Does a client sign in by itself, and does it tell its secrets only to those that they are for?
 
+mod issuer;
+mod processes;
 mod ways;
 mod world;
 

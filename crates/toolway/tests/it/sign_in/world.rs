@@ -16,7 +16,7 @@ use toolway_protocol::oauth::form;
 use tower::Service;
 
 #[tool]
-fn add(a: f64, b: f64) -> f64 {
+pub(super) fn add(a: f64, b: f64) -> f64 {
     a + b
 }
 
