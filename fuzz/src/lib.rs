@@ -14,12 +14,14 @@
 //! | `sessions.rs` | Is each request answered once over HTTP, and does a session end when it is deleted? |
 //! | `hubs.rs` | Do names lead back to where they came from, and what is a configuration? |
 //! | `clients.rs` | Where do redirects lead, and what reaches a terminal? |
+//! | `logins.rs` | What do the texts of OAuth mean, and can one of them reach a header or a log? |
 //! | `mutate.rs` | How is an input changed into another one that gets as far? |
 
 #![expect(clippy::unwrap_used, reason = "a broken property is a panic")]
 
 mod clients;
 mod hubs;
+mod logins;
 pub mod mutate;
 mod protocol;
 mod schemas;
@@ -59,7 +61,7 @@ impl Outcome {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 19] = [
+pub const TARGETS: [Target; 24] = [
     stateless("frame", protocol::frame),
     stateless("header", protocol::header),
     stateless("json", protocol::json),
@@ -79,6 +81,11 @@ pub const TARGETS: [Target; 19] = [
     stateless("redirect", clients::redirect),
     stateless("terminal", clients::terminal),
     slow("command_line", clients::command_line, 5_000),
+    stateless("challenge", logins::challenge),
+    stateless("resource_metadata", logins::resource_metadata),
+    stateless("server_metadata", logins::server_metadata),
+    stateless("callback", logins::callback),
+    stateless("token_reply", logins::token_reply),
 ];
 
 const fn stateless(name: &'static str, property: fn(&[u8]) -> Outcome) -> Target {
