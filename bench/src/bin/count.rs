@@ -10,7 +10,9 @@ use http::Request as HttpRequest;
 use http_body_util::{BodyExt, Full};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tokio::runtime::Runtime;
-use toolway::client::{OutgoingMessage, Transport};
+use toolway::client::{
+    AccessToken, Http, HttpBody, HttpClient, OAuth, OutgoingMessage, TokenRequest, TokenSource, Transport,
+};
 use toolway::server::Extensions;
 use toolway::{BoxFuture, Client, ProtocolVersion};
 use toolway_protocol::era::{Delivery, classify};
@@ -24,7 +26,7 @@ const CALL: &str = r#"{"jsonrpc":"2.0","id":12345,"method":"tools/call","params"
 /// Runs a case the given number of times.
 type Run = fn(&Runtime, usize);
 
-const CASES: [(&str, Run); 17] = [
+const CASES: [(&str, Run); 19] = [
     ("parse-and-classify", parse_and_classify),
     ("parse-to-arguments", parse_to_arguments),
     ("nesting-32k", |_, times| hostile(times, &nesting(32 << 10))),
@@ -44,6 +46,10 @@ const CASES: [(&str, Run); 17] = [
         client_call(runtime, times, ProtocolVersion::LATEST_HANDSHAKE);
     }),
     ("client-pipe-call", client_pipe_call),
+    ("client-http-call", |runtime, times| client_http_call(runtime, times, Http::new(NOWHERE))),
+    ("client-http-call-signed-in", |runtime, times| {
+        client_http_call(runtime, times, Http::new(NOWHERE).oauth(OAuth::tokens(OneToken)));
+    }),
 ];
 
 #[expect(clippy::print_stdout, reason = "the list is what was asked for")]
@@ -167,6 +173,45 @@ async fn add(client: &Client) {
 fn client_call(runtime: &Runtime, times: usize, version: ProtocolVersion) {
     runtime.block_on(async {
         let client = Client::builder().protocol(version).connect(Canned).await.expect("a client");
+        for _ in 0..times {
+            add(&client).await;
+        }
+    });
+}
+
+/// Answers every HTTP request itself.
+struct CannedHttp;
+
+impl HttpClient for CannedHttp {
+    fn send(&self, request: HttpRequest<Bytes>) -> BoxFuture<'_, toolway::Result<http::Response<HttpBody>>> {
+        Box::pin(async move {
+            let body = std::str::from_utf8(request.body()).expect("a message");
+            let id = body.strip_prefix(r#"{"jsonrpc":"2.0","id":"#).and_then(|rest| rest.split(',').next());
+            let result = if body.contains("tools/call") { ADDED } else { OPENED };
+            let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},{result}}}", id.expect("an id"));
+            let response = http::Response::builder().header("content-type", "application/json");
+            Ok(response.body(HttpBody::new(Full::new(Bytes::from(answer)))).expect("a response"))
+        })
+    }
+}
+
+/// A token that never expires.
+struct OneToken;
+
+impl TokenSource for OneToken {
+    fn token(&self, _: TokenRequest) -> BoxFuture<'_, toolway::Result<AccessToken>> {
+        Box::pin(async { Ok(AccessToken::new("a".repeat(800))) })
+    }
+}
+
+const NOWHERE: &str = "http://localhost:8000/mcp";
+
+/// Measures a client call over HTTP without a network.
+fn client_http_call(runtime: &Runtime, times: usize, server: Http) {
+    runtime.block_on(async {
+        let server = server.with_client(CannedHttp);
+        let client =
+            Client::builder().protocol(ProtocolVersion::LATEST).connect(server).await.expect("a client");
         for _ in 0..times {
             add(&client).await;
         }

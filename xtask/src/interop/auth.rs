@@ -16,7 +16,7 @@ use super::servers::{self, run_concurrently};
 use super::table::{Coverage, Peers, Run, Table};
 use crate::node::Node;
 use crate::python::Python;
-use crate::run::{self, Result};
+use crate::run::Result;
 use crate::server_process::{ServerProcess, free_port};
 use crate::workspace::Workspace;
 

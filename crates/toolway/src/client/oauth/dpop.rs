@@ -96,10 +96,11 @@ impl Nonces {
     }
 
     /// Notes the nonce of a reply. Returns whether it is a new one.
-    pub(super) fn note(&self, url: &str, headers: &HeaderMap) -> bool {
+    pub(super) fn note(&self, url: impl ToString, headers: &HeaderMap) -> bool {
         let nonce = headers.get(NONCE_HEADER).and_then(|nonce| nonce.to_str().ok());
         let Some(nonce) = nonce.filter(|nonce| nonce.len() <= MAX_NONCE) else { return false };
-        let Some(url) = HttpUrl::parse(url) else { return false };
+        let url = url.to_string();
+        let Some(url) = HttpUrl::parse(&url) else { return false };
         let mut nonces = self.0.lock();
         if nonces.get(url.origin).is_some_and(|known| known == nonce) {
             return false;

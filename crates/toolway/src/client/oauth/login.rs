@@ -71,6 +71,11 @@ impl Login {
         Arc::new(Self { oauth, fetcher, server, nonces, user_clock, state: Mutex::default() })
     }
 
+    /// Returns the token, if it is known and can be used for a while.
+    pub(super) fn fresh(&self) -> Option<Arc<Tokens>> {
+        self.state.lock().tokens.as_ref().filter(|tokens| tokens.is_fresh()).cloned()
+    }
+
     /// Returns the token for a request, which may have to be renewed first. Without one, the request says what is needed.
     pub(super) async fn current(self: &Arc<Self>, may_ask_user: bool) -> Result<Option<Arc<Tokens>>> {
         let known = {
@@ -82,6 +87,11 @@ impl Login {
             None => self.look().await?,
         };
         match tokens {
+            // The application has named this server, so it gets a token without asking.
+            None if matches!(self.oauth.grant, Grant::Source(_)) => {
+                let demand = Demand { challenge: None, key: KeyDemand::None };
+                self.attempt(Reason { used: None, demand, needs_more_scopes: false, may_ask_user }).await
+            }
             Some(tokens) if !tokens.is_fresh() && (tokens.refresh.is_some() || !self.needs_user()) => {
                 let demand = Demand { challenge: None, key: KeyDemand::None };
                 let used = Some(tokens.clone());

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ::http::header::HeaderValue;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use toolway_protocol::oauth::{Scopes, TokenReply};
@@ -25,6 +26,8 @@ pub(super) struct Tokens {
     pub(super) owner: TokenOwner,
     /// The key that the token is bound to.
     pub(super) proof_key: Option<Arc<ProofKey>>,
+    /// The value of the header, made once; `None` if the token cannot be sent.
+    pub(super) authorization: Option<HeaderValue>,
 }
 
 /// The parties that tokens belong to.
@@ -46,8 +49,10 @@ impl Tokens {
     ) -> Self {
         let life = reply.expires_in.map(|seconds| seconds.saturating_mul(1000));
         let granted = reply.scopes.or_else(|| former.map(|former| former.granted.clone()));
+        let access = Secret::new(reply.access_token);
         Self {
-            access: Secret::new(reply.access_token),
+            authorization: authorization(&access, proof_key.is_some()),
+            access,
             // A server that sends no new one lets the old one live.
             refresh: reply
                 .refresh_token
@@ -66,6 +71,7 @@ impl Tokens {
     pub(super) fn of_application(token: AccessToken, requested: Scopes) -> Self {
         let life = token.life.map(|life| u64::try_from(life.as_millis()).unwrap_or(u64::MAX));
         Self {
+            authorization: authorization(&token.token, false),
             access: token.token,
             refresh: None,
             expires_at: life.map(|life| now().saturating_add(life)),
@@ -109,8 +115,10 @@ impl Tokens {
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(bytes).ok()?;
         let text = |name: &str| value[name].as_str().map(str::to_owned);
+        let access = Secret::new(text("access")?);
         Some(Self {
-            access: Secret::new(text("access")?),
+            authorization: authorization(&access, text("dpop_key").is_some()),
+            access,
             refresh: text("refresh").map(Secret::new),
             expires_at: value["expires_at"].as_u64(),
             life: value["life"].as_u64(),
@@ -127,6 +135,14 @@ impl Tokens {
             },
         })
     }
+}
+
+/// Returns the value of the header with a token.
+fn authorization(token: &Secret, has_key: bool) -> Option<HeaderValue> {
+    let scheme = if has_key { "DPoP" } else { "Bearer" };
+    let mut value = HeaderValue::from_str(&format!("{scheme} {}", token.reveal())).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 /// A client that has registered, or was registered by hand.
@@ -214,6 +230,7 @@ mod tests {
         );
         assert_eq!(Tokens::from_bytes(&tokens.to_bytes()), Some(tokens.clone()));
         tokens.proof_key = Some(Arc::new(ProofKey::generate().unwrap()));
+        tokens.authorization = authorization(&tokens.access, true);
         assert_eq!(Tokens::from_bytes(&tokens.to_bytes()), Some(tokens.clone()));
         assert!(!format!("{tokens:?}").contains("hidden"));
         let client = ClientRecord {

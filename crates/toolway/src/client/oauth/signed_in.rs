@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::http::header::{AUTHORIZATION, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+use ::http::header::{AUTHORIZATION, HeaderMap, WWW_AUTHENTICATE};
 use ::http::{Method, Request, Response, StatusCode};
 use bytes::Bytes;
 use toolway_protocol::oauth::Challenge;
@@ -196,24 +196,53 @@ impl SignedIn {
     async fn send_signed_in(&self, request: Request<Bytes>) -> Result<Response<HttpBody>> {
         // Calls of the application are sent with POST. Streams and the end of a session must not open a browser.
         let may_ask_user = request.method() == Method::POST;
-        let url = request.uri().to_string();
-        let mut tokens = self.login.current(may_ask_user).await?;
+        let tokens = match self.login.fresh() {
+            Some(tokens) => Some(tokens),
+            None => Box::pin(self.login.current(may_ask_user)).await?,
+        };
+        let response = self.send_with(&request, tokens.as_deref()).await?;
+        match response.status() {
+            // This is rare, and its future is large.
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                Box::pin(self.sign_in(request, response, tokens, may_ask_user)).await
+            }
+            _ => {
+                self.login.nonces.note(request.uri(), response.headers());
+                Ok(response)
+            }
+        }
+    }
+
+    async fn send_with(
+        &self,
+        request: &Request<Bytes>,
+        tokens: Option<&Tokens>,
+    ) -> Result<Response<HttpBody>> {
+        let mut request = request.clone();
+        if let Some(tokens) = tokens {
+            add_token(&mut request, tokens, &self.login.nonces)?;
+        }
+        self.client.send(request).await
+    }
+
+    /// Does what a server asks for that has refused a request, and sends the request again.
+    async fn sign_in(
+        &self,
+        request: Request<Bytes>,
+        mut response: Response<HttpBody>,
+        mut tokens: Option<Arc<Tokens>>,
+        may_ask_user: bool,
+    ) -> Result<Response<HttpBody>> {
         let (mut logins, mut step_ups, mut nonces) = (0, 0, 0);
         loop {
-            let signed = with_token(&request, &url, tokens.as_deref(), &self.login.nonces)?;
-            let response = self.client.send(signed).await?;
-            let has_nonce = self.login.nonces.note(&url, response.headers());
+            let has_nonce = self.login.nonces.note(request.uri(), response.headers());
+            let challenges = read_challenges(response.headers());
             match response.status() {
-                StatusCode::UNAUTHORIZED => {
-                    let challenges = read_challenges(response.headers());
-                    if has_nonce && nonces < MAX_NONCES && wants_nonce(&challenges) {
-                        nonces += 1;
-                        continue;
-                    }
-                    // A new token that is refused at once is not renewed again and again.
-                    if logins == MAX_LOGINS {
-                        return Ok(response);
-                    }
+                StatusCode::UNAUTHORIZED if has_nonce && nonces < MAX_NONCES && wants_nonce(&challenges) => {
+                    nonces += 1;
+                }
+                // A new token that is refused at once is not renewed again and again.
+                StatusCode::UNAUTHORIZED if logins < MAX_LOGINS => {
                     logins += 1;
                     match self.login.renew(tokens, demand(challenges), may_ask_user).await? {
                         Some(other) => tokens = Some(other),
@@ -223,7 +252,7 @@ impl SignedIn {
                 StatusCode::FORBIDDEN => {
                     let lacks_scope =
                         |challenge: &Challenge| challenge.get("error") == Some("insufficient_scope");
-                    let challenge = read_challenges(response.headers()).into_iter().find(lacks_scope);
+                    let challenge = challenges.into_iter().find(lacks_scope);
                     let (Some(challenge), Some(used)) = (challenge, tokens.clone()) else {
                         return Ok(response);
                     };
@@ -244,30 +273,24 @@ impl SignedIn {
                 }
                 _ => return Ok(response),
             }
+            response = self.send_with(&request, tokens.as_deref()).await?;
         }
     }
 }
 
-fn with_token(
-    request: &Request<Bytes>,
-    url: &str,
-    tokens: Option<&Tokens>,
-    nonces: &Nonces,
-) -> Result<Request<Bytes>> {
-    let mut request = request.clone();
-    let Some(tokens) = tokens else { return Ok(request) };
-    let scheme = if tokens.proof_key.is_some() { "DPoP" } else { "Bearer" };
-    let mut value = HeaderValue::from_str(&format!("{scheme} {}", tokens.access.reveal())).map_err(|_| {
-        Error::new(ErrorKind::PeerMisbehaved, "the authorization server made a token that cannot be sent")
+fn add_token(request: &mut Request<Bytes>, tokens: &Tokens, nonces: &Nonces) -> Result<()> {
+    let authorization = tokens.authorization.clone().ok_or_else(|| {
+        let message = "the authorization server made a token that cannot be sent";
+        Error::new(ErrorKind::PeerMisbehaved, message)
     })?;
-    value.set_sensitive(true);
     if let Some(key) = &tokens.proof_key {
-        let nonce = nonces.get(url);
-        let proof = key.prove(request.method().as_str(), url, Some(&tokens.access), nonce.as_deref())?;
+        let url = request.uri().to_string();
+        let nonce = nonces.get(&url);
+        let proof = key.prove(request.method().as_str(), &url, Some(&tokens.access), nonce.as_deref())?;
         request.headers_mut().insert(PROOF_HEADER, proof);
     }
-    request.headers_mut().insert(AUTHORIZATION, value);
-    Ok(request)
+    request.headers_mut().insert(AUTHORIZATION, authorization);
+    Ok(())
 }
 
 /// Returns the challenges for tokens.
