@@ -304,13 +304,12 @@ impl Pair {
         }
         visit.body = String::from_utf8(bytes[end..].to_vec()).unwrap();
         let page = self.reply(visit).await;
-        let mut reply = format!("HTTP/1.1 {} X\r\nconnection: close\r\n", page.status);
-        reply.push_str(&format!("content-length: {}\r\n", page.body.len()));
-        for (name, value) in &page.headers {
-            reply.push_str(&format!("{name}: {value}\r\n"));
-        }
-        reply.push_str("\r\n");
-        reply.push_str(&page.body);
+        let headers = page.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+        let (status, length, headers) = (page.status, page.body.len(), headers.collect::<String>());
+        let reply = format!(
+            "HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{}",
+            page.body
+        );
         // A client that has seen enough closes the connection.
         let _ = stream.write_all(reply.as_bytes()).await;
         let _ = stream.shutdown().await;
