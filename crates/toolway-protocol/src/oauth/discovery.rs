@@ -320,7 +320,15 @@ fn as_document<'a>(answer: &Answer<'a>) -> Option<&'a [u8]> {
 }
 
 /// Compares the names of authorization servers as they are written, except that one without a path may have a final slash.
-fn is_same_issuer(named: &str, found: &str) -> bool {
+///
+/// ```
+/// use toolway_protocol::oauth::is_same_issuer;
+///
+/// assert!(is_same_issuer("https://id.example/", "https://id.example"));
+/// assert!(!is_same_issuer("https://id.example/a/", "https://id.example/a"));
+/// assert!(!is_same_issuer("https://ID.example", "https://id.example"));
+/// ```
+pub fn is_same_issuer(named: &str, found: &str) -> bool {
     let has_path = |issuer| HttpUrl::parse(issuer).is_none_or(|url| !without_slash(url.path).is_empty());
     named == found || (without_slash(named) == without_slash(found) && !has_path(named))
 }

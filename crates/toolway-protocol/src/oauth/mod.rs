@@ -33,7 +33,7 @@ mod url;
 pub use callback::{Callback, CallbackError};
 pub use challenge::Challenge;
 pub use device::DeviceReply;
-pub use discovery::{Answer, Discovery, Found, Next, Refusal};
+pub use discovery::{Answer, Discovery, Found, Next, Refusal, is_same_issuer};
 pub use metadata::{ResourceMetadata, ServerMetadata};
 pub use registration::{Registration, RegistrationReply};
 pub use resource::{is_resource_of, resource_of};

@@ -10,7 +10,8 @@ use crate::client::wire::target::Target;
 use crate::ground::error::{Error, ErrorKind};
 
 impl ClientBuilder {
-    /// Signs in when the server asks for it. Servers that are not reached over HTTP do not ask.
+    /// Signs in when the server asks for it. Servers that are not reached over HTTP do not ask, and an [`Http`] with an
+    /// [`OAuth`] of its own keeps it.
     ///
     /// ```no_run
     /// use toolway::client::{FileVault, OAuth};
@@ -28,6 +29,7 @@ impl ClientBuilder {
         let logins = Arc::new(Logins::new(oauth));
         self.config.map_target = Some(Arc::new(move |target| match (target.downcast::<Http>(), &mistake) {
             (None, _) => Ok(target),
+            (Some(server), _) if server.sign_in.is_some() => Ok(target),
             (Some(_), Some(mistake)) => Err(Error::new(ErrorKind::Misuse, mistake.clone())),
             (Some(server), None) => Ok(Target::new(server.clone().with_logins(logins.clone()))),
         }));

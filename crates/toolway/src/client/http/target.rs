@@ -271,7 +271,7 @@ impl Connector for Http {
     }
 
     fn user_time(&self) -> Duration {
-        let of_client = self.client.as_ref().map(|client| client.user_time());
+        let of_client = self.client.as_ref().map(HttpClient::user_time);
         let of_logins = self.sign_in.as_ref().map(|sign_in| sign_in.user_time());
         of_client.unwrap_or_default() + of_logins.unwrap_or_default()
     }

@@ -1,6 +1,6 @@
 //! How does a user sign in with a browser?
 
-use toolway_protocol::oauth::{Callback, Found, HttpUrl, Scopes, form};
+use toolway_protocol::oauth::{Callback, Found, Scopes, form};
 
 use crate::client::oauth::context::{Flow, Form, OFFLINE, lacks, refused};
 use crate::client::oauth::crypto::{hash, random_text};
@@ -26,8 +26,11 @@ impl Flow<'_> {
             )));
         }
         let page = server.authorization_endpoint.as_deref();
-        let page = page.filter(|page| HttpUrl::parse(page).is_some_and(|parts| parts.fragment.is_none()));
         let page = page.ok_or_else(|| lacks(server, "authorization_endpoint"))?;
+        // The user types a password there.
+        if !self.fetcher.allows(page).await {
+            return Err(lacks(server, "authorization_endpoint"));
+        }
         let known = self.stored_client(&server.issuer).await?;
         let loopback = match browser.redirect.as_deref() {
             Some(pinned) => Loopback::open(Some(pinned)).await?,

@@ -1,6 +1,6 @@
 //! What do all requests of a login need?
 
-use toolway_protocol::oauth::{Found, Scopes, ServerMetadata};
+use toolway_protocol::oauth::{Found, Scopes, ServerMetadata, is_same_issuer};
 
 use crate::client::oauth::dpop::Nonces;
 use crate::client::oauth::fetch::{Fetcher, host_of};
@@ -48,13 +48,11 @@ impl Flow<'_> {
     /// Checks that the credentials of the application are for this authorization server.
     pub(super) fn check_issuer(&self, server: &ServerMetadata) -> Result<()> {
         match &self.oauth.identity.issuer {
-            Some(issuer) if *issuer != server.issuer && issuer.strip_suffix('/') != Some(&server.issuer) => {
-                Err(refused(format!(
-                    "the server wants tokens of {}, and the credentials are for {}: nothing was sent",
-                    host_of(&server.issuer),
-                    host_of(issuer)
-                )))
-            }
+            Some(issuer) if !is_same_issuer(issuer, &server.issuer) => Err(refused(format!(
+                "the server wants tokens of {}, and the credentials are for {}: nothing was sent",
+                host_of(&server.issuer),
+                host_of(issuer)
+            ))),
             _ => Ok(()),
         }
     }

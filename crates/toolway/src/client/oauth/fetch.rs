@@ -78,6 +78,14 @@ impl Fetcher {
         Ok(Self::new(Url::parse(server)?, self.allows_private, self.carrier.clone()))
     }
 
+    /// Returns whether a URL may be connected to.
+    pub(super) async fn allows(&self, url: &str) -> bool {
+        match self.guard().await {
+            Ok(guard) => self.check(guard, url).await.is_ok(),
+            Err(_) => false,
+        }
+    }
+
     /// Fetches a document, and follows a few redirects.
     pub(super) async fn get(&self, url: &str, headers: HeaderMap) -> Result<Fetched> {
         let mut url = url.to_owned();

@@ -260,6 +260,7 @@ impl Login {
                 // The token is worthless. Another process may have a better one, which stays.
                 Err(GrantError::Refused(code)) => {
                     vault.swap(&key, stored_bytes.clone(), None).await?;
+                    self.state.lock().tokens = None;
                     let issuer = &found.server.issuer;
                     let client = flow.stored_client(issuer).await?;
                     if let Some(client) = client.filter(|client| client.id == old.owner.client_id)
@@ -307,6 +308,13 @@ impl Login {
         Flow { oauth: &self.oauth, fetcher: &self.fetcher, nonces: &self.nonces, server: &self.server }
     }
 
+    /// Forgets what this process knows.
+    fn forget(&self) {
+        let mut state = self.state.lock();
+        (state.tokens, state.has_looked) = (None, false);
+        state.refused.clear();
+    }
+
     /// Forgets the tokens and the registration, and gives the tokens back. Returns what was forgotten.
     pub(super) async fn sign_out(&self) -> Result<Option<(Tokens, bool)>> {
         let (vault, key) = (&self.oauth.vault, self.key());
@@ -314,10 +322,7 @@ impl Login {
         let known = stored.as_ref().and_then(|stored| Tokens::from_bytes(stored));
         let tokens = known.or_else(|| self.state.lock().tokens.as_deref().cloned());
         vault.swap(&key, stored, None).await?;
-        let mut state = self.state.lock();
-        (state.tokens, state.has_looked) = (None, false);
-        state.refused.clear();
-        drop(state);
+        self.forget();
         let Some(tokens) = tokens else { return Ok(None) };
         let flow = self.flow();
         let revoked = async {

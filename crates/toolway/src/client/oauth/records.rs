@@ -101,8 +101,8 @@ impl Tokens {
             "refresh": self.refresh.as_ref().map(Secret::reveal),
             "expires_at": self.expires_at,
             "life": self.life,
-            "granted": self.granted.to_string(),
-            "requested": self.requested.to_string(),
+            "granted": self.granted.iter().collect::<Vec<_>>(),
+            "requested": self.requested.iter().collect::<Vec<_>>(),
             "issuer": issuer,
             "resource": resource,
             "client_id": client_id,
@@ -122,8 +122,8 @@ impl Tokens {
             refresh: text("refresh").map(Secret::new),
             expires_at: value["expires_at"].as_u64(),
             life: value["life"].as_u64(),
-            granted: Scopes::parse(&text("granted")?),
-            requested: Scopes::parse(&text("requested")?),
+            granted: Scopes::from_json(&value["granted"])?,
+            requested: Scopes::from_json(&value["requested"])?,
             owner: TokenOwner {
                 issuer: text("issuer")?,
                 resource: text("resource"),
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn records_survive_the_trip_and_show_no_secrets() {
         let mut tokens = tokens(
-            r#"{"access_token":"hidden1","refresh_token":"hidden2","token_type":"bearer","expires_in":60,"scope":"a"}"#,
+            r#"{"access_token":"hidden1","refresh_token":"hidden2","token_type":"bearer","expires_in":60,"scope":["a","b,c"]}"#,
         );
         assert_eq!(Tokens::from_bytes(&tokens.to_bytes()), Some(tokens.clone()));
         tokens.proof_key = Some(Arc::new(ProofKey::generate().unwrap()));

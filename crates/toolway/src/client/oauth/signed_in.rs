@@ -242,7 +242,7 @@ impl SignedIn {
                     nonces += 1;
                 }
                 // A new token that is refused at once is not renewed again and again.
-                StatusCode::UNAUTHORIZED if logins < MAX_LOGINS => {
+                StatusCode::UNAUTHORIZED if logins < MAX_LOGINS && logins + step_ups < MAX_ATTEMPTS => {
                     logins += 1;
                     match self.login.renew(tokens, demand(challenges), may_ask_user).await? {
                         Some(other) => tokens = Some(other),
@@ -257,7 +257,7 @@ impl SignedIn {
                         return Ok(response);
                     };
                     let wanted = challenge.scopes().unwrap_or_default();
-                    if step_ups == MAX_STEP_UPS {
+                    if step_ups == MAX_STEP_UPS || logins + step_ups == MAX_ATTEMPTS {
                         self.login.note_refused(wanted);
                         return Ok(response);
                     }
@@ -320,5 +320,7 @@ fn demand(challenges: Vec<Challenge>) -> Demand {
 const MAX_LOGINS: usize = 2;
 /// How often one request may lead to a login for more scopes.
 const MAX_STEP_UPS: usize = 2;
+/// How often one request may lead to a login of any kind.
+const MAX_ATTEMPTS: usize = 3;
 /// How often one request is sent again because the server wants another nonce.
 const MAX_NONCES: usize = 2;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ::http::StatusCode;
 use ::http::header::HeaderValue;
 use base64_simd::STANDARD;
 use serde_json::json;
@@ -90,6 +91,8 @@ impl Flow<'_> {
                 format!("{} cannot make a token now ({}): try again later", host_of(url), reply.status);
             return Err(GrantError::Failed(Error::new(ErrorKind::Transport, message)));
         }
+        let is_made = matches!(reply.status, StatusCode::OK | StatusCode::CREATED);
+        let outcome = outcome.and_then(|token| if is_made { Ok(token) } else { Err(TokenError::Unreadable) });
         outcome.map_err(|error| match error {
             TokenError::Refused { code } => GrantError::Refused(code),
             error => GrantError::Failed(Error::new(

@@ -17,5 +17,6 @@ mod documents;
 mod egress;
 mod loops;
 mod pair;
+mod regressions;
 mod replies;
 mod scenario;

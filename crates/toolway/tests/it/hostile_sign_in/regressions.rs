@@ -1,0 +1,67 @@
+//! Mistakes that the client once made.
+
+use serde_json::json;
+use toolway::client::OAuth;
+use toolway::{Chain, ErrorKind::PeerMisbehaved, ErrorKind::PeerRefused};
+
+use super::pair::{Page, Pair, Site, refusal, sum};
+use super::scenario::{Scenario, Step, check_text};
+
+#[tokio::test]
+async fn a_token_is_read_only_in_a_reply_that_is_a_success() {
+    for status in [302, 307, 400, 401, 404] {
+        let page = Page::json(status, json!({"access_token": "canary-token", "token_type": "Bearer"}));
+        let scenario = Scenario::new("a token in a reply that is not a success").await;
+        scenario.page(Site::Id, "/token", page).fails(PeerMisbehaved, "", Step::Token).await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_leads_to_three_logins_at_most_whatever_the_server_refuses() {
+    let pair = Pair::on_loopback().await;
+    pair.state().token = json!({"refresh_token": null});
+    let mut number = 0;
+    pair.state().gate = Some(Box::new(move |_| {
+        number += 1;
+        let more = format!("Bearer error=\"insufficient_scope\", scope=\"s{number}\"");
+        Some(if number <= 2 { refusal(401, &["Bearer"]) } else { refusal(403, &[more]) })
+    }));
+    pair.connect(pair.user()).await.unwrap_err();
+    pair.close().await;
+    let logins = pair.state().opened.len();
+    assert!(logins <= 3, "{logins} logins");
+}
+
+#[tokio::test]
+async fn a_refresh_token_that_was_refused_is_not_sent_with_the_next_call() {
+    let pair = Pair::on_loopback().await;
+    let client = pair.connect(pair.user()).await.unwrap();
+    pair.state().valid.clear();
+    let refused = Page::json(400, json!({"error": "invalid_grant"}));
+    pair.state().pages.insert((Site::Id, "/token".to_owned()), refused);
+    for _ in 0..2 {
+        sum(&client).await.unwrap_err();
+        pair.close().await;
+    }
+    let tokens = pair.visits_to(Site::Id, "/token");
+    let sent = tokens.iter().filter(|visit| visit.field("refresh_token").is_some()).count();
+    assert_eq!(sent, 1);
+}
+
+#[tokio::test]
+async fn a_page_without_encryption_is_not_opened_for_a_public_server() {
+    for page in ["http://93.184.216.35/authorize", "http://10.0.0.1/authorize", "https://169.254.169.254/x"] {
+        let scenario = Scenario::in_public(page).server(json!({"authorization_endpoint": page}));
+        scenario.fails(PeerRefused, "no usable `authorization_endpoint`", Step::Server).await;
+    }
+}
+
+#[tokio::test]
+async fn a_final_slash_of_the_server_does_not_unbind_a_secret() {
+    let pair = Pair::on_loopback().await;
+    pair.state().resource = json!({"authorization_servers": ["{id}/"]});
+    pair.state().server = json!({"issuer": "{id}/"});
+    let oauth = OAuth::client_credentials("first", "canary-secret").for_issuer(pair.origin(Site::Id));
+    let client = pair.connect(oauth).await.unwrap_or_else(|error| panic!("{}", Chain(&error)));
+    assert_eq!(sum(&client).await.unwrap(), "3");
+}
