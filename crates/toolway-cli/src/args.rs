@@ -11,6 +11,9 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use toolway::ProtocolVersion;
 
+use crate::cmd;
+use crate::failure::Result;
+
 /// A command line.
 #[derive(Parser)]
 pub(crate) struct CommandLine<K: TargetKind> {
@@ -58,6 +61,9 @@ impl TargetKind for AnyServer {
         ("doctor", &["[OPTIONS] TARGET", "[OPTIONS] -- COMMAND [ARG]..."]),
         ("serve", &["[OPTIONS] DIRECTORY", "[OPTIONS] --demo"]),
         ("trust", &["[OPTIONS] --list", "[OPTIONS] --revoke NAME"]),
+        ("login", &["[OPTIONS] TARGET"]),
+        ("logout", &["[OPTIONS] TARGET"]),
+        ("whoami", &["[OPTIONS] TARGET"]),
     ];
 }
 
@@ -159,8 +165,11 @@ pub(crate) enum Command<K: TargetKind> {
 
 /// The commands that only one kind of program has.
 pub(crate) trait OwnCommands: Subcommand + Send + Sync {
-    /// Returns the command, which is always `trust`.
-    fn as_trust(&self) -> &Trust;
+    /// Runs the command.
+    async fn run(self) -> Result<()>;
+
+    /// Returns whether the output is JSON, for another program.
+    fn wants_json(&self) -> bool;
 }
 
 /// The commands of `toolway` that are not about one server.
@@ -168,12 +177,29 @@ pub(crate) trait OwnCommands: Subcommand + Send + Sync {
 pub(crate) enum AnyServerCommands {
     /// Show or revoke your agreements to use servers that files of projects describe.
     Trust(Trust),
+    /// Sign in to a server, and keep the token for all commands.
+    Login(Login),
+    /// Sign out of a server: forget the token, and give it back.
+    Logout(SignInTarget),
+    /// Show as whom you are signed in to a server.
+    Whoami(SignInTarget),
 }
 
 impl OwnCommands for AnyServerCommands {
-    fn as_trust(&self) -> &Trust {
-        let Self::Trust(trust) = self;
-        trust
+    async fn run(self) -> Result<()> {
+        match self {
+            Self::Trust(trust) => cmd::trust::run(&trust),
+            Self::Login(login) => cmd::login::login(login).await,
+            Self::Logout(target) => cmd::login::logout(target).await,
+            Self::Whoami(target) => cmd::login::whoami(target).await,
+        }
+    }
+
+    fn wants_json(&self) -> bool {
+        match self {
+            Self::Trust(trust) => trust.json,
+            Self::Login(Login { target, .. }) | Self::Logout(target) | Self::Whoami(target) => target.json,
+        }
     }
 }
 
@@ -182,7 +208,11 @@ impl OwnCommands for AnyServerCommands {
 pub(crate) enum NoCommands {}
 
 impl OwnCommands for NoCommands {
-    fn as_trust(&self) -> &Trust {
+    async fn run(self) -> Result<()> {
+        match self {}
+    }
+
+    fn wants_json(&self) -> bool {
         match *self {}
     }
 }
@@ -200,6 +230,63 @@ pub(crate) struct Trust {
     pub(crate) json: bool,
 }
 
+#[derive(Args)]
+pub(crate) struct Login {
+    /// Show the URL of the page to sign in, and do not open a browser. If the browser is on another machine, forward the
+    /// port of --redirect to this one, or paste the URL at which the browser ends.
+    #[arg(long, conflicts_with = "device")]
+    pub(crate) no_browser: bool,
+    /// Sign in on another device, with a code.
+    #[arg(long)]
+    pub(crate) device: bool,
+    /// The id of a client that you have registered at the authorization server.
+    #[arg(long, value_name = "ID")]
+    pub(crate) client_id: Option<String>,
+    /// A file with the secret of that client.
+    #[arg(long, value_name = "FILE", requires = "client_id", requires = "issuer")]
+    pub(crate) client_secret_file: Option<PathBuf>,
+    /// The authorization server to use. The id and the secret of a client are sent to no other one.
+    #[arg(long, value_name = "URL")]
+    pub(crate) issuer: Option<String>,
+    /// The URL of this machine to which the browser returns, such as <http://localhost:3118/callback>.
+    #[arg(long, value_name = "URL", conflicts_with = "device")]
+    pub(crate) redirect: Option<String>,
+    /// A scope to ask for, instead of those that the server names. The option can be repeated.
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Vec<String>,
+    #[command(flatten)]
+    pub(crate) target: SignInTarget,
+}
+
+/// A server to which a user signs in.
+#[derive(Args)]
+pub(crate) struct SignInTarget {
+    /// The URL of the server, or its name in an mcp.json file.
+    pub(crate) target: String,
+    /// Print JSON: the result on stdout, errors as one line on stderr.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Do not ask the user anything on the terminal.
+    #[arg(long)]
+    pub(crate) no_input: bool,
+    /// Look up server names in this file only.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Send this header with every request to the server.
+    #[arg(long, value_name = "NAME: VALUE")]
+    pub(crate) header: Vec<String>,
+}
+
+impl SignInTarget {
+    pub(crate) fn location(&self) -> LocationArgs {
+        LocationArgs { header: self.header.clone(), config: self.config.clone(), ..LocationArgs::default() }
+    }
+
+    pub(crate) fn connection(&self) -> ConnectionArgs {
+        ConnectionArgs { json: self.json, no_input: self.no_input, ..ConnectionArgs::default() }
+    }
+}
+
 impl<K: TargetKind> Command<K> {
     /// Returns whether the output is JSON, for another program.
     pub(crate) fn wants_json(&self) -> bool {
@@ -211,7 +298,7 @@ impl<K: TargetKind> Command<K> {
             | Self::Complete(target)
             | Self::Doctor(target) => target.talk.json,
             Self::Serve(_) => false,
-            Self::Own(command) => command.as_trust().json,
+            Self::Own(command) => command.wants_json(),
         }
     }
 }
@@ -277,7 +364,7 @@ pub(crate) struct Target<K: TargetKind> {
 }
 
 /// How one speaks with a server.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct ConnectionArgs {
     /// Print JSON: results as the server sent them on stdout, errors as one line on stderr.
     #[arg(long)]
@@ -309,7 +396,7 @@ pub(crate) struct ConnectionArgs {
 }
 
 /// Where a server is. What may be secret here is never shown, so it has no `Debug`.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct LocationArgs {
     /// Send this header with every request.
     #[arg(long, value_name = "NAME: VALUE", help_heading = WHERE)]

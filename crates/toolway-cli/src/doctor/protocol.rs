@@ -24,7 +24,7 @@ pub(super) async fn examine(
 ) -> Result<()> {
     let step = Step::begin("era");
     let stray = StrayLines::default();
-    let client = match connect(target(place, console, &stray), builder.clone()).await {
+    let client = match connect(target(place, console, &stray).await, builder.clone()).await {
         Ok(client) => client,
         Err(error) => return Err(report_failure(report, place, step, &error)),
     };
@@ -32,7 +32,7 @@ pub(super) async fn examine(
     let outcome = match &place.endpoint {
         Endpoint::Url(address) => {
             let session = Step::begin("session");
-            let kept = session::examine(address, builder, &client).await;
+            let kept = session::examine(address, builder, &client, console).await;
             report.pass(step, &introduction(&client, kept.other_era(&client)))?;
             kept.write_to(report, session)
         }
@@ -81,13 +81,13 @@ const STRAY_ADVICE: &str =
     "other clients may fail there; write text for people to stderr, also before the server starts";
 
 /// Returns the target for a client. Lines of a program that are not messages are stored in `stray`.
-fn target(place: &ServerLocation, console: &Console, stray: &StrayLines) -> toolway::Result<Target> {
+async fn target(place: &ServerLocation, console: &Console, stray: &StrayLines) -> toolway::Result<Target> {
     if let Endpoint::Command(start) = &place.endpoint {
         let stray = stray.clone();
         return start.with_stderr_to(console).on_stray_line(move |line| stray.put(line)).into_target();
     }
     // Earlier steps have already reported what is wrong with the target.
-    place.target(console).map_err(|failure| Error::new(toolway::ErrorKind::Misuse, failure.message))
+    place.target(console).await.map_err(|failure| Error::new(toolway::ErrorKind::Misuse, failure.message))
 }
 
 async fn connect(target: toolway::Result<Target>, builder: ClientBuilder) -> toolway::Result<Client> {
@@ -139,7 +139,7 @@ async fn other_era(
         Era::Stateless => ProtocolVersion::LATEST_HANDSHAKE,
         Era::Handshake => return None,
     };
-    let target = target(place, console, &StrayLines::default());
+    let target = target(place, console, &StrayLines::default()).await;
     let other = connect(target, builder.protocol(pin)).await.ok()?;
     let version = other.protocol_version();
     let _ = tokio::time::timeout(CLOSE_TIMEOUT, other.close()).await;
