@@ -248,7 +248,7 @@ pub(crate) struct Login {
     /// The authorization server to use. The id and the secret of a client are sent to no other one.
     #[arg(long, value_name = "URL")]
     pub(crate) issuer: Option<String>,
-    /// The URL of this machine to which the browser returns, such as <http://localhost:3118/callback>.
+    /// The URL of this machine to which the browser returns, such as `http://localhost:3118/callback`.
     #[arg(long, value_name = "URL", conflicts_with = "device")]
     pub(crate) redirect: Option<String>,
     /// A scope to ask for, instead of those that the server names. The option can be repeated.

@@ -9,7 +9,7 @@ use toolway::{Client, Code, Era, Error, ProtocolVersion};
 use super::diagnosis::Diagnosis;
 use super::findings;
 use super::report::{Report, Step};
-use super::session;
+use super::{session, sign_in};
 use crate::console::Console;
 use crate::failure::{Failure, Fault, Result, chain};
 use crate::location::listing::{self, Lists};
@@ -26,7 +26,16 @@ pub(super) async fn examine(
     let stray = StrayLines::default();
     let client = match connect(target(place, console, &stray).await, builder.clone()).await {
         Ok(client) => client,
-        Err(error) => return Err(report_failure(report, place, step, &error)),
+        Err(error) => {
+            let needs_login = Fault::of(&error) == Fault::AuthNeeded && error.http_status() != Some(403);
+            return Err(match &place.endpoint {
+                Endpoint::Url(address) if needs_login && !address.has_credentials() => {
+                    report_earlier_steps(report, place, "http")?;
+                    sign_in::diagnose(report, address, builder).await
+                }
+                _ => report_failure(report, place, step, &error),
+            });
+        }
     };
     report_earlier_steps(report, place, "era")?;
     let outcome = match &place.endpoint {

@@ -141,7 +141,7 @@ pub(crate) async fn with_client<T, F: Future<Output = Result<T>>>(
 }
 
 /// Returns the advice for a server that asks to sign in.
-fn login_hint(address: &Address) -> String {
+pub(crate) fn login_hint(address: &Address) -> String {
     format!(
         "sign in with `{}`, or give a token with --bearer TOKEN or in the variable {BEARER_VARIABLE}",
         address.login

@@ -26,6 +26,9 @@ struct State {
     valid: HashSet<String>,
     /// The paths and bodies of requests to the authorization server.
     sent: Vec<(String, String)>,
+    /// Members of the documents that differ.
+    resource: Value,
+    server: Value,
 }
 
 /// The beginnings of everything that must not be shown.
@@ -158,15 +161,24 @@ fn serve(mut stream: TcpStream, behind: &str, state: &Mutex<State>) {
 fn authorize(host: &str, path: &str, body: &str, state: &mut State) -> Value {
     state.sent.push((path.to_owned(), body.to_owned()));
     let at = |path: &str| format!("http://{host}{path}");
+    let with = |mut document: Value, changes: &Value| {
+        for (name, value) in changes.as_object().into_iter().flatten() {
+            document[name] = value.clone();
+        }
+        document
+    };
     match path {
         "/.well-known/oauth-protected-resource/mcp" => {
-            json!({"resource": at("/mcp"), "authorization_servers": [at("")]})
+            with(json!({"resource": at("/mcp"), "authorization_servers": [at("")]}), &state.resource)
         }
-        "/.well-known/oauth-authorization-server" => json!({
-            "issuer": at(""), "authorization_endpoint": at("/authorize"), "token_endpoint": at("/token"),
-            "registration_endpoint": at("/register"), "revocation_endpoint": at("/revoke"),
-            "device_authorization_endpoint": at("/device"), "code_challenge_methods_supported": ["S256"],
-        }),
+        "/.well-known/oauth-authorization-server" => with(
+            json!({
+                "issuer": at(""), "authorization_endpoint": at("/authorize"), "token_endpoint": at("/token"),
+                "registration_endpoint": at("/register"), "revocation_endpoint": at("/revoke"),
+                "device_authorization_endpoint": at("/device"), "code_challenge_methods_supported": ["S256"],
+            }),
+            &state.server,
+        ),
         "/register" => json!({"client_id": "registered"}),
         "/device" => json!({
             "device_code": "hidden-code", "user_code": "WDJB-MJHT", "verification_uri": at("/enter"), "interval": 1,
@@ -372,4 +384,30 @@ fn a_file_says_how_to_sign_in() {
     assert_eq!(ran.code, Some(3));
     assert!(ran.stderr.contains(&format!("`toolway login notes --config {file}`")), "{}", ran.stderr);
     check_secrets(&ran.stderr);
+}
+
+#[test]
+fn the_doctor_names_the_step_of_a_login_that_fails() {
+    let rows = [
+        (json!({}), json!({}), "token", "you are not signed in"),
+        (json!({"resource": "https://other.example/mcp"}), json!({}), "login", "speaks of"),
+        (json!({"authorization_servers": []}), json!({}), "login", "authorization server"),
+        (json!({}), json!({"issuer": "https://other.example"}), "login", "other.example"),
+        (json!({}), json!({"code_challenge_methods_supported": ["plain"]}), "login", "PKCE"),
+    ];
+    for (resource, server, step, words) in rows {
+        let world = World::new();
+        {
+            let mut state = world.state.lock().unwrap();
+            (state.resource, state.server) = (resource, server);
+        }
+        let ran = world.say(&["doctor", &world.url, "--json"]);
+        assert_eq!(ran.code, Some(3), "{}", ran.stdout);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let last = report["steps"].as_array().unwrap().last().unwrap();
+        assert_eq!((&last["name"], &last["status"]), (&json!(step), &json!("failed")), "{report}");
+        assert!(last["detail"][0].as_str().unwrap().contains(words), "{words}: {last}");
+        assert!(world.sent_to("/register").is_empty(), "nothing is left behind");
+        assert!(!world.was_opened());
+    }
 }
