@@ -11,7 +11,7 @@ use crate::args::{Login, SignInTarget};
 use crate::console::Console;
 use crate::failure::{Failure, Fault, Result};
 use crate::location::{Address, CLOSE_TIMEOUT, Endpoint, Find, ServerLocation, builder, interrupted};
-use crate::sign_in::{self, Opening, status};
+use crate::sign_in::{self, Opening, status, vault_failure};
 
 /// Signs in, and says as whom.
 pub(crate) async fn login(login: Login) -> Result<()> {
@@ -21,10 +21,10 @@ pub(crate) async fn login(login: Login) -> Result<()> {
     let config = login.settings(address.oauth.clone())?;
     let server = login.server(address, &config, &console);
     let name = server.name();
-    let known = server.sign_in_status().await?;
+    let known = server.sign_in_status().await.map_err(|error| vault_failure(&error))?;
     if known.is_some_and(|known| !fits(&known, &config)) {
         // Other scopes or another client are wanted, so the tokens of the vault must not be used.
-        server.sign_out().await?;
+        server.sign_out().await.map_err(|error| vault_failure(&error))?;
     }
     let builder = builder(&login.target.connection(), &place, &console);
     let mut stop = pin!(interrupted());
@@ -34,7 +34,7 @@ pub(crate) async fn login(login: Login) -> Result<()> {
         client = builder.connect(server.clone()) => client,
     };
     let client = client.map_err(|error| failed(place.failure(&error), &address.login))?;
-    let status = server.sign_in_status().await?;
+    let status = server.sign_in_status().await.map_err(|error| vault_failure(&error))?;
     let _ = tokio::time::timeout(CLOSE_TIMEOUT, client.close()).await;
     match &status {
         _ if login.target.json => print_json(&console, &status::to_json(&name, status.as_ref())),
@@ -51,7 +51,7 @@ pub(crate) async fn logout(target: SignInTarget) -> Result<()> {
     let server = address.http().oauth(sign_in::base(OAuth::browser(), address.oauth.as_ref()));
     let name = server.name();
     let done = tokio::select! {
-        done = server.sign_out() => done?,
+        done = server.sign_out() => done.map_err(|error| vault_failure(&error))?,
         () = interrupted() => return Err(Failure::interrupted()),
     };
     if target.json {
@@ -78,7 +78,7 @@ pub(crate) async fn whoami(target: SignInTarget) -> Result<()> {
     let address = address(&place)?;
     let server = address.http().oauth(sign_in::base(OAuth::browser(), address.oauth.as_ref()));
     let name = server.name();
-    let problem = match server.sign_in_status().await? {
+    let problem = match server.sign_in_status().await.map_err(|error| vault_failure(&error))? {
         None => format!("you are not signed in to {name}"),
         Some(status) if status::is_over(&status) => format!("your login to {name} has expired"),
         Some(status) if target.json => return print_json(&console, &status::to_json(&name, Some(&status))),
@@ -90,7 +90,11 @@ pub(crate) async fn whoami(target: SignInTarget) -> Result<()> {
 impl SignInTarget {
     /// Finds the server, and asks for the user's consent if that is needed.
     async fn find(&self, console: &Console) -> Result<ServerLocation> {
-        let place = self.location().find(&mut vec![self.target.clone()], None)?;
+        let mut place = self.location().find(&mut vec![self.target.clone()], None)?;
+        if let Endpoint::Url(address) = &mut place.endpoint {
+            // A token in the environment is for the other commands.
+            address.bearer = None;
+        }
         place.ask_consent(console).await?;
         Ok(place)
     }
@@ -104,14 +108,12 @@ fn address(place: &ServerLocation) -> Result<&Address> {
             place.name()
         )));
     };
-    match &place.file {
-        Some(file) if address.has_authorization_header() => Err(Failure::usage(format!(
-            "{} gives the header Authorization for this server, so there is no login",
-            file.display()
-        ))
-        .hint("remove the header from the file to sign in")),
-        _ => Ok(address),
+    if !address.has_authorization_header() {
+        return Ok(address);
     }
+    let by = place.file.as_ref().map_or_else(|| "--header".to_owned(), |file| file.display().to_string());
+    Err(Failure::usage(format!("{by} gives the header Authorization for this server, so there is no login"))
+        .hint("remove the header to sign in"))
 }
 
 impl Login {

@@ -12,5 +12,5 @@ mod settings;
 pub(crate) mod status;
 mod user;
 
-pub(crate) use settings::{base, with_sign_in};
+pub(crate) use settings::{base, vault_failure, with_sign_in};
 pub(crate) use user::{Opening, ask_device_user, ask_user};

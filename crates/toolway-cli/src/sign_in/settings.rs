@@ -45,7 +45,7 @@ pub(crate) async fn with_sign_in(address: &Address, console: &Console) -> Result
 }
 
 /// Returns the failure for a vault that cannot be used, or for wrong settings.
-fn vault_failure(error: &Error) -> Failure {
+pub(crate) fn vault_failure(error: &Error) -> Failure {
     Failure::usage(chain(error))
 }
 

@@ -411,3 +411,49 @@ fn the_doctor_names_the_step_of_a_login_that_fails() {
         assert!(!world.was_opened());
     }
 }
+
+#[test]
+fn what_stands_in_the_way_of_a_login_is_named() {
+    let world = World::new();
+    let mut command = world.command(&["whoami", &world.url]);
+    command.env("TOOLWAY_BEARER", "hidden-secret");
+    assert_eq!(run(command, "").code, Some(3), "a token of the environment is not a login");
+    let headers = json!({"Authorization": "Bearer hidden-secret"});
+    let text = json!({"mcpServers": {"notes": {"url": world.url, "headers": headers}}}).to_string();
+    let file = world.home.write("servers.json", &text);
+    for words in [
+        &["login", "notes", "--config", &file][..],
+        &["login", &world.url, "--header", "Authorization: Bearer hidden-secret"],
+    ] {
+        let ran = world.say(words);
+        assert_eq!(ran.code, Some(1));
+        assert!(ran.stderr.contains("gives the header Authorization for this server"), "{}", ran.stderr);
+    }
+    world.sign_in(&[]);
+    let tokens = world.home.0.join(".config/toolway/tokens");
+    for file in std::fs::read_dir(tokens).unwrap() {
+        std::fs::set_permissions(file.unwrap().path(), std::fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    for words in [["whoami", &world.url], ["list", &world.url], ["logout", &world.url]] {
+        let ran = world.say(&words);
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        assert!(ran.stderr.contains("chmod 600"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_project_cannot_change_how_to_sign_in_without_a_question() {
+    let world = World::new();
+    let oauth = json!({"clientId": "from-project", "clientSecret": "${SECRET}"});
+    let text = json!({"mcpServers": {"notes": {"url": world.url, "oauth": oauth}}}).to_string();
+    world.home.write("project/.mcp.json", &text);
+    let mut command = world.command(&["login", "notes", "--no-browser"]);
+    command.current_dir(world.home.0.join("project")).env("SECRET", "hidden-secret");
+    let mut terminal = Terminal::start(command);
+    let seen = terminal.until("Use it?");
+    assert!(seen.contains("sign in    clientId=from-project\r\n"), "{seen}");
+    assert!(seen.contains("It would get the variable SECRET of your environment."), "{seen}");
+    check_secrets(&seen);
+    assert_eq!(terminal.types("n").ends().1, Some(1));
+    assert!(world.state.lock().unwrap().sent.is_empty());
+}
