@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use toolway::client::{Connector, Http, OAuth, SignInStatus};
 use toolway::hub::config::OAuthConfig;
 
-use crate::args::{Login, SignInTarget};
 use crate::console::Console;
 use crate::failure::{Failure, Fault, Result};
 use crate::location::{Address, CLOSE_TIMEOUT, Endpoint, Find, ServerLocation, builder, interrupted};
+use crate::sign_in::args::{Login, SignInTarget};
 use crate::sign_in::{self, Opening, status, vault_failure};
 
 /// Signs in, and says as whom.
