@@ -11,6 +11,10 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use toolway::ProtocolVersion;
 
+use crate::cmd;
+use crate::failure::Result;
+use crate::sign_in::args::{Login, SignInTarget};
+
 /// A command line.
 #[derive(Parser)]
 pub(crate) struct CommandLine<K: TargetKind> {
@@ -58,6 +62,9 @@ impl TargetKind for AnyServer {
         ("doctor", &["[OPTIONS] TARGET", "[OPTIONS] -- COMMAND [ARG]..."]),
         ("serve", &["[OPTIONS] DIRECTORY", "[OPTIONS] --demo"]),
         ("trust", &["[OPTIONS] --list", "[OPTIONS] --revoke NAME"]),
+        ("login", &["[OPTIONS] TARGET"]),
+        ("logout", &["[OPTIONS] TARGET"]),
+        ("whoami", &["[OPTIONS] TARGET"]),
     ];
 }
 
@@ -159,8 +166,11 @@ pub(crate) enum Command<K: TargetKind> {
 
 /// The commands that only one kind of program has.
 pub(crate) trait OwnCommands: Subcommand + Send + Sync {
-    /// Returns the command, which is always `trust`.
-    fn as_trust(&self) -> &Trust;
+    /// Runs the command.
+    async fn run(self) -> Result<()>;
+
+    /// Returns whether the output is JSON, for another program.
+    fn wants_json(&self) -> bool;
 }
 
 /// The commands of `toolway` that are not about one server.
@@ -168,12 +178,29 @@ pub(crate) trait OwnCommands: Subcommand + Send + Sync {
 pub(crate) enum AnyServerCommands {
     /// Show or revoke your agreements to use servers that files of projects describe.
     Trust(Trust),
+    /// Sign in to a server, and keep the token for all commands.
+    Login(Login),
+    /// Sign out of a server: forget the token, and give it back.
+    Logout(SignInTarget),
+    /// Show as whom you are signed in to a server.
+    Whoami(SignInTarget),
 }
 
 impl OwnCommands for AnyServerCommands {
-    fn as_trust(&self) -> &Trust {
-        let Self::Trust(trust) = self;
-        trust
+    async fn run(self) -> Result<()> {
+        match self {
+            Self::Trust(trust) => cmd::trust::run(&trust),
+            Self::Login(login) => cmd::login::login(login).await,
+            Self::Logout(target) => cmd::login::logout(target).await,
+            Self::Whoami(target) => cmd::login::whoami(target).await,
+        }
+    }
+
+    fn wants_json(&self) -> bool {
+        match self {
+            Self::Trust(trust) => trust.json,
+            Self::Login(Login { target, .. }) | Self::Logout(target) | Self::Whoami(target) => target.json,
+        }
     }
 }
 
@@ -182,7 +209,11 @@ impl OwnCommands for AnyServerCommands {
 pub(crate) enum NoCommands {}
 
 impl OwnCommands for NoCommands {
-    fn as_trust(&self) -> &Trust {
+    async fn run(self) -> Result<()> {
+        match self {}
+    }
+
+    fn wants_json(&self) -> bool {
         match *self {}
     }
 }
@@ -211,7 +242,7 @@ impl<K: TargetKind> Command<K> {
             | Self::Complete(target)
             | Self::Doctor(target) => target.talk.json,
             Self::Serve(_) => false,
-            Self::Own(command) => command.as_trust().json,
+            Self::Own(command) => command.wants_json(),
         }
     }
 }
@@ -277,7 +308,7 @@ pub(crate) struct Target<K: TargetKind> {
 }
 
 /// How one speaks with a server.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct ConnectionArgs {
     /// Print JSON: results as the server sent them on stdout, errors as one line on stderr.
     #[arg(long)]
@@ -309,7 +340,7 @@ pub(crate) struct ConnectionArgs {
 }
 
 /// Where a server is. What may be secret here is never shown, so it has no `Debug`.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct LocationArgs {
     /// Send this header with every request.
     #[arg(long, value_name = "NAME: VALUE", help_heading = WHERE)]

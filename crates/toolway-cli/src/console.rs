@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::ask::TypedLines;
 use crate::failure::{Failure, Result};
 use crate::progress::Bar;
 use crate::terminal::escape_for_terminal;
@@ -20,6 +21,8 @@ pub(crate) struct Console {
     pub(crate) is_verbose: bool,
     /// `true` if the user can be asked.
     pub(crate) can_ask: bool,
+    /// The lines that the user types.
+    pub(crate) typed: TypedLines,
     /// The progress bar on the last line of stderr. The bar is cleared before anything else is written to stderr.
     bar: Arc<Mutex<Bar>>,
 }
@@ -29,7 +32,7 @@ impl Console {
         // A question is shown on stderr and answered on stdin, so both must be a terminal.
         let may_ask = !no_input && io::stdin().is_terminal() && io::stderr().is_terminal();
         let bar = Arc::new(Mutex::new(Bar::new(io::stderr().is_terminal())));
-        Self { is_verbose, can_ask: may_ask, bar }
+        Self { is_verbose, can_ask: may_ask, typed: TypedLines::default(), bar }
     }
 
     fn bar(&self) -> MutexGuard<'_, Bar> {

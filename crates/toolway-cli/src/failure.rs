@@ -65,7 +65,7 @@ impl Fault {
 
     /// Classifies an error of the client.
     pub(crate) fn of(error: &Error) -> Self {
-        if matches!(error.http_status(), Some(401 | 403)) {
+        if matches!(error.http_status(), Some(401 | 403)) || is_about_sign_in(error) {
             return Self::AuthNeeded;
         }
         match error.kind() {
@@ -148,6 +148,13 @@ impl From<Error> for Failure {
     }
 }
 
+/// Returns whether a login failed. The client says so before it says why.
+fn is_about_sign_in(error: &Error) -> bool {
+    let first: &(dyn std::error::Error + 'static) = error;
+    std::iter::successors(Some(first), |error| error.source())
+        .any(|error| error.to_string() == "the server asks to sign in, and this failed")
+}
+
 /// Returns the text of an error and of all its sources, without repetitions.
 pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut words = error.to_string();
@@ -174,6 +181,8 @@ fn with_cli_options(words: String) -> String {
         ),
         ("raise `deadline` on the client", "raise the limit of this command with --deadline SECONDS"),
         ("add it with `Http::root_certificate` or to the file", "add it to the file"),
+        ("with `OAuth::client_id`", "with `toolway login TARGET --client-id ID`"),
+        ("name it with `OAuth::for_issuer`", "name it with --issuer URL"),
     ];
     ours.iter().fold(words, |words, (theirs, ours)| words.replace(theirs, ours))
 }

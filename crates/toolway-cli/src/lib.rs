@@ -32,6 +32,7 @@
 //! | `doctor/` | What is wrong with a server, or with the connection to it? |
 //! | `arguments/` | How do words of the command line become the arguments of a tool? |
 //! | `ask/` | What happens when a server asks the user? |
+//! | `sign_in/` | How does a command sign in to a server that asks for it? |
 //! | `show.rs`, `json.rs` | How is a result shown? |
 //! | `progress.rs` | How is the progress of a request shown? |
 //! | `console.rs`, `terminal.rs` | Where is output written, and how is a text of another party laid out on a terminal? |
@@ -61,6 +62,7 @@ mod location;
 mod progress;
 mod run_on_thread;
 mod show;
+mod sign_in;
 #[cfg(feature = "redis")]
 mod store;
 #[cfg(not(feature = "redis"))]
@@ -207,7 +209,7 @@ async fn execute<K: TargetKind<LocationArgs: Find, Serve: Serve>>(
         Command::Complete(complete) => cmd::complete::run(&here, complete).await,
         Command::Doctor(doctor) => doctor::run(&here, doctor).await,
         Command::Serve(serve) => cmd::serve::run(&here, serve).await,
-        Command::Own(command) => cmd::trust::run(command.as_trust()),
+        Command::Own(command) => command.run().await,
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -13,33 +13,22 @@ mod form;
 mod line;
 mod page;
 
-use std::sync::Arc;
-
-use tokio::sync::Mutex;
 use toolway::client::{Answer, ClientBuilder, Elicitation};
 
-use self::line::{Lines, spawn_stdin_reader};
+pub(crate) use self::line::TypedLines;
 use crate::console::Console;
 use crate::terminal::quote_lines;
 
 /// Registers handlers that answer the server's questions.
 pub(crate) fn register_handlers(builder: ClientBuilder, console: &Console) -> ClientBuilder {
-    let asker = Arc::new(Asker { console: console.clone(), lines: Mutex::new(None) });
-    let other = asker.clone();
+    let (form, page) = (console.clone(), console.clone());
     builder
-        .on_elicit(move |question| ask(asker.clone(), question))
-        .on_elicit_url(move |question| ask(other.clone(), question))
+        .on_elicit(move |question| ask(form.clone(), question))
+        .on_elicit_url(move |question| ask(page.clone(), question))
 }
 
 /// Asks the user, one question at a time.
-struct Asker {
-    console: Console,
-    /// The typed lines; reading starts with the first question.
-    lines: Mutex<Option<Lines>>,
-}
-
-async fn ask(asker: Arc<Asker>, question: Elicitation) -> Answer {
-    let Asker { console, lines } = &*asker;
+async fn ask(console: Console, question: Elicitation) -> Answer {
     if !console.can_ask {
         console.write_lines(&format!(
             "{}The question was declined, because no user can be asked here; run the command in a terminal, without \
@@ -48,8 +37,8 @@ async fn ask(asker: Arc<Asker>, question: Elicitation) -> Answer {
         ));
         return Answer::decline();
     }
-    let mut lines = lines.lock().await;
-    let lines = lines.get_or_insert_with(spawn_stdin_reader);
+    let mut lines = console.typed.lock().await;
+    let lines = TypedLines::open(&mut lines);
     console.clear_progress();
     let mut say = |text: &str| console.write_message(text);
     match (question.form(), question.url()) {

@@ -3,6 +3,7 @@
 pub(crate) mod call;
 pub(crate) mod complete;
 pub(crate) mod list;
+pub(crate) mod login;
 pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod serve;

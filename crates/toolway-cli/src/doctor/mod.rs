@@ -12,6 +12,7 @@
 //! | `protocol.rs` | Does the server answer, with which protocol revisions, and what does it list? |
 //! | `session.rs` | Does the server recognize a session over every connection? |
 //! | `diagnosis.rs` | If connecting failed, which step was it, and what may help? |
+//! | `sign_in.rs` | If a server asks to sign in, which step of a login fails? |
 //! | `findings.rs` | Which properties of a server cause problems for models? |
 //! | `settings.rs` | Which settings are used? |
 
@@ -23,6 +24,7 @@ mod protocol;
 mod report;
 mod session;
 mod settings;
+mod sign_in;
 
 use std::time::Duration;
 

@@ -9,7 +9,7 @@ use toolway::{Client, Code, Era, Error, ProtocolVersion};
 use super::diagnosis::Diagnosis;
 use super::findings;
 use super::report::{Report, Step};
-use super::session;
+use super::{session, sign_in};
 use crate::console::Console;
 use crate::failure::{Failure, Fault, Result, chain};
 use crate::location::listing::{self, Lists};
@@ -24,15 +24,24 @@ pub(super) async fn examine(
 ) -> Result<()> {
     let step = Step::begin("era");
     let stray = StrayLines::default();
-    let client = match connect(target(place, console, &stray), builder.clone()).await {
+    let client = match connect(target(place, console, &stray).await, builder.clone()).await {
         Ok(client) => client,
-        Err(error) => return Err(report_failure(report, place, step, &error)),
+        Err(error) => {
+            let needs_login = Fault::of(&error) == Fault::AuthNeeded && error.http_status() != Some(403);
+            return Err(match &place.endpoint {
+                Endpoint::Url(address) if needs_login && !address.has_credentials() => {
+                    report_earlier_steps(report, place, "http")?;
+                    sign_in::diagnose(report, address, builder).await
+                }
+                _ => report_failure(report, place, step, &error),
+            });
+        }
     };
     report_earlier_steps(report, place, "era")?;
     let outcome = match &place.endpoint {
         Endpoint::Url(address) => {
             let session = Step::begin("session");
-            let kept = session::examine(address, builder, &client).await;
+            let kept = session::examine(address, builder, &client, console).await;
             report.pass(step, &introduction(&client, kept.other_era(&client)))?;
             kept.write_to(report, session)
         }
@@ -81,13 +90,13 @@ const STRAY_ADVICE: &str =
     "other clients may fail there; write text for people to stderr, also before the server starts";
 
 /// Returns the target for a client. Lines of a program that are not messages are stored in `stray`.
-fn target(place: &ServerLocation, console: &Console, stray: &StrayLines) -> toolway::Result<Target> {
+async fn target(place: &ServerLocation, console: &Console, stray: &StrayLines) -> toolway::Result<Target> {
     if let Endpoint::Command(start) = &place.endpoint {
         let stray = stray.clone();
         return start.with_stderr_to(console).on_stray_line(move |line| stray.put(line)).into_target();
     }
     // Earlier steps have already reported what is wrong with the target.
-    place.target(console).map_err(|failure| Error::new(toolway::ErrorKind::Misuse, failure.message))
+    place.target(console).await.map_err(|failure| Error::new(toolway::ErrorKind::Misuse, failure.message))
 }
 
 async fn connect(target: toolway::Result<Target>, builder: ClientBuilder) -> toolway::Result<Client> {
@@ -139,7 +148,7 @@ async fn other_era(
         Era::Stateless => ProtocolVersion::LATEST_HANDSHAKE,
         Era::Handshake => return None,
     };
-    let target = target(place, console, &StrayLines::default());
+    let target = target(place, console, &StrayLines::default()).await;
     let other = connect(target, builder.protocol(pin)).await.ok()?;
     let version = other.protocol_version();
     let _ = tokio::time::timeout(CLOSE_TIMEOUT, other.close()).await;

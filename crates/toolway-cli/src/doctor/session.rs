@@ -8,8 +8,10 @@ use toolway::client::ClientBuilder;
 use toolway::{Client, Era, Error, ProtocolVersion};
 
 use super::report::{Report, Step};
+use crate::console::Console;
 use crate::failure::{Fault, Result, chain};
 use crate::location::{Address, CLOSE_TIMEOUT};
+use crate::sign_in::with_sign_in;
 
 /// The number of requests that are sent after the session was opened. If a balancer chooses randomly between two
 /// servers, all requests reach the server that opened the session about once in 500 times.
@@ -29,12 +31,19 @@ pub(super) enum SessionCheck {
 }
 
 /// Opens a session and sends several requests in it.
-pub(super) async fn examine(address: &Address, builder: ClientBuilder, client: &Client) -> SessionCheck {
+pub(super) async fn examine(
+    address: &Address,
+    builder: ClientBuilder,
+    client: &Client,
+    console: &Console,
+) -> SessionCheck {
     let (pin, otherwise): (_, fn(Error) -> SessionCheck) = match client.protocol_version() {
         version if version.era() == Era::Handshake => (version, SessionCheck::Failed),
         _ => (ProtocolVersion::LATEST_HANDSHAKE, |_| SessionCheck::NoSessions),
     };
-    let http = address.http().reuse_connections(false);
+    // The same vault could be used a moment ago.
+    let http = with_sign_in(address, console).await.unwrap_or_else(|_| address.http());
+    let http = http.reuse_connections(false);
     let probe = match builder.protocol(pin).retries(0).connect(http).await {
         Ok(probe) => probe,
         Err(error) if is_unavailable(&error) => return SessionCheck::Failed(error),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use toolway::Server;
 use toolway::client::{Command, Http};
+use toolway::hub::config::OAuthConfig;
 
 use crate::console::Console;
 
@@ -27,6 +28,10 @@ pub(crate) struct Address {
     pub(crate) is_from_environment: bool,
     /// The time limit for connecting and for the TLS handshake. `None` leaves the limit to the client.
     pub(crate) connect_timeout: Option<Duration>,
+    /// The settings for signing in, from a file.
+    pub(crate) oauth: Option<OAuthConfig>,
+    /// The command that signs in to this server.
+    pub(crate) login: String,
 }
 
 /// A server that is a program.
@@ -43,6 +48,15 @@ pub(crate) struct CommandSpec {
 impl Address {
     pub(crate) fn is_encrypted(&self) -> bool {
         self.url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
+    }
+
+    /// Returns whether the user gave a token, so that the client does not sign in.
+    pub(crate) fn has_credentials(&self) -> bool {
+        self.bearer.is_some() || self.has_authorization_header()
+    }
+
+    pub(crate) fn has_authorization_header(&self) -> bool {
+        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
     }
 
     pub(crate) fn http(&self) -> Http {

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use toolway::Server;
-use toolway::client::Command;
-use toolway::hub::config::{ServerPreview, Variables};
+use toolway::client::{Command, Connector, Http};
+use toolway::hub::config::{OAuthConfig, ServerPreview, Variables};
 use toolway::hub::{Config, ConfigError, ServerConfig, ServerKind};
 
 use super::untrusted::{UntrustedServer, VariableLog};
@@ -47,7 +47,7 @@ impl Find for LocationArgs {
         let target = words.remove(0);
         if is_url(&target) {
             // A token in the environment is for servers that the user names directly, not for servers from a file.
-            let mut address = self.address(target, Vec::new())?;
+            let mut address = self.address(target, Vec::new(), None)?;
             if address.bearer.is_none() {
                 address.bearer = env::var(BEARER_VARIABLE).ok().filter(|token| !token.is_empty());
                 address.is_from_environment = true;
@@ -72,7 +72,13 @@ impl Find for LocationArgs {
 }
 
 impl LocationArgs {
-    fn address(&self, url: String, mut headers: Vec<(String, String)>) -> Result<Address> {
+    /// Returns the server at a URL. `named` is the name that the user typed for it, and the settings of its file.
+    fn address(
+        &self,
+        url: String,
+        mut headers: Vec<(String, String)>,
+        named: Option<(&str, Option<OAuthConfig>)>,
+    ) -> Result<Address> {
         if !self.env.is_empty() || self.cwd.is_some() {
             return Err(Failure::usage(
                 "--env and --cwd are for servers that are started here, not for URLs",
@@ -86,7 +92,22 @@ impl LocationArgs {
             headers.push((name.trim().to_owned(), value.trim().to_owned()));
         }
         let bearer = self.bearer.clone();
-        Ok(Address { url, headers, bearer, is_from_environment: false, connect_timeout: None })
+        let (login, oauth) = match named {
+            Some((name, oauth)) => (self.login_command(name), oauth),
+            None => (format!("toolway login {}", quote_word(&Http::new(&url).name())), None),
+        };
+        Ok(Address { url, headers, bearer, is_from_environment: false, connect_timeout: None, oauth, login })
+    }
+
+    /// Returns the command that signs in to a server of a file.
+    fn login_command(&self, name: &str) -> String {
+        let name = quote_word(name);
+        match &self.config {
+            Some(file) => {
+                format!("toolway login {name} --config {}", quote_word(&file.display().to_string()))
+            }
+            None => format!("toolway login {name}"),
+        }
     }
 
     fn command(&self, program: OsString, args: Vec<OsString>) -> Result<CommandSpec> {
@@ -134,7 +155,10 @@ impl LocationArgs {
         let resolved = server.resolve_with_preview(&variables).map_err(|error| config_failure(&error))?;
         let (kind, mut preview) = resolved;
         let mut way = match kind {
-            ServerKind::Url { url, headers, .. } => Endpoint::Url(self.address(url, headers)?),
+            ServerKind::Url { url, headers, oauth, .. } => {
+                let named = Some((found.unwrap_or(&server.name), oauth));
+                Endpoint::Url(self.address(url, headers, named)?)
+            }
             ServerKind::Command { program, args, env, cwd, .. } => {
                 let args = args.into_iter().map(OsString::from).collect();
                 let mut start = self.command(program.into(), args)?;
@@ -178,6 +202,15 @@ pub(crate) fn is_url(text: &str) -> bool {
 /// Returns whether the text is a path to a file. Names without a directory are names of servers.
 fn is_program(text: &str) -> bool {
     text.contains(std::path::is_separator) && Path::new(text).is_file()
+}
+
+/// Returns a word as it is typed in a shell.
+fn quote_word(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ":/._-@%+=,[]".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 fn config_failure(error: &ConfigError) -> Failure {

@@ -9,13 +9,15 @@ use toolway::client::{ClientBuilder, Connector, IntoTarget, Target};
 use toolway::types::LogLevel;
 use toolway::{Client, Error, ErrorKind};
 
-use super::endpoint::Endpoint;
+use super::endpoint::{Address, Endpoint};
+use super::find::BEARER_VARIABLE;
 use super::interrupted::interrupted;
 use super::untrusted::UntrustedServer;
 use crate::args::ConnectionArgs;
 use crate::ask;
 use crate::console::Console;
 use crate::failure::{Failure, Fault, Result};
+use crate::sign_in::with_sign_in;
 use crate::terminal::escape_to_line;
 
 /// The time limit for closing the connection to a server.
@@ -70,9 +72,9 @@ impl ServerLocation {
     }
 
     /// Returns the failure for a connection that could not be established.
-    fn failure(&self, error: Error) -> Failure {
-        let fault = match Fault::of(&error) {
-            Fault::Unreachable if matches!(self.endpoint, Endpoint::Command(_)) && is_not_found(&error) => {
+    pub(crate) fn failure(&self, error: &Error) -> Failure {
+        let fault = match Fault::of(error) {
+            Fault::Unreachable if matches!(self.endpoint, Endpoint::Command(_)) && is_not_found(error) => {
                 Fault::NotFound
             }
             // The program could not be run, or exited before it answered.
@@ -85,13 +87,24 @@ impl ServerLocation {
             Fault::ToolError => Fault::Unreachable,
             fault => fault,
         };
-        Failure::from_error(fault, &error)
+        self.advise(Failure::from_error(fault, error))
+    }
+
+    /// Says how to sign in, if that is what a failed command needs.
+    fn advise(&self, failure: Failure) -> Failure {
+        match &self.endpoint {
+            Endpoint::Url(address) if failure.fault == Fault::AuthNeeded && !address.has_credentials() => {
+                let hint = login_hint(address);
+                failure.hint(hint)
+            }
+            _ => failure,
+        }
     }
 
     /// Returns the target for a client.
-    pub(crate) fn target(&self, console: &Console) -> Result<Target> {
+    pub(crate) async fn target(&self, console: &Console) -> Result<Target> {
         Ok(match &self.endpoint {
-            Endpoint::Url(address) => address.http().into_target()?,
+            Endpoint::Url(address) => with_sign_in(address, console).await?.into_target()?,
             Endpoint::Command(start) => start.with_stderr_to(console).into_target()?,
             Endpoint::Own(server) => (&**server).into_target()?,
         })
@@ -105,13 +118,13 @@ pub(crate) async fn with_client<T, F: Future<Output = Result<T>>>(
     console: &Console,
     work: impl FnOnce(Client) -> F,
 ) -> Result<T> {
-    let target = place.target(console)?;
+    let target = place.target(console).await?;
     // Both steps share one signal future, which is polled first, so that Ctrl-C between the two steps is received too.
     let mut stop = pin!(interrupted());
     let client = tokio::select! {
         biased;
         () = &mut stop => return Err(Failure::interrupted()),
-        client = builder.connect(target) => client.map_err(|error| place.failure(error))?,
+        client = builder.connect(target) => client.map_err(|error| place.failure(&error))?,
     };
     let outcome = tokio::select! {
         biased;
@@ -124,7 +137,15 @@ pub(crate) async fn with_client<T, F: Future<Output = Result<T>>>(
         _ = tokio::time::timeout(CLOSE_TIMEOUT, client.close()) => {}
         () = interrupted() => {}
     }
-    outcome
+    outcome.map_err(|failure| place.advise(failure))
+}
+
+/// Returns the advice for a server that asks to sign in.
+pub(crate) fn login_hint(address: &Address) -> String {
+    format!(
+        "sign in with `{}`, or give a token with --bearer TOKEN or in the variable {BEARER_VARIABLE}",
+        address.login
+    )
 }
 
 async fn run_work<T, F: Future<Output = Result<T>>>(

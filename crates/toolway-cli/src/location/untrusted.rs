@@ -245,12 +245,19 @@ impl Facts {
 
     /// Adds a server over HTTP. Returns the action in a few words.
     fn add_url(&mut self, preview: &ServerPreview) -> String {
-        let ServerPreview::Url { url, headers, .. } = preview else { return String::new() };
+        let ServerPreview::Url { url, headers, oauth, .. } = preview else { return String::new() };
         self.digest.add("url");
         self.digest.add(url);
         self.add_pairs(headers);
         self.lines.push(("connect to", show(url)));
         self.lines.extend(headers.iter().map(|(name, _)| ("header", show(name))));
+        if !oauth.is_empty() {
+            self.add_pairs(oauth);
+            self.lines.extend(oauth.iter().map(|(name, text)| match &**name {
+                "clientSecret" => ("sign in", show(name)),
+                _ => ("sign in", format!("{}={}", show(name), show(text))),
+            }));
+        }
         format!("connect to {}", show(url))
     }
 

@@ -73,7 +73,6 @@ fn it_says_nothing_about_its_certificate() {
 fn it_answers_with_something_else_than_messages() {
     let rows = [
         ("http-404", "404 Not Found", "text/plain", "nothing here", 2),
-        ("http-401", "401 Unauthorized", "application/json", "{\"error\":\"who are you?\"}", 3),
         ("http-html", "200 OK", "text/html", "<html>Welcome!</html>", 2),
         ("http-500", "500 Internal Server Error", "text/plain", "oops", 4),
     ];
@@ -81,6 +80,13 @@ fn it_answers_with_something_else_than_messages() {
         let path = if name == "http-404" { "mcp" } else { "" };
         diagnose(name, &[&format!("http://{}/{path}", web(status, kind, body))], "http", code);
     }
+}
+
+#[test]
+fn it_asks_for_a_token() {
+    let closed = web("401 Unauthorized", "application/json", "{\"error\":\"who are you?\"}");
+    diagnose("http-401", &[&format!("http://{closed}/")], "login", 3);
+    diagnose("http-401-token", &[&format!("http://{closed}/"), "--bearer", "s3cret"], "http", 3);
 }
 
 #[test]

@@ -34,6 +34,7 @@ fn clean(mut command: Command) -> Command {
         "http_proxy",
         "https_proxy",
         "XDG_CONFIG_HOME",
+        "XDG_DATA_HOME",
         "SSL_CERT_FILE",
         "SSL_CERT_DIR",
     ] {

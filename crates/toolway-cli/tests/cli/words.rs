@@ -15,6 +15,9 @@ fn help_says_what_can_be_written() {
         &["doctor", "--help"],
         &["serve", "--help"],
         &["trust", "--help"],
+        &["login", "--help"],
+        &["logout", "--help"],
+        &["whoami", "--help"],
     ] {
         all.push_str(&transcript(&format!("toolway {}", words.join(" ")), &say(words)));
     }
@@ -79,6 +82,20 @@ fn mistakes_are_answered_with_what_would_be_right() {
         &["list", "--", "no-such-program-anywhere"],
         &["trust"],
         &["trust", "--revoke", "weather"],
+        &["login"],
+        &[
+            "login",
+            "http://127.0.0.1:1/mcp",
+            "--client-id",
+            "a",
+            "--client-secret-file",
+            "/no/such/file",
+            "--issuer",
+            "https://id.example",
+        ],
+        &["login", "http://127.0.0.1:1/mcp", "--redirect", "https://example.com/callback"],
+        &["whoami", "http://127.0.0.1:1/mcp"],
+        &["logout", "http://127.0.0.1:1/mcp"],
         &["serve"],
         &["serve", "/no/such/directory"],
         &["serve", "--demo", "--http", "0.0.0.0:8000"],

@@ -15,6 +15,7 @@ use toolway_protocol::RawJson;
 use super::checks::{wrong_header_name, wrong_url, wrong_variable_name};
 use super::error::{Mistake, Mistakes, SourcePosition, format_name, member_path};
 use super::host::{Host, Origin};
+use super::oauth::UnresolvedOAuth;
 use super::source::Node;
 use super::variables::Input;
 use crate::closest::closest;
@@ -37,7 +38,7 @@ pub struct ServerConfig {
     pub max_list_items: Option<usize>,
     /// The maximum length of a list of the server, in bytes (`maxListBytes`).
     pub max_list_bytes: Option<usize>,
-    /// Members that this library does not use, in the order of the file: `autoApprove`, `trust`, `oauth`, …
+    /// Members that this library does not use, in the order of the file: `autoApprove`, `trust`, …
     pub other: Vec<(String, RawJson)>,
     pub(crate) tools: Arc<ToolFilter>,
     pub(super) endpoint: UnresolvedEndpoint,
@@ -127,6 +128,7 @@ pub(super) enum UnresolvedEndpoint {
         url: UnexpandedText,
         headers: Vec<(String, UnexpandedText)>,
         sse: bool,
+        oauth: Option<Box<UnresolvedOAuth>>,
     },
     /// The entry has mistakes, which do not matter as long as the server is not used.
     Invalid(Mistakes),
@@ -214,7 +216,7 @@ impl<'r> ConfigReader<'r> {
         let (mut name, mut tools) = (None, ToolFilter::default());
         let (mut program, mut args, mut env, mut env_file, mut cwd) =
             (None, Vec::new(), Vec::new(), None, None);
-        let (mut url, mut headers) = (None, Vec::new());
+        let (mut url, mut headers, mut oauth) = (None, Vec::new(), None);
         for (key, value) in members {
             let field = member_path(self.path, &key);
             match (&*key, aim) {
@@ -252,6 +254,7 @@ impl<'r> ConfigReader<'r> {
                     headers = self.read_named(&field, value, Node::text, wrong_header_name);
                     self.check_duplicate_headers(&headers);
                 }
+                ("oauth", Some(EndpointKind::Url { .. })) => oauth = self.oauth(&field, value).map(Box::new),
                 (_, Some(EndpointKind::Url { member, .. })) if key == member => {
                     url = self.text(field, value, self::url);
                 }
@@ -263,7 +266,7 @@ impl<'r> ConfigReader<'r> {
             EndpointKind::Command => {
                 UnresolvedEndpoint::Command { program: program?, args, env, env_file, cwd }
             }
-            EndpointKind::Url { sse, .. } => UnresolvedEndpoint::Url { url: url?, headers, sse },
+            EndpointKind::Url { sse, .. } => UnresolvedEndpoint::Url { url: url?, headers, sse, oauth },
         };
         Some((name, server))
     }
@@ -319,7 +322,7 @@ impl<'r> ConfigReader<'r> {
         None
     }
 
-    fn list(&mut self, field: &str, value: Node<'_>) -> Vec<UnexpandedText> {
+    pub(super) fn list(&mut self, field: &str, value: Node<'_>) -> Vec<UnexpandedText> {
         let items = self.read_value(field, value, Node::items).unwrap_or_default();
         let items = items.into_iter().enumerate();
         items.filter_map(|(index, item)| self.text(format!("{field}[{index}]"), item, Node::text)).collect()
@@ -362,7 +365,7 @@ impl<'r> ConfigReader<'r> {
     }
 
     /// Returns the members of an object. Duplicates are mistakes.
-    fn members<'s>(&mut self, field: String, node: Node<'s>) -> Option<Vec<(String, Node<'s>)>> {
+    pub(super) fn members<'s>(&mut self, field: String, node: Node<'s>) -> Option<Vec<(String, Node<'s>)>> {
         let members = self.read_value(&field, node, Node::members)?;
         let mut seen = HashSet::new();
         let mut twice = Vec::new();
@@ -377,7 +380,7 @@ impl<'r> ConfigReader<'r> {
         Some(members)
     }
 
-    fn text<'s>(
+    pub(super) fn text<'s>(
         &mut self,
         field: String,
         value: Node<'s>,
@@ -432,7 +435,7 @@ fn program(value: Node<'_>) -> Result<String, String> {
     Err(reason.to_owned())
 }
 
-fn url(value: Node<'_>) -> Result<String, String> {
+pub(super) fn url(value: Node<'_>) -> Result<String, String> {
     let text = value.text()?;
     // A URL that contains a variable can be checked only when the variable's value is known.
     match wrong_url(&text).filter(|_| !text.contains('$')) {

@@ -9,6 +9,7 @@ use super::entry::{ServerConfig, UnexpandedText, UnresolvedEndpoint};
 use super::env_file;
 use super::error::{ConfigError, Mistake, Mistakes};
 use super::host::Host;
+use super::oauth::OAuthConfig;
 use super::variables::{BareDollar, ExpandedText, Expander, MAX_EXPANDED, Variables};
 
 /// The values needed to connect to a server.
@@ -40,6 +41,8 @@ pub enum ServerKind {
         /// `true` if the file says that the server uses the oldest transport, with two endpoints. `false` if the file
         /// does not say so; the server may still use that transport.
         sse: bool,
+        /// The settings for signing in, if the file has any.
+        oauth: Option<OAuthConfig>,
     },
 }
 
@@ -73,6 +76,8 @@ pub enum ServerPreview {
         url: String,
         /// The headers that are sent with every request.
         headers: Vec<(String, String)>,
+        /// The members of `oauth`.
+        oauth: Vec<(String, String)>,
     },
 }
 
@@ -175,11 +180,15 @@ impl ServerConfig {
                 };
                 (ServerKind::Command { program: program.value, args, env: all, cwd }, preview)
             }
-            UnresolvedEndpoint::Url { url, headers, sse } => {
+            UnresolvedEndpoint::Url { url, headers, sse, oauth } => {
                 let url = values.resolve(url, wrong_url).unwrap_or_default();
                 let (headers, shown_headers) = values.resolve_named(headers, wrong_header);
-                let preview = ServerPreview::Url { url: url.shown, headers: shown_headers };
-                (ServerKind::Url { url: url.value, headers, sse: *sse }, preview)
+                let oauth = oauth.as_ref().map(|oauth| oauth.resolve(&mut values));
+                let (oauth, shown_oauth) =
+                    oauth.map_or((None, Vec::new()), |(oauth, shown)| (Some(oauth), shown));
+                let preview =
+                    ServerPreview::Url { url: url.shown, headers: shown_headers, oauth: shown_oauth };
+                (ServerKind::Url { url: url.value, headers, sse: *sse, oauth }, preview)
             }
             UnresolvedEndpoint::Invalid(mistakes) => {
                 return Err(ConfigError::new(self.file(), mistakes.clone()));
@@ -224,7 +233,7 @@ impl ServerConfig {
 }
 
 /// Computes the values of one server's texts, and collects mistakes.
-struct Resolver<'v> {
+pub(super) struct Resolver<'v> {
     server: &'v str,
     expander: Expander<'v>,
     remaining_bytes: usize,
@@ -233,7 +242,7 @@ struct Resolver<'v> {
 
 impl Resolver<'_> {
     /// Returns the value, or records what is wrong with it.
-    fn resolve(
+    pub(super) fn resolve(
         &mut self,
         text: &UnexpandedText,
         wrong: impl Fn(&str) -> Option<&'static str>,
@@ -300,7 +309,7 @@ impl fmt::Debug for ServerKind {
             Self::Command { program, args, env, cwd } => {
                 debug_command(f, program, args.len(), &names_of(env), cwd.as_deref())
             }
-            Self::Url { url, headers, sse } => debug_url(f, url, &names_of(headers), *sse),
+            Self::Url { url, headers, sse, .. } => debug_url(f, url, &names_of(headers), *sse),
         }
     }
 }
@@ -312,7 +321,7 @@ impl fmt::Debug for UnresolvedEndpoint {
                 let cwd = cwd.as_ref().map(|cwd| Path::new(&*cwd.written));
                 debug_command(f, &program.written, args.len(), &names_of(env), cwd)
             }
-            Self::Url { url, headers, sse } => debug_url(f, &url.written, &names_of(headers), *sse),
+            Self::Url { url, headers, sse, .. } => debug_url(f, &url.written, &names_of(headers), *sse),
             Self::Invalid(_) => f.write_str("Invalid"),
         }
     }

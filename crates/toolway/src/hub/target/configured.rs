@@ -36,6 +36,6 @@ fn target(kind: ServerKind, written: Option<Vec<&str>>) -> Result<Target> {
             }
             command.into_target()
         }
-        ServerKind::Url { url, headers, .. } => over_http::target(url, headers),
+        ServerKind::Url { url, headers, oauth, .. } => over_http::target(url, headers, oauth.as_ref()),
     }
 }

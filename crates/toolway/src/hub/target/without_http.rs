@@ -2,8 +2,13 @@
 
 use crate::client::Target;
 use crate::ground::error::{Error, ErrorKind, Result};
+use crate::hub::config::OAuthConfig;
 
-pub(super) fn target(_url: String, _headers: Vec<(String, String)>) -> Result<Target> {
+pub(super) fn target(
+    _url: String,
+    _headers: Vec<(String, String)>,
+    _oauth: Option<&OAuthConfig>,
+) -> Result<Target> {
     Err(Error::new(
         ErrorKind::Misuse,
         "the server is reached over HTTP, which this build does not support: enable the feature `http`",
