@@ -108,7 +108,7 @@ pub(crate) const STAGES: [Stage<'_>; 3] = [
         },
         Step {
             name: "interop-auth",
-            rerun_command: "cargo xtask interop --part auth",
+            rerun_command: "cargo xtask test --step interop-auth",
             needs: Needs::Build,
             work: |workspace| passed_if_ok(interop::run_auth(workspace)),
             counter: Some(CheckCounter { unit: "logins to real servers", in_log: passed_by_interop }),

@@ -11,10 +11,6 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use toolway::ProtocolVersion;
 
-use crate::cmd;
-use crate::failure::Result;
-use crate::sign_in::args::{Login, SignInTarget};
-
 /// A command line.
 #[derive(Parser)]
 pub(crate) struct CommandLine<K: TargetKind> {
@@ -166,8 +162,8 @@ pub(crate) enum Command<K: TargetKind> {
 
 /// The commands that only one kind of program has.
 pub(crate) trait OwnCommands: Subcommand + Send + Sync {
-    /// Runs the command.
-    async fn run(self) -> Result<()>;
+    /// Returns the command.
+    fn into_command(self) -> AnyServerCommands;
 
     /// Returns whether the output is JSON, for another program.
     fn wants_json(&self) -> bool;
@@ -187,13 +183,8 @@ pub(crate) enum AnyServerCommands {
 }
 
 impl OwnCommands for AnyServerCommands {
-    async fn run(self) -> Result<()> {
-        match self {
-            Self::Trust(trust) => cmd::trust::run(&trust),
-            Self::Login(login) => cmd::login::login(login).await,
-            Self::Logout(target) => cmd::login::logout(target).await,
-            Self::Whoami(target) => cmd::login::whoami(target).await,
-        }
+    fn into_command(self) -> AnyServerCommands {
+        self
     }
 
     fn wants_json(&self) -> bool {
@@ -209,7 +200,7 @@ impl OwnCommands for AnyServerCommands {
 pub(crate) enum NoCommands {}
 
 impl OwnCommands for NoCommands {
-    async fn run(self) -> Result<()> {
+    fn into_command(self) -> AnyServerCommands {
         match self {}
     }
 
@@ -492,6 +483,53 @@ Exit codes, and the names of errors with --json
   130  interrupted: Ctrl-C was pressed
 
 Only results are written to stdout.";
+
+#[derive(Args)]
+pub(crate) struct Login {
+    /// Show the URL of the page to sign in, and do not open a browser. If the browser is on another machine, forward the
+    /// port of --redirect to this one, or paste the URL at which the browser ends.
+    #[arg(long, conflicts_with = "device")]
+    pub(crate) no_browser: bool,
+    /// Sign in on another device, with a code.
+    #[arg(long)]
+    pub(crate) device: bool,
+    /// The id of a client that you have registered at the authorization server.
+    #[arg(long, value_name = "ID")]
+    pub(crate) client_id: Option<String>,
+    /// A file with the secret of that client.
+    #[arg(long, value_name = "FILE", requires = "client_id", requires = "issuer")]
+    pub(crate) client_secret_file: Option<PathBuf>,
+    /// The authorization server to use. The id and the secret of a client are sent to no other one.
+    #[arg(long, value_name = "URL")]
+    pub(crate) issuer: Option<String>,
+    /// The URL of this machine to which the browser returns, such as `http://localhost:3118/callback`.
+    #[arg(long, value_name = "URL", conflicts_with = "device")]
+    pub(crate) redirect: Option<String>,
+    /// A scope to ask for, instead of those that the server names. The option can be repeated.
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Vec<String>,
+    #[command(flatten)]
+    pub(crate) target: SignInTarget,
+}
+
+/// A server to which a user signs in.
+#[derive(Args)]
+pub(crate) struct SignInTarget {
+    /// The URL of the server, or its name in an mcp.json file.
+    pub(crate) target: String,
+    /// Print JSON: the result on stdout, errors as one line on stderr.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Do not ask the user anything on the terminal.
+    #[arg(long)]
+    pub(crate) no_input: bool,
+    /// Look up server names in this file only.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Send this header with every request to the server.
+    #[arg(long, value_name = "NAME: VALUE")]
+    pub(crate) header: Vec<String>,
+}
 
 #[cfg(test)]
 mod tests {

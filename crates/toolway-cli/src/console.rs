@@ -3,10 +3,10 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::ask::TypedLines;
 use crate::failure::{Failure, Result};
 use crate::progress::Bar;
 use crate::terminal::escape_for_terminal;
+use crate::typed_lines::TypedLines;
 
 /// Writes a text for a person to stderr, without a console. Errors are ignored: there is nowhere to report a closed
 /// stderr. Control characters are escaped, because a server must not control the terminal; the escapes are also valid

@@ -173,6 +173,7 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 fn with_cli_options(words: String) -> String {
     let ours = [
         ("`Http::header` or `Http::bearer`", "--header or --bearer"),
+        ("sign in with `oauth`", "sign in with `toolway login`"),
         ("with `bearer`", "with --bearer"),
         ("raise `max_message` on the client", "raise the limit of this command with --max-message SIZE"),
         (

@@ -35,6 +35,7 @@
 //! | `sign_in/` | How does a command sign in to a server that asks for it? |
 //! | `show.rs`, `json.rs` | How is a result shown? |
 //! | `progress.rs` | How is the progress of a request shown? |
+//! | `typed_lines.rs` | What does a person type, line by line? |
 //! | `console.rs`, `terminal.rs` | Where is output written, and how is a text of another party laid out on a terminal? |
 //! | `run_on_thread.rs` | How does a task wait for blocking work that cannot be cancelled? |
 //! | `failure.rs`, `closest.rs` | Why did a command fail, and how can it be fixed? |
@@ -69,6 +70,7 @@ mod store;
 #[path = "no_store.rs"]
 mod store;
 mod terminal;
+mod typed_lines;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -78,7 +80,8 @@ use toolway::Server;
 use toolway::server::ServerBuilder;
 
 use args::{
-    AnyServer, Command, CommandLine, EXIT_CODES, OwnCommands, OwnServer, Program, TARGETS, TargetKind,
+    AnyServer, AnyServerCommands, Command, CommandLine, EXIT_CODES, OwnCommands, OwnServer, Program, TARGETS,
+    TargetKind,
 };
 use cmd::CommandContext;
 use cmd::serve::Serve;
@@ -209,7 +212,12 @@ async fn execute<K: TargetKind<LocationArgs: Find, Serve: Serve>>(
         Command::Complete(complete) => cmd::complete::run(&here, complete).await,
         Command::Doctor(doctor) => doctor::run(&here, doctor).await,
         Command::Serve(serve) => cmd::serve::run(&here, serve).await,
-        Command::Own(command) => command.run().await,
+        Command::Own(command) => match command.into_command() {
+            AnyServerCommands::Trust(trust) => cmd::trust::run(&trust),
+            AnyServerCommands::Login(login) => cmd::login::login(login).await,
+            AnyServerCommands::Logout(target) => cmd::login::logout(target).await,
+            AnyServerCommands::Whoami(target) => cmd::login::whoami(target).await,
+        },
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,8 +5,9 @@ use toolway::client::Answer;
 use toolway::types::{Field, FormSchema};
 
 use super::field::{choices, display_value, expected, read};
-use super::line::{Lines, confirm, next_line};
+use super::line::{confirm, next_line};
 use crate::terminal::{escape_to_line, quote_lines};
+use crate::typed_lines::Lines;
 
 /// Asks for each field, shows all values for confirmation, and returns the answer.
 pub(super) async fn fill(

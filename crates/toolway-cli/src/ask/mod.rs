@@ -15,9 +15,9 @@ mod page;
 
 use toolway::client::{Answer, ClientBuilder, Elicitation};
 
-pub(crate) use self::line::TypedLines;
 use crate::console::Console;
 use crate::terminal::quote_lines;
+use crate::typed_lines::TypedLines;
 
 /// Registers handlers that answer the server's questions.
 pub(crate) fn register_handlers(builder: ClientBuilder, console: &Console) -> ClientBuilder {

@@ -5,8 +5,9 @@
 
 use toolway::client::Answer;
 
-use super::line::{Lines, confirm};
+use super::line::confirm;
 use crate::terminal::{escape_to_line, quote_lines};
+use crate::typed_lines::Lines;
 
 /// Shows the page and waits for the user's consent.
 pub(super) async fn confirm_page(

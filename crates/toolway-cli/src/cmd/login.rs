@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use toolway::client::{Connector, Http, OAuth, SignInStatus};
 use toolway::hub::config::OAuthConfig;
 
+use crate::args::{ConnectionArgs, LocationArgs, Login, SignInTarget};
 use crate::console::Console;
 use crate::failure::{Failure, Fault, Result};
 use crate::location::{Address, CLOSE_TIMEOUT, Endpoint, Find, ServerLocation, builder, interrupted};
-use crate::sign_in::args::{Login, SignInTarget};
 use crate::sign_in::{self, Opening, status, vault_failure};
 
 /// Signs in, and says as whom.
@@ -88,6 +88,14 @@ pub(crate) async fn whoami(target: SignInTarget) -> Result<()> {
 }
 
 impl SignInTarget {
+    fn location(&self) -> LocationArgs {
+        LocationArgs { header: self.header.clone(), config: self.config.clone(), ..LocationArgs::default() }
+    }
+
+    fn connection(&self) -> ConnectionArgs {
+        ConnectionArgs { json: self.json, no_input: self.no_input, ..ConnectionArgs::default() }
+    }
+
     /// Finds the server, and asks for the user's consent if that is needed.
     async fn find(&self, console: &Console) -> Result<ServerLocation> {
         let mut place = self.location().find(&mut vec![self.target.clone()], None)?;

@@ -11,7 +11,6 @@ use super::report::{Report, Step};
 use crate::console::Console;
 use crate::failure::{Fault, Result, chain};
 use crate::location::{Address, CLOSE_TIMEOUT};
-use crate::sign_in::with_sign_in;
 
 /// The number of requests that are sent after the session was opened. If a balancer chooses randomly between two
 /// servers, all requests reach the server that opened the session about once in 500 times.
@@ -42,7 +41,7 @@ pub(super) async fn examine(
         _ => (ProtocolVersion::LATEST_HANDSHAKE, |_| SessionCheck::NoSessions),
     };
     // The same vault could be used a moment ago.
-    let http = with_sign_in(address, console).await.unwrap_or_else(|_| address.http());
+    let http = address.signed_in(console).await.unwrap_or_else(|_| address.http());
     let http = http.reuse_connections(false);
     let probe = match builder.protocol(pin).retries(0).connect(http).await {
         Ok(probe) => probe,

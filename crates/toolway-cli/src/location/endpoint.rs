@@ -9,6 +9,11 @@ use toolway::client::{Command, Http};
 use toolway::hub::config::OAuthConfig;
 
 use crate::console::Console;
+use crate::failure::Result;
+use crate::sign_in::with_sign_in;
+
+/// The variable with a token for servers that are named by their URL.
+pub(crate) const BEARER_VARIABLE: &str = "TOOLWAY_BEARER";
 
 /// How to reach a server. The values may contain secrets that must not be shown, so the type does not implement
 /// `Debug`.
@@ -57,6 +62,14 @@ impl Address {
 
     pub(crate) fn has_authorization_header(&self) -> bool {
         self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+    }
+
+    /// Returns the server, to which a client signs in if the server asks for it and the user gave no token.
+    pub(crate) async fn signed_in(&self, console: &Console) -> Result<Http> {
+        if self.has_credentials() {
+            return Ok(self.http());
+        }
+        with_sign_in(self.http(), self.oauth.as_ref(), console).await
     }
 
     pub(crate) fn http(&self) -> Http {

@@ -9,14 +9,12 @@ use toolway::client::{Command, Connector, Http};
 use toolway::hub::config::{OAuthConfig, ServerPreview, Variables};
 use toolway::hub::{Config, ConfigError, ServerConfig, ServerKind};
 
+use super::endpoint::BEARER_VARIABLE;
 use super::untrusted::{UntrustedServer, VariableLog};
 use super::{Address, CommandSpec, Endpoint, ServerLocation};
 use crate::args::{LocationArgs, NoLocationArgs, TARGETS};
 use crate::closest::unknown_name;
 use crate::failure::{Failure, Result};
-
-/// The variable with a token for servers that are named by their URL.
-pub(crate) const BEARER_VARIABLE: &str = "TOOLWAY_BEARER";
 
 /// Options that name a server.
 pub(crate) trait Find {

@@ -9,15 +9,13 @@ use toolway::client::{ClientBuilder, Connector, IntoTarget, Target};
 use toolway::types::LogLevel;
 use toolway::{Client, Error, ErrorKind};
 
-use super::endpoint::{Address, Endpoint};
-use super::find::BEARER_VARIABLE;
+use super::endpoint::{Address, BEARER_VARIABLE, Endpoint};
 use super::interrupted::interrupted;
 use super::untrusted::UntrustedServer;
 use crate::args::ConnectionArgs;
 use crate::ask;
 use crate::console::Console;
 use crate::failure::{Failure, Fault, Result};
-use crate::sign_in::with_sign_in;
 use crate::terminal::escape_to_line;
 
 /// The time limit for closing the connection to a server.
@@ -104,7 +102,7 @@ impl ServerLocation {
     /// Returns the target for a client.
     pub(crate) async fn target(&self, console: &Console) -> Result<Target> {
         Ok(match &self.endpoint {
-            Endpoint::Url(address) => with_sign_in(address, console).await?.into_target()?,
+            Endpoint::Url(address) => address.signed_in(console).await?.into_target()?,
             Endpoint::Command(start) => start.with_stderr_to(console).into_target()?,
             Endpoint::Own(server) => (&**server).into_target()?,
         })

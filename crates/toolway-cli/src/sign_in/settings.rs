@@ -7,7 +7,6 @@ use toolway::{Error, ErrorKind};
 use super::user::{Opening, ask_user};
 use crate::console::Console;
 use crate::failure::{Failure, Result, chain};
-use crate::location::Address;
 
 /// Adds the vault of the user and the settings of a file to a way to sign in.
 pub(crate) fn base(oauth: OAuth, config: Option<&OAuthConfig>) -> OAuth {
@@ -18,16 +17,16 @@ pub(crate) fn base(oauth: OAuth, config: Option<&OAuthConfig>) -> OAuth {
     }
 }
 
-/// Returns a server to which a client signs in if the server asks for it, unless the user gave a token.
+/// Returns a server to which a client signs in if the server asks for it.
 ///
 /// Without a user who can be asked, tokens of the vault are used and renewed. If there are none, nothing is tried: a
 /// search for the authorization server would only delay the failure, and would leave a registration there.
-pub(crate) async fn with_sign_in(address: &Address, console: &Console) -> Result<Http> {
-    let server = address.http();
-    if address.has_credentials() {
-        return Ok(server);
-    }
-    let oauth = base(OAuth::browser(), address.oauth.as_ref());
+pub(crate) async fn with_sign_in(
+    server: Http,
+    config: Option<&OAuthConfig>,
+    console: &Console,
+) -> Result<Http> {
+    let oauth = base(OAuth::browser(), config);
     if console.can_ask {
         let oauth = ask_user(oauth, Opening::Browser, &server, console);
         return Ok(server.oauth(oauth));

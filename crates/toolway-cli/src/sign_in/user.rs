@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use toolway::client::{Connector, Http, OAuth};
+use toolway::client::{Connector, Http, OAuth, open_browser};
 
-use super::browser;
 use crate::console::Console;
 
 /// The way in which the page for signing in is shown.
@@ -25,7 +24,7 @@ pub(crate) fn ask_user(oauth: OAuth, opening: Opening, server: &Http, console: &
         let (name, console) = (name.clone(), shown_on.clone());
         async move {
             console.clear_progress();
-            console.write_lines(&show_page(&name, &page, opening, can_paste));
+            console.write_lines(&show_page(&name, &page, opening, can_paste).await);
             Ok(())
         }
     });
@@ -47,14 +46,12 @@ pub(crate) fn ask_user(oauth: OAuth, opening: Opening, server: &Http, console: &
 }
 
 /// Opens the page if that is wanted, and returns what the user reads.
-fn show_page(server: &str, page: &str, opening: Opening, can_paste: bool) -> String {
+async fn show_page(server: &str, page: &str, opening: Opening, can_paste: bool) -> String {
     let what = match opening {
-        Opening::UrlOnly => "Open this page in a browser:".to_owned(),
-        Opening::Browser => match browser::open(page) {
-            Ok(()) => "This page opens in your browser:".to_owned(),
-            Err(program) => {
-                format!("No browser could be opened with `{program}`. Open this page in a browser:")
-            }
+        Opening::UrlOnly => "Open this page in a browser:",
+        Opening::Browser => match open_browser(page.to_owned()).await {
+            Ok(()) => "This page opens in your browser:",
+            Err(_) => "No browser could be opened. Open this page in a browser:",
         },
     };
     let paste = if can_paste {

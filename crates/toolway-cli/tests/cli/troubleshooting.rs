@@ -11,7 +11,11 @@ use std::path::Path;
 #[test]
 fn every_error_of_the_transcripts_is_on_the_page() {
     // The command names its own options where the library names its methods.
-    let options = [("`Http::header` or `Http::bearer`", "--header or --bearer"), ("`bearer`", "--bearer")];
+    let options = [
+        ("`Http::header` or `Http::bearer`", "--header or --bearer"),
+        ("`bearer`", "--bearer"),
+        ("`oauth`", "`toolway login`"),
+    ];
     let in_our_words =
         |message: String| options.iter().fold(message, |words, (theirs, ours)| words.replace(theirs, ours));
     let messages: Vec<_> = page::messages().into_iter().map(in_our_words).collect();

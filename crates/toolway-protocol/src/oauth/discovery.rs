@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use super::metadata::{ResourceMetadata, ServerMetadata};
-use super::resource::{is_resource_of, without_slash};
+use super::resource::{is_resource_of, is_same_issuer, without_slash};
 use super::url::HttpUrl;
 
 /// The search for the authorization server of an MCP server.
@@ -317,20 +317,6 @@ fn as_document<'a>(answer: &Answer<'a>) -> Option<&'a [u8]> {
         Answer::Document(document) => Some(document),
         _ => None,
     }
-}
-
-/// Compares the names of authorization servers as they are written, except that one without a path may have a final slash.
-///
-/// ```
-/// use toolway_protocol::oauth::is_same_issuer;
-///
-/// assert!(is_same_issuer("https://id.example/", "https://id.example"));
-/// assert!(!is_same_issuer("https://id.example/a/", "https://id.example/a"));
-/// assert!(!is_same_issuer("https://ID.example", "https://id.example"));
-/// ```
-pub fn is_same_issuer(named: &str, found: &str) -> bool {
-    let has_path = |issuer| HttpUrl::parse(issuer).is_none_or(|url| !without_slash(url.path).is_empty());
-    named == found || (without_slash(named) == without_slash(found) && !has_path(named))
 }
 
 fn origin_of(url: &str) -> String {

@@ -52,6 +52,20 @@ fn has_dots(path: &str) -> bool {
     path.split('/').any(is_dots)
 }
 
+/// Compares the names of authorization servers as they are written, except that one without a path may have a final slash.
+///
+/// ```
+/// use toolway_protocol::oauth::is_same_issuer;
+///
+/// assert!(is_same_issuer("https://id.example/", "https://id.example"));
+/// assert!(!is_same_issuer("https://id.example/a/", "https://id.example/a"));
+/// assert!(!is_same_issuer("https://ID.example", "https://id.example"));
+/// ```
+pub fn is_same_issuer(named: &str, found: &str) -> bool {
+    let has_path = |issuer| HttpUrl::parse(issuer).is_none_or(|url| !without_slash(url.path).is_empty());
+    named == found || (without_slash(named) == without_slash(found) && !has_path(named))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -60,6 +60,8 @@ pub use oauth::signed_in::{SignInStatus, SignedOut};
 #[cfg(feature = "auth")]
 pub use oauth::vault::{MemoryVault, Vault, VaultGuard, VaultKey};
 pub use pipe::printable::escape_for_terminal;
+#[cfg(feature = "auth")]
+pub use process::browser::open_browser;
 pub use process::command::Command;
 pub use wire::inbox::{AnswerFrame, Inbox};
 pub use wire::outgoing::OutgoingMessage;

@@ -1,5 +1,6 @@
 //! How does a client sign in to the server that it connects to?
 
+use std::any::Any;
 use std::sync::Arc;
 
 use crate::client::connect::builder::ClientBuilder;
@@ -27,7 +28,7 @@ impl ClientBuilder {
     pub fn oauth(mut self, oauth: OAuth) -> Self {
         let mistake = oauth.find_mistake();
         let logins = Arc::new(Logins::new(oauth));
-        self.config.map_target = Some(Arc::new(move |target| match (target.downcast::<Http>(), &mistake) {
+        self.config.map_target = Some(Arc::new(move |target| match (as_http(&target), &mistake) {
             (None, _) => Ok(target),
             (Some(server), _) if server.sign_in.is_some() => Ok(target),
             (Some(_), Some(mistake)) => Err(Error::new(ErrorKind::Misuse, mistake.clone())),
@@ -35,4 +36,9 @@ impl ClientBuilder {
         }));
         self
     }
+}
+
+fn as_http(target: &Target) -> Option<&Http> {
+    let connector: &dyn Any = target.connector();
+    connector.downcast_ref()
 }

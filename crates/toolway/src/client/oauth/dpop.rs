@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(nonces.get("https://c.example/"), None);
         assert!(!nonces.note("https://a.example/", &reply(&"n".repeat(MAX_NONCE + 1))));
         for number in 0..100 {
-            nonces.note(&format!("https://{number}.example/"), &reply("n"));
+            nonces.note(format!("https://{number}.example/"), &reply("n"));
         }
         assert!(nonces.0.lock().len() <= MAX_ORIGINS);
     }

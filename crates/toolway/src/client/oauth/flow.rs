@@ -13,7 +13,7 @@ use crate::client::oauth::records::{ClientRecord, Tokens};
 use crate::client::oauth::token_request::{Binding, Wanted};
 use crate::ground::error::Result;
 
-/// What the MCP server says about keys that tokens are bound to.
+/// The words of the MCP server about keys that tokens are bound to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyDemand {
     /// It takes tokens without a key.

@@ -47,7 +47,7 @@ struct State {
 /// The outcome of an attempt: `None` if only a user can help, and no one may be asked.
 type Outcome = Result<Option<Arc<Tokens>>, Arc<Error>>;
 
-/// What a server demands when it refuses a request.
+/// The demand of a server that refuses a request.
 #[derive(Debug, Clone)]
 pub(super) struct Demand {
     pub(super) challenge: Option<Challenge>,

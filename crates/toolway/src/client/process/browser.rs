@@ -7,7 +7,11 @@ use toolway_protocol::oauth::HttpUrl;
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// Opens a URL with the browser of the user. No shell reads the URL.
-pub(crate) async fn open_browser(url: String) -> Result<()> {
+///
+/// # Errors
+///
+/// If the URL is not a page on the web, or if no browser can be started.
+pub async fn open_browser(url: String) -> Result<()> {
     // A server names the URL, and other schemes start other programs.
     if HttpUrl::parse(&url).is_none() {
         return Err(Error::new(

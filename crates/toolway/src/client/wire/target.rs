@@ -49,12 +49,6 @@ impl Target {
     pub(crate) fn connector(&self) -> &dyn Connector {
         &*self.0
     }
-
-    /// Returns the connector, if it is of this type.
-    pub(crate) fn downcast<C: Connector>(&self) -> Option<&C> {
-        let connector: &dyn Any = self.connector();
-        connector.downcast_ref()
-    }
 }
 
 impl fmt::Debug for Target {

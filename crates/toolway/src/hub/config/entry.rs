@@ -15,7 +15,6 @@ use toolway_protocol::RawJson;
 use super::checks::{wrong_header_name, wrong_url, wrong_variable_name};
 use super::error::{Mistake, Mistakes, SourcePosition, format_name, member_path};
 use super::host::{Host, Origin};
-use super::oauth::UnresolvedOAuth;
 use super::source::Node;
 use super::variables::Input;
 use crate::closest::closest;
@@ -132,6 +131,16 @@ pub(super) enum UnresolvedEndpoint {
     },
     /// The entry has mistakes, which do not matter as long as the server is not used.
     Invalid(Mistakes),
+}
+
+/// The member `oauth`, with variables not yet replaced.
+#[derive(Clone, Default)]
+pub(super) struct UnresolvedOAuth {
+    pub(super) client_id: Option<UnexpandedText>,
+    pub(super) client_secret: Option<UnexpandedText>,
+    pub(super) redirect: Option<UnexpandedText>,
+    pub(super) scopes: Option<Vec<UnexpandedText>>,
+    pub(super) metadata_url: Option<UnexpandedText>,
 }
 
 /// A string of the file that may contain variables.

@@ -23,7 +23,7 @@
 //! | `file.rs` | What is a configuration, and how is it read from a file? |
 //! | `layout.rs` | Where in a file are the servers? |
 //! | `entry.rs` | What does one entry say? |
-//! | `oauth.rs` | How does a client sign in to a server, as its entry says it? |
+//! | `oauth.rs` over `oauth_config.rs` | How does a client sign in to a server, as its entry says it? |
 //! | `variables.rs` | What does `${…}` stand for? |
 //! | `resolve.rs`, `env_file.rs` | How does a client connect, with variables replaced? |
 //! | `find.rs`, `host.rs` | Which file contains the server with a given name? |
@@ -40,6 +40,7 @@ mod host;
 mod jsonc;
 mod layout;
 mod oauth;
+mod oauth_config;
 mod resolve;
 mod source;
 #[cfg(test)]
@@ -52,6 +53,6 @@ pub use error::{ConfigError, Mistake, SourcePosition};
 pub use file::Config;
 pub use find::SearchPaths;
 pub use host::Host;
-pub use oauth::OAuthConfig;
+pub use oauth_config::OAuthConfig;
 pub use resolve::{EnvFilePreview, ServerKind, ServerPreview};
 pub use variables::{Input, Variables};

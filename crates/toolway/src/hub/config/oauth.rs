@@ -9,96 +9,13 @@
 //!
 //! Hosts write further members, which are ignored, unless they look like a misspelling of one of these.
 
-use std::fmt;
-
 use super::checks::{wrong_text, wrong_url};
-use super::entry::{ConfigReader, UnexpandedText, url};
+use super::entry::{ConfigReader, UnexpandedText, UnresolvedOAuth, url};
 use super::error::{format_name, member_path};
+use super::oauth_config::OAuthConfig;
 use super::resolve::Resolver;
 use super::source::Node;
-#[cfg(feature = "auth")]
-use crate::client::OAuth;
 use crate::closest::closest;
-
-/// The settings with which a client signs in to a server, from the member `oauth` of an entry.
-///
-/// Its `Debug` output omits the secret.
-#[derive(Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct OAuthConfig {
-    /// The id of a client that was registered by hand (`clientId`).
-    pub client_id: Option<String>,
-    /// The secret of that client (`clientSecret`).
-    pub client_secret: Option<String>,
-    /// The URL of this machine to which the browser returns (`redirectUri`, or `callbackPort`).
-    pub redirect: Option<String>,
-    /// The scopes to ask for, instead of those that the server names (`scopes`).
-    pub scopes: Option<Vec<String>>,
-    /// The authorization server whose document is at `authServerMetadataUrl`.
-    pub issuer: Option<String>,
-}
-
-impl OAuthConfig {
-    /// Adds the settings of the file to those of an application.
-    ///
-    /// ```
-    /// # #[cfg(feature = "auth")] {
-    /// use toolway::client::OAuth;
-    /// use toolway::hub::config::OAuthConfig;
-    ///
-    /// let mut config = OAuthConfig::default();
-    /// config.client_id = Some("notes-app".to_owned());
-    /// let oauth = config.apply_to(OAuth::browser());
-    /// # }
-    /// ```
-    #[cfg(feature = "auth")]
-    pub fn apply_to(&self, mut oauth: OAuth) -> OAuth {
-        let Self { client_id, client_secret, redirect, scopes, issuer } = self;
-        if let Some(id) = client_id {
-            oauth = oauth.client_id(id);
-        }
-        if let Some(secret) = client_secret {
-            oauth = oauth.client_secret(secret);
-        }
-        if let Some(redirect) = redirect {
-            oauth = oauth.redirect(redirect);
-        }
-        if let Some(scopes) = scopes {
-            oauth = oauth.scopes(scopes.iter().map(String::as_str));
-        }
-        match issuer {
-            Some(issuer) if client_id.is_some() => oauth.issuer(issuer).for_issuer(issuer),
-            Some(issuer) => oauth.issuer(issuer),
-            // The entry names the server and gives it the secret: whoever wrote both trusts this server to name the
-            // authorization server. A secret from elsewhere must be bound.
-            None if client_secret.is_some() => oauth.for_any_issuer(),
-            None => oauth,
-        }
-    }
-}
-
-/// Shows no secret.
-impl fmt::Debug for OAuthConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OAuthConfig")
-            .field("client_id", &self.client_id)
-            .field("has_secret", &self.client_secret.is_some())
-            .field("redirect", &self.redirect)
-            .field("scopes", &self.scopes)
-            .field("issuer", &self.issuer)
-            .finish()
-    }
-}
-
-/// The settings, with variables not yet replaced.
-#[derive(Clone, Default)]
-pub(super) struct UnresolvedOAuth {
-    client_id: Option<UnexpandedText>,
-    client_secret: Option<UnexpandedText>,
-    redirect: Option<UnexpandedText>,
-    scopes: Option<Vec<UnexpandedText>>,
-    metadata_url: Option<UnexpandedText>,
-}
 
 impl ConfigReader<'_> {
     /// Reads the member `oauth`.
@@ -204,7 +121,10 @@ mod tests {
     use super::*;
     use crate::hub::config::{Config, ServerKind, ServerPreview, Variables};
 
-    fn resolve(oauth: &str) -> Result<(Option<OAuthConfig>, Vec<(String, String)>), String> {
+    /// The settings, and what is shown of them.
+    type Resolved = (Option<OAuthConfig>, Vec<(String, String)>);
+
+    fn resolve(oauth: &str) -> Result<Resolved, String> {
         let text =
             format!(r#"{{"mcpServers": {{"n": {{"url": "https://n.example/mcp", "oauth": {oauth}}}}}}}"#);
         let config = Config::parse(&text).map_err(|error| error.to_string())?;
@@ -280,18 +200,5 @@ mod tests {
         ] {
             assert_eq!(issuer_of(url), issuer);
         }
-    }
-
-    #[cfg(feature = "auth")]
-    #[test]
-    fn a_secret_of_the_file_is_bound_if_the_file_says_to_what() {
-        let mut config = OAuthConfig {
-            client_id: Some("a".into()),
-            client_secret: Some("b".into()),
-            ..Default::default()
-        };
-        assert_eq!(config.apply_to(OAuth::browser()).find_mistake(), None);
-        config.issuer = Some("https://id.example".into());
-        assert_eq!(config.apply_to(OAuth::browser()).find_mistake(), None);
     }
 }

@@ -9,7 +9,7 @@ use super::entry::{ServerConfig, UnexpandedText, UnresolvedEndpoint};
 use super::env_file;
 use super::error::{ConfigError, Mistake, Mistakes};
 use super::host::Host;
-use super::oauth::OAuthConfig;
+use super::oauth_config::OAuthConfig;
 use super::variables::{BareDollar, ExpandedText, Expander, MAX_EXPANDED, Variables};
 
 /// The values needed to connect to a server.

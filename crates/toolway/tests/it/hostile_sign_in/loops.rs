@@ -170,11 +170,11 @@ async fn a_refresh_without_a_verdict_keeps_the_token_and_opens_no_browser() {
         check(name, &pair, &error, kind, "");
         pair.state().pages.clear();
         assert_eq!(sum(&client).await.unwrap(), "3", "{name}");
-        assert_eq!(
-            grants(&pair, Site::Id),
-            ["authorization_code", "refresh_token", "refresh_token"],
-            "{name}"
-        );
+        // A server that fails is asked once more: the reply may only be lost.
+        let count = if kind == ErrorKind::Transport { 3 } else { 2 };
+        let grants = grants(&pair, Site::Id);
+        assert_eq!(grants[0], "authorization_code", "{name}");
+        assert_eq!(grants[1..], vec!["refresh_token"; count], "{name}");
         assert_eq!(pair.state().opened.len(), 1, "{name}");
         assert!(pair.state().visits.iter().all(|visit| visit.site != Site::Other), "{name}");
     }

@@ -5,7 +5,7 @@ use toolway::client::OAuth;
 use toolway::{Chain, ErrorKind::PeerMisbehaved, ErrorKind::PeerRefused};
 
 use super::pair::{Page, Pair, Site, refusal, sum};
-use super::scenario::{Scenario, Step, check_text};
+use super::scenario::{Scenario, Step};
 
 #[tokio::test]
 async fn a_token_is_read_only_in_a_reply_that_is_a_success() {

@@ -1,0 +1,62 @@
+//! How does a client sign in to a configured server?
+
+use crate::client::{Http, OAuth};
+use crate::hub::config::OAuthConfig;
+
+impl OAuthConfig {
+    /// Adds the settings of the file to those of an application.
+    ///
+    /// ```
+    /// use toolway::client::OAuth;
+    /// use toolway::hub::config::OAuthConfig;
+    ///
+    /// let mut config = OAuthConfig::default();
+    /// config.client_id = Some("notes-app".to_owned());
+    /// let oauth = config.apply_to(OAuth::browser());
+    /// ```
+    pub fn apply_to(&self, mut oauth: OAuth) -> OAuth {
+        let Self { client_id, client_secret, redirect, scopes, issuer } = self;
+        if let Some(id) = client_id {
+            oauth = oauth.client_id(id);
+        }
+        if let Some(secret) = client_secret {
+            oauth = oauth.client_secret(secret);
+        }
+        if let Some(redirect) = redirect {
+            oauth = oauth.redirect(redirect);
+        }
+        if let Some(scopes) = scopes {
+            oauth = oauth.scopes(scopes.iter().map(String::as_str));
+        }
+        match issuer {
+            Some(issuer) if client_id.is_some() => oauth.issuer(issuer).for_issuer(issuer),
+            Some(issuer) => oauth.issuer(issuer),
+            // The entry names the server and gives it the secret: its author trusts this server to name the
+            // authorization server. A secret from elsewhere must be bound.
+            None if client_secret.is_some() => oauth.for_any_issuer(),
+            None => oauth,
+        }
+    }
+}
+
+/// Signs in as the file says.
+pub(super) fn with_sign_in(server: Http, oauth: &OAuthConfig) -> Http {
+    server.oauth(oauth.apply_to(OAuth::browser()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_of_the_file_is_bound_if_the_file_says_to_what() {
+        let mut config = OAuthConfig {
+            client_id: Some("a".into()),
+            client_secret: Some("b".into()),
+            ..Default::default()
+        };
+        assert_eq!(config.apply_to(OAuth::browser()).find_mistake(), None);
+        config.issuer = Some("https://id.example".into());
+        assert_eq!(config.apply_to(OAuth::browser()).find_mistake(), None);
+    }
+}
