@@ -20,8 +20,8 @@ mod server;
 mod trust;
 mod untrusted;
 
-pub(crate) use endpoint::{Address, CommandSpec, Endpoint};
-pub(crate) use find::{BEARER_VARIABLE, Find};
+pub(crate) use endpoint::{Address, BEARER_VARIABLE, CommandSpec, Endpoint};
+pub(crate) use find::Find;
 pub(crate) use interrupted::interrupted;
 pub(crate) use server::{CLOSE_TIMEOUT, ServerLocation, builder, login_hint, with_client};
 pub(crate) use trust::{TrustFile, TrustedServer};
