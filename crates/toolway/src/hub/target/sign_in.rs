@@ -1,6 +1,7 @@
 //! How does a client sign in to a configured server?
 
-use crate::client::{Http, OAuth};
+use crate::client::{Connector as _, FileVault, Http, OAuth};
+use crate::ground::error::{Error, ErrorKind};
 use crate::hub::config::OAuthConfig;
 
 impl OAuthConfig {
@@ -39,9 +40,14 @@ impl OAuthConfig {
     }
 }
 
-/// Signs in as the file says.
+/// Uses and renews the tokens of the user's vault. A hub connects in the background, where no browser may open.
 pub(super) fn with_sign_in(server: Http, oauth: &OAuthConfig) -> Http {
-    server.oauth(oauth.apply_to(OAuth::browser()))
+    let message = format!("a user must sign in first: type `toolway login {}`", server.name());
+    let signed_in = OAuth::browser().vault(FileVault::default()).open_with(move |_| {
+        let error = Error::new(ErrorKind::NotAdmitted, message.clone());
+        async { Err(error) }
+    });
+    server.oauth(oauth.apply_to(signed_in))
 }
 
 #[cfg(test)]

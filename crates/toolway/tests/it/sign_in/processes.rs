@@ -26,11 +26,14 @@ impl Drop for Folder {
     }
 }
 
-fn start(issuer: &Issuer, folder: &Folder, keys: usize, tasks: usize) -> Child {
+fn fixture() -> Command {
     // Examples are built beside the tests: target/PROFILE/deps/it-… and target/PROFILE/examples/….
     let tests = std::env::current_exe().unwrap();
-    let path = tests.ancestors().nth(2).unwrap().join("examples/sign-in-fixture");
-    let mut command = Command::new(path);
+    Command::new(tests.ancestors().nth(2).unwrap().join("examples/sign-in-fixture"))
+}
+
+fn start(issuer: &Issuer, folder: &Folder, keys: usize, tasks: usize) -> Child {
+    let mut command = fixture();
     command.arg(issuer.url()).arg(&folder.0).args([keys.to_string(), tasks.to_string()]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap()
 }
@@ -132,4 +135,19 @@ async fn a_process_that_is_killed_leaves_a_login_or_costs_one() {
     until_ready(&mut child).await;
     assert!(end(child).await.starts_with("0 of "));
     assert!(issuer.look(|known| known.logins) <= before + 1);
+}
+
+#[tokio::test]
+async fn a_hub_opens_no_browser_and_names_the_command_to_type() {
+    let (issuer, folder) = (Issuer::start(Duration::from_secs(60)).await, Folder::new("hub"));
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let file = folder.0.join("mcp.json");
+    let entry = serde_json::json!({"mcpServers": {"notes": {"url": issuer.url(), "oauth": {}}}});
+    std::fs::write(&file, entry.to_string()).unwrap();
+    let mut command = fixture();
+    command.arg(&file).env("HOME", &folder.0).env("XDG_DATA_HOME", &folder.0).env("LOCALAPPDATA", &folder.0);
+    let output = command.output().await.unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(shown.contains(&format!("toolway login {}", issuer.url())), "{shown}");
+    assert_eq!(issuer.look(|known| known.logins), 0);
 }
