@@ -66,7 +66,7 @@ pub(crate) async fn logout(target: SignInTarget) -> Result<()> {
         ),
         (true, false) => format!(
             "You are signed out of {name}. The token and the registration of this client are forgotten. The authorization \
-             server has not taken the token back: whoever has a copy can use it until it expires.\n"
+             server has not taken the token back: a copy of it can be used until it expires.\n"
         ),
     })
 }

@@ -137,13 +137,14 @@ impl Flow<'_> {
         let Some(url) = found.server.revocation_endpoint.as_deref() else { return Ok(false) };
         let client = self.known_client(&found.server.issuer, &old.owner.client_id).await?;
         let refresh = old.refresh.iter().map(|token| (token, "refresh_token"));
-        let mut is_taken = true;
+        let mut is_taken = None;
         for (token, kind) in refresh.chain([(&old.access, "access_token")]) {
             let form = vec![("token", token.reveal().to_owned()), ("token_type_hint", kind.to_owned())];
             let reply = self.post(self.fetcher, &found.server, url, &client, &form, None).await?;
-            is_taken &= reply.status.is_success();
+            // Many servers cannot take back an access token. It ends soon, if it cannot be renewed.
+            is_taken.get_or_insert(reply.status.is_success());
         }
-        Ok(is_taken)
+        Ok(is_taken.unwrap_or_default())
     }
 }
 

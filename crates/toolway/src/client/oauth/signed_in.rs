@@ -128,7 +128,8 @@ impl SignInStatus {
 pub struct SignedOut {
     /// `true` if there was a token.
     pub was_signed_in: bool,
-    /// `true` if the authorization server has taken the token back. Without this, the token is good until it expires.
+    /// `true` if the authorization server has taken the token back, so that it cannot be renewed any more. Without this, a
+    /// copy of the token can be used and renewed.
     pub is_revoked: bool,
 }
 

@@ -151,6 +151,10 @@ impl World {
                     "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag",
                 }),
             ),
+            // As many servers, this one cannot take back an access token.
+            ("id.example", "/revoke") if body.contains("=access_token") => {
+                answer(400, json!({"error": "unsupported_token_type"}))
+            }
             ("id.example", "/revoke") => answer(200, json!({})),
             ("id.example", "/device") => answer(
                 200,
