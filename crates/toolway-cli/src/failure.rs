@@ -173,7 +173,8 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 fn with_cli_options(words: String) -> String {
     let ours = [
         ("`Http::header` or `Http::bearer`", "--header or --bearer"),
-        ("sign in with `oauth`", "sign in with `toolway login`"),
+        // The advice below the error names the command for it.
+        ("sign in with `oauth`, or give", "give"),
         ("with `bearer`", "with --bearer"),
         ("raise `max_message` on the client", "raise the limit of this command with --max-message SIZE"),
         (

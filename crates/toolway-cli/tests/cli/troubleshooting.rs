@@ -14,7 +14,7 @@ fn every_error_of_the_transcripts_is_on_the_page() {
     let options = [
         ("`Http::header` or `Http::bearer`", "--header or --bearer"),
         ("`bearer`", "--bearer"),
-        ("`oauth`", "`toolway login`"),
+        ("sign in with `oauth`, or give", "give"),
     ];
     let in_our_words =
         |message: String| options.iter().fold(message, |words, (theirs, ours)| words.replace(theirs, ours));

@@ -38,6 +38,17 @@ fn the_feature_table_names_tests_that_exist() {
 }
 
 #[test]
+fn each_rule_of_clients_that_sign_in_names_a_test() {
+    let page = std::fs::read_to_string(root().join("docs/features.md")).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| A-")?.strip_suffix(" |"));
+    let rows: Vec<Vec<_>> = rows.map(|row| row.split(" | ").collect()).collect();
+    let rules: Vec<u32> = rows.iter().map(|row| row[0].parse().unwrap()).collect();
+    assert_eq!(rules, (1..=16).chain([40, 41, 42, 44, 45]).collect::<Vec<_>>(), "all rules, in order");
+    let broken = rows.iter().filter(|row| !is_code_of_test(row[2])).map(|row| row.join(" | "));
+    forbid("docs/features.md names a test for each rule", broken);
+}
+
+#[test]
 fn documents_about_safety_name_tests_that_exist() {
     let mut broken = Vec::new();
     for (document, start) in SAFETY {

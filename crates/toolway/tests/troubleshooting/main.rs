@@ -113,13 +113,12 @@ const NO_ERRORS_IN: [(&str, &str); 15] = [
 ];
 
 /// Sentences that are not errors, and what they are; `…` at the end stands for any end.
-const NO_ERRORS: [(&str, &str); 137] = [
+const NO_ERRORS: [(&str, &str); 136] = [
     ("To sign in, open … and enter the code …", "what a person is shown and asked"),
     ("You are signed out of ….…", "the outcome of a command"),
     ("You were not signed in to …: nothing was done.", "the outcome of a command"),
     ("… did not ask to sign in: it can be used as it is.", "the outcome of a command"),
     ("name it with --issuer URL", "an option of the command, in place of a method"),
-    ("sign in with `toolway login`", "a command, in place of a method"),
     ("with `toolway login TARGET --client-id ID`", "a command, in place of a method"),
     ("toolway login …", "a command to type"),
     ("HTTP/1.1 … content-type: text/html…", "the page that the browser shows after a login"),

@@ -129,6 +129,22 @@ async fn a_token_that_lives_on_is_asked_for_with_consent() {
     assert!(pages[0].contains("scope=offline_access") && pages[0].contains("prompt=consent"), "{pages:?}");
 }
 
+#[tokio::test]
+async fn a_platform_says_what_a_program_is() {
+    let world = World::new();
+    let oauth = OAuth::workload(async |target| Ok(format!("for-{}\n", target.issuer)));
+    assert_eq!(sum(&world.connect(oauth).await.unwrap()).await, "3");
+    let form = &world.forms_sent_to("/token")[0];
+    for (name, value) in [
+        ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
+        ("assertion", "for-https://id.example"),
+        ("resource", "https://mcp.example/mcp"),
+    ] {
+        assert!(form.contains(&(name.to_owned(), value.to_owned())), "{name}: {form:?}");
+    }
+    assert_eq!(world.sent_to("/register").len(), 0, "it needs no other name");
+}
+
 /// Gives the token that the server takes, from the second time on.
 struct Broker(AtomicUsize);
 
