@@ -38,7 +38,7 @@ else:
 server = FastMCP("protected", auth=auth)
 
 
-@server.tool(output_schema=None)
+@server.tool(output_schema=None, annotations={"readOnlyHint": True})
 def whoami() -> str:
     """Returns the name of the caller and that of the token."""
     token = get_access_token()

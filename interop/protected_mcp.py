@@ -12,6 +12,7 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import MCPServer
+from mcp.types import ToolAnnotations
 
 port, issuer = sys.argv[1:3]
 resource = f"http://127.0.0.1:{port}/mcp"
@@ -51,7 +52,7 @@ server = MCPServer(
 )
 
 
-@server.tool(structured_output=False)
+@server.tool(structured_output=False, annotations=ToolAnnotations(readOnlyHint=True))
 def whoami() -> str:
     """Returns the name of the caller and that of the token."""
     token = get_access_token()

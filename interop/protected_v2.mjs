@@ -37,7 +37,7 @@ const gate = requireBearerAuth({ verifier, requiredScopes, resourceMetadataUrl, 
 function build() {
     const server = new McpServer({ name: 'protected', version: '1.0.0' });
     const description = 'Returns the name of the caller and that of the token.';
-    server.registerTool('whoami', { description, inputSchema: z.object({}) }, (_, ctx) => {
+    server.registerTool('whoami', { description, inputSchema: z.object({}), annotations: { readOnlyHint: true } }, (_, ctx) => {
         const { subject, id } = ctx.http.authInfo.extra;
         return { content: [{ type: 'text', text: `${subject} ${id}` }] };
     });

@@ -27,9 +27,9 @@ const MAX_HEADERS: usize = 100;
 /// The maximum number of idle connections to one host that are kept.
 const MAX_IDLE: usize = 32;
 
-/// How long an idle connection is kept. Many servers close idle connections after 30 or 60 seconds. A shorter time
-/// avoids sending a request at the moment when the server closes the connection.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long an idle connection is kept. Servers close idle connections, those on Node.js and uvicorn after five seconds. A
+/// shorter time avoids sending a request at the moment when the server closes the connection.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// The interval of TCP keep-alive probes on a silent connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
