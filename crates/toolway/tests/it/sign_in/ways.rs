@@ -217,12 +217,11 @@ async fn the_time_of_a_login_is_not_time_of_the_call() {
     let world = World::new()
         .with(|state| state.server = json!({"device_authorization_endpoint": "https://id.example/device"}));
     let is_back = Arc::new(Notify::new());
-    let (oauth, limit) = (slow_user(is_back.clone()), Duration::from_millis(300));
+    let (oauth, limit) = (slow_user(is_back.clone()), Duration::from_secs(2));
     let builder = Client::builder().protocol(ProtocolVersion::LATEST).connect_timeout(limit).timeout(limit);
     let target = world.http(oauth);
-    let connecting =
-        tokio::spawn(async move { builder.deadline(Duration::from_secs(2)).connect(target).await });
-    tokio::time::sleep(limit * 4).await;
+    let connecting = tokio::spawn(async move { builder.deadline(limit).connect(target).await });
+    tokio::time::sleep(limit * 3 / 2).await;
     assert!(!connecting.is_finished(), "the user takes time");
     is_back.notify_one();
     let client = connecting.await.unwrap().unwrap();
@@ -231,7 +230,7 @@ async fn the_time_of_a_login_is_not_time_of_the_call() {
         (state.refresh_refusal, state.valid) = (Some("invalid_grant"), [].into());
     }
     let call = tokio::spawn(async move { sum(&client).await });
-    tokio::time::sleep(limit * 4).await;
+    tokio::time::sleep(limit * 3 / 2).await;
     assert!(!call.is_finished(), "the user takes time");
     is_back.notify_one();
     assert_eq!(call.await.unwrap(), "3");
