@@ -65,7 +65,7 @@ impl Fault {
 
     /// Classifies an error of the client.
     pub(crate) fn of(error: &Error) -> Self {
-        if matches!(error.http_status(), Some(401 | 403)) || is_about_sign_in(error) {
+        if matches!(error.http_status(), Some(401 | 403)) || error.needs_sign_in() {
             return Self::AuthNeeded;
         }
         match error.kind() {
@@ -146,13 +146,6 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::from_error(Fault::of(&error), &error)
     }
-}
-
-/// Returns whether a login failed. The client says so before it says why.
-fn is_about_sign_in(error: &Error) -> bool {
-    let first: &(dyn std::error::Error + 'static) = error;
-    std::iter::successors(Some(first), |error| error.source())
-        .any(|error| error.to_string() == "the server asks to sign in, and this failed")
 }
 
 /// Returns the text of an error and of all its sources, without repetitions.

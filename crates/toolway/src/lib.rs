@@ -251,6 +251,8 @@ mod guide {
     struct FirstClient;
     #[doc = include_str!("../../../docs/guide/sign-in.md")]
     struct SignIn;
+    #[doc = include_str!("../../../docs/guide/machines-and-workloads.md")]
+    struct MachinesAndWorkloads;
     #[doc = include_str!("../../../docs/guide/many-servers.md")]
     struct ManyServers;
     #[doc = include_str!("../../../docs/guide/gateways.md")]

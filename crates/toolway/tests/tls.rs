@@ -11,6 +11,7 @@ use rcgen::{
     date_time_ymd,
 };
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -83,7 +84,7 @@ async fn serve(config: ServerConfig) -> (String, Agreed) {
     let plain = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let behind = plain.local_addr().unwrap();
     let server = Server::new("calculator", "1.0.0").tools(tools![add, count]).build().unwrap();
-    tokio::spawn(async move { server.http().serve(plain).await });
+    tokio::spawn(async move { server.http().hosts(["notes.invalid"]).serve(plain).await });
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://localhost:{}/mcp", listener.local_addr().unwrap().port());
     let acceptor = TlsAcceptor::from(Arc::new(config));
@@ -262,4 +263,116 @@ async fn a_wrong_ssl_cert_file_does_not_widen_trust() {
         );
     }
     assert!(agreed.lock().unwrap().is_empty(), "no connection was made");
+}
+
+/// A proxy that opens connections to one address, whatever it is asked for. Returns its host and port, and the heads of
+/// the requests.
+async fn open_proxy(leads_to: String, password: Option<&'static str>) -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let heads = Arc::<Mutex<Vec<String>>>::default();
+    let tell = heads.clone();
+    tokio::spawn(async move {
+        while let Ok((mut near, _)) = listener.accept().await {
+            let (tell, leads_to) = (tell.clone(), leads_to.clone());
+            tokio::spawn(async move {
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(near.read_u8().await.unwrap());
+                }
+                let head = String::from_utf8(head).unwrap();
+                let is_welcome = password.is_none_or(|password| head.contains(password));
+                tell.lock().unwrap().push(head);
+                if !is_welcome {
+                    near.write_all(b"HTTP/1.1 407 Who are you\r\n\r\n").await.unwrap();
+                    return;
+                }
+                let Ok(mut far) = TcpStream::connect(leads_to).await else {
+                    near.write_all(b"HTTP/1.1 502 Unknown\r\n\r\n").await.unwrap();
+                    return;
+                };
+                near.write_all(b"HTTP/1.1 200 Connected\r\n\r\n").await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
+            });
+        }
+    });
+    (address, heads)
+}
+
+fn host_and_port(url: &str) -> String {
+    url.trim_start_matches("https://").trim_end_matches("/mcp").to_owned()
+}
+
+#[tokio::test]
+async fn a_server_is_reached_through_a_proxy() {
+    let authority = Authority::new();
+    let (url, agreed) = serve(authority.issue(&["localhost"], |_| {})).await;
+    let server = Http::new(&url).root_certificate(authority.pem());
+    // `me:s3cret` in Base64.
+    let (proxy, heads) = open_proxy(host_and_port(&url), Some("Basic bWU6czNjcmV0")).await;
+    let through = server.clone().proxy(format!("http://me:s3cret@{proxy}"));
+    for version in [ProtocolVersion::LATEST, ProtocolVersion::LATEST_HANDSHAKE] {
+        let client = Client::builder().protocol(version).connect_http(through.clone()).await.unwrap();
+        let sum = client.call("add", json!({"a": 2, "b": 3})).await.unwrap();
+        assert_eq!(sum.first_text(), Some("5"));
+        client.close().await.unwrap();
+    }
+    let heads = heads.lock().unwrap().clone();
+    let wanted = format!("CONNECT {} HTTP/1.1\r\n", host_and_port(&url));
+    assert!(!heads.is_empty() && heads.iter().all(|head| head.starts_with(&wanted)), "{heads:?}");
+    assert_eq!(agreed.lock().unwrap().len(), heads.len(), "each connection went through the proxy");
+    let through = through.without_proxy();
+    Client::connect_http(through).await.unwrap().ping().await.unwrap();
+    assert_eq!(agreed.lock().unwrap().len(), heads.len() + 1);
+}
+
+#[tokio::test]
+async fn a_proxy_that_does_not_help_is_blamed() {
+    let authority = Authority::new();
+    let (url, agreed) = serve(authority.issue(&["localhost"], |_| {})).await;
+    let server = Http::new(&url).root_certificate(authority.pem());
+    let (closed, _) = open_proxy(host_and_port(&url), Some("never")).await;
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().to_string();
+    let (lost, _) = open_proxy(free.clone(), None).await;
+    for (proxy, part) in [
+        (&closed, "asks for a user and a password"),
+        (&free, "cannot be reached"),
+        (&lost, "did not connect to the server"),
+    ] {
+        let error = refused(server.clone().proxy(format!("http://me:s3cret@{proxy}"))).await;
+        let text = Chain(&error).to_string();
+        assert!(text.contains(part) && text.contains(proxy.as_str()), "{text}");
+        assert!(!format!("{error:#?}").contains("s3cret"), "{error:#?}");
+    }
+    assert!(agreed.lock().unwrap().is_empty(), "nothing was said");
+    let error = server.proxy("socks5://me:s3cret@localhost").into_target().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Misuse);
+    assert!(!error.to_string().contains("s3cret"), "{error}");
+}
+
+#[tokio::test]
+async fn the_environment_names_the_proxy_and_its_exceptions() {
+    let authority = Authority::new();
+    let (url, agreed) = serve(authority.issue(&["localhost", "notes.invalid"], |_| {})).await;
+    let (proxy, heads) = open_proxy(host_and_port(&url), None).await;
+    let file = std::env::temp_dir().join(format!("toolway-proxy-{}.pem", std::process::id()));
+    std::fs::write(&file, authority.pem()).unwrap();
+    for (target, exceptions, is_reached, is_proxied) in [
+        ("https://notes.invalid/mcp", "other.invalid", true, true),
+        // Without the proxy, the name leads nowhere.
+        ("https://notes.invalid/mcp", "other.invalid, notes.invalid", false, false),
+        // This machine needs no proxy.
+        (url.as_str(), "", true, false),
+    ] {
+        heads.lock().unwrap().clear();
+        let mut command = tokio::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "in_another_process", "--nocapture"]).env(CHILD, target);
+        command.env("HTTPS_PROXY", &proxy).env("NO_PROXY", exceptions).env("SSL_CERT_FILE", &file);
+        let output = command.output().await.unwrap();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert_eq!(output.status.success(), is_reached, "{target}: {said}");
+        assert_eq!(!heads.lock().unwrap().is_empty(), is_proxied, "{target}: {said}");
+    }
+    std::fs::remove_file(&file).unwrap();
+    assert!(!agreed.lock().unwrap().is_empty());
 }

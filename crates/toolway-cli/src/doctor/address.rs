@@ -16,6 +16,10 @@ use crate::location::Address;
 /// Checks the URL, its host name and its port, up to a connection.
 pub(super) async fn examine(report: &mut Report<'_>, address: &Address, patience: Duration) -> Result<()> {
     let (host, port) = check_url(report, address)?;
+    if let Some(proxy) = address.http().proxy_address() {
+        report.skip("dns", &format!("the proxy {proxy} finds the host"))?;
+        return report.skip("tcp", &format!("the proxy {proxy} connects to it"));
+    }
     let places = resolve_host(report, &host, port, patience).await?;
     connect(report, &places, patience).await
 }

@@ -5,9 +5,9 @@ use std::env;
 use crate::args::ConnectionArgs;
 use crate::location::{BEARER_VARIABLE, Endpoint, ServerLocation};
 
-/// Environment variables that other clients use and this client ignores. They are reported, because a user may rely on
-/// them.
-const IGNORED_VARIABLES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
+/// Environment variables that name proxies. Plain HTTP uses none, which is reported, because a user may rely on it.
+const PROXY_VARIABLES: [&str; 6] =
+    ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
 /// Returns the names and values of the settings.
 pub(super) fn collect(talk: &ConnectionArgs, place: &ServerLocation) -> Vec<(String, String)> {
@@ -35,8 +35,16 @@ pub(super) fn collect(talk: &ConnectionArgs, place: &ServerLocation) -> Vec<(Str
                     add(name, value.to_string_lossy().into_owned());
                 }
             }
-            for name in IGNORED_VARIABLES.into_iter().filter(|name| env::var_os(name).is_some()) {
-                add(name, "set, but not used: the client connects directly".to_owned());
+            for name in PROXY_VARIABLES.into_iter().filter(|name| env::var_os(name).is_some()) {
+                let is_used = address.is_encrypted() && !name.eq_ignore_ascii_case("HTTP_PROXY");
+                add(
+                    name,
+                    if is_used { "set" } else { "set, but not used: the client connects directly" }
+                        .to_owned(),
+                );
+            }
+            if let Ok(exceptions) = env::var("NO_PROXY").or_else(|_| env::var("no_proxy")) {
+                add("NO_PROXY", exceptions);
             }
         }
         Endpoint::Command(start) => {

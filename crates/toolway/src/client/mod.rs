@@ -26,7 +26,7 @@ mod handshake;
 pub(crate) mod http;
 mod notifications;
 #[cfg(feature = "auth")]
-mod oauth;
+pub(crate) mod oauth;
 pub(crate) mod pipe;
 mod process;
 mod stateless;
@@ -57,6 +57,8 @@ pub use oauth::grants::{AccessToken, DeviceCode, Dpop, Idp, TokenRequest, TokenS
 pub use oauth::settings::OAuth;
 #[cfg(feature = "auth")]
 pub use oauth::signed_in::{SignInStatus, SignedOut};
+#[cfg(all(feature = "auth", feature = "server"))]
+pub use oauth::store_vault::StoreVault;
 #[cfg(feature = "auth")]
 pub use oauth::vault::{MemoryVault, Vault, VaultGuard, VaultKey};
 pub use pipe::printable::escape_for_terminal;

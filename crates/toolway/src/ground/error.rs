@@ -47,6 +47,7 @@ struct Inner {
     status: Option<u16>,
     delivery_failure: Option<DeliveryFailure>,
     retry_after: Option<Duration>,
+    challenge: Option<String>,
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -97,6 +98,7 @@ impl Error {
             status: None,
             delivery_failure: None,
             retry_after: None,
+            challenge: None,
             cause: None,
         }))
     }
@@ -118,8 +120,9 @@ impl Error {
     /// assert_eq!(Chain(&error).to_string(), "failed to connect to `weather`: nothing came within 30s");
     /// ```
     pub fn context(self, message: impl Into<String>) -> Self {
-        let Inner { kind, rpc, status, delivery_failure: loss, retry_after, .. } = &*self.0;
+        let Inner { kind, rpc, status, delivery_failure: loss, retry_after, challenge, .. } = &*self.0;
         let (kind, rpc, status, loss, retry_after) = (*kind, rpc.clone(), *status, *loss, *retry_after);
+        let challenge = challenge.clone();
         let cause = Some(self.into());
         Self(Box::new(Inner {
             kind,
@@ -128,6 +131,7 @@ impl Error {
             status,
             delivery_failure: loss,
             retry_after,
+            challenge,
             cause,
         }))
     }
@@ -145,7 +149,8 @@ impl Error {
     /// Returns a copy of the error, for another task that waited for the same operation. The copy keeps the causes only
     /// as text.
     pub fn clone_flattened(&self) -> Self {
-        let Inner { kind, message, rpc, status, delivery_failure: loss, retry_after, cause } = &*self.0;
+        let Inner { kind, message, rpc, status, delivery_failure: loss, retry_after, challenge, cause } =
+            &*self.0;
         let cause = cause.as_ref().map(|cause| Chain(&**cause).to_string().into());
         let (message, rpc) = (message.clone(), rpc.clone());
         Self(Box::new(Inner {
@@ -155,6 +160,7 @@ impl Error {
             status: *status,
             delivery_failure: *loss,
             retry_after: *retry_after,
+            challenge: challenge.clone(),
             cause,
         }))
     }
@@ -201,6 +207,32 @@ impl Error {
     /// Sets the HTTP status of a response that did not contain a JSON-RPC message.
     pub fn with_http_status(mut self, status: u16) -> Self {
         self.0.status = Some(status);
+        self
+    }
+
+    /// Returns whether the server lets in only callers that sign in, and this one has not, or could not.
+    ///
+    /// ```
+    /// use toolway::{Error, ErrorKind};
+    ///
+    /// let error = Error::new(ErrorKind::PeerRefused, "access is denied").with_challenge("Bearer");
+    /// assert!(error.needs_sign_in());
+    /// assert!(!Error::new(ErrorKind::PeerRefused, "access is denied").needs_sign_in());
+    /// ```
+    pub fn needs_sign_in(&self) -> bool {
+        self.challenge().is_some() || self.http_status() == Some(401)
+    }
+
+    /// Returns the challenge with which the server asks to sign in, or for a token with more scopes: the header
+    /// `WWW-Authenticate`, such as `Bearer resource_metadata="…", scope="notes:read"`.
+    pub fn challenge(&self) -> Option<&str> {
+        let of_cause = || self.0.cause.as_deref()?.downcast_ref::<Self>()?.challenge();
+        self.0.challenge.as_deref().or_else(of_cause)
+    }
+
+    /// Sets the challenge with which the server asks to sign in. For implementations of transports.
+    pub fn with_challenge(mut self, challenge: impl Into<String>) -> Self {
+        self.0.challenge = Some(challenge.into());
         self
     }
 

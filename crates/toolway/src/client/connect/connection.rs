@@ -206,15 +206,17 @@ impl Connection {
         if terms.timeout.is_none() && terms.deadline.is_none() {
             return given_up.finish(work.await, self, size);
         }
-        let total_user_time = || self.era.question_time() + self.transport.user_time();
-        let (sent, user_time_before) = (Instant::now(), total_user_time());
-        let question_time = || total_user_time().saturating_sub(user_time_before).min(MAX_QUESTION_TIME);
-        let (mut heard, mut checked) = (sent, sent);
         let mut sign_in_time = self.transport.user_time();
+        let user_time_before = self.era.question_time() + sign_in_time;
+        let question_time = || {
+            let total = self.era.question_time() + self.transport.user_time();
+            total.saturating_sub(user_time_before).min(MAX_QUESTION_TIME)
+        };
+        let (sent, mut asked) = (Instant::now(), Duration::ZERO);
+        let (mut heard, mut checked) = (sent, sent);
         loop {
             // If the clock cannot represent a time, it is never reached.
             let silent_until = terms.timeout.and_then(|limit| heard.checked_add(limit));
-            let asked = question_time();
             let deadline = terms
                 .deadline
                 .and_then(|limit| sent.checked_add(limit.saturating_sub(*waited).saturating_add(asked)))
@@ -227,8 +229,9 @@ impl Connection {
                 return given_up.finish(outcome, self, size);
             }
             let now = Instant::now();
+            let asked_before = std::mem::replace(&mut asked, question_time());
             if deadline.is_some_and(|deadline| deadline <= now) {
-                if question_time() == asked {
+                if asked == asked_before {
                     return Err(deadline_error(&method, terms.deadline.unwrap_or_default()));
                 }
                 // While a question is being answered, the deadline moves.

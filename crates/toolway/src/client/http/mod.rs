@@ -8,11 +8,14 @@
 //! |---|---|
 //! | `target.rs` | Which server does a client connect to, and which settings apply to all requests? |
 //! | `root_certificate.rs` | Which certificate authorities does the application trust? Only with the feature `tls`. |
+//! | `proxy_choice.rs` | Which proxy does the application choose? Only with the feature `tls`. |
 //! | `handshake/` | How does a transport choose the era of a message? What does the handshake era add? (Sessions, a stream for messages that do not belong to a request, and streams that resume.) |
 //! | `stateless/` | How is a request of the stateless era sent? |
 //! | `request/` | How does one HTTP request reach the server, and what form does the reply have? |
 
 mod handshake;
+#[cfg(feature = "tls")]
+mod proxy_choice;
 pub(crate) mod request;
 #[cfg(feature = "tls")]
 mod root_certificate;

@@ -27,7 +27,7 @@ impl Http {
     pub fn root_certificate(mut self, pem: impl AsRef<[u8]>) -> Self {
         match parse_roots(pem.as_ref()) {
             Ok(roots) => {
-                self.trusted_roots.0.extend(roots);
+                self.tls.roots.extend(roots);
                 self.reset_client();
                 self
             }

@@ -9,10 +9,10 @@ use ::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
 use crate::client::http::handshake::transport::HttpTransport;
 use crate::client::http::request::built_in::{BuiltInClient, ConnectionReuse, connector};
-use crate::client::http::request::client::HttpClient;
+use crate::client::http::request::client::{HttpClient, RequestSigner};
 use crate::client::http::request::endpoint::{HttpEndpoint, RedirectPolicy};
 use crate::client::http::request::headers::check_header;
-use crate::client::http::request::tls::{self, TrustedRoots};
+use crate::client::http::request::tls::{self, TlsSettings};
 use crate::client::http::request::url::{Url, display_url};
 use crate::client::http::stateless::transport::StatelessTransport;
 use crate::client::wire::target::{Connector, IntoTarget, Target};
@@ -38,8 +38,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// ```
 ///
 /// URLs that begin with `https://` need the feature `tls`, or an HTTP client that supports TLS, passed to
-/// [`with_client`](Http::with_client). Proxy variables of the environment are ignored. To use a proxy, pass an HTTP
-/// client that supports proxies to `with_client`.
+/// [`with_client`](Http::with_client). Connections to such URLs go through the proxy that the environment variable
+/// `HTTPS_PROXY` (or `ALL_PROXY`) names, unless `NO_PROXY` names the host or it is this machine.
 ///
 /// Invalid settings, such as a malformed URL or a header that cannot be sent, are reported when the client connects.
 /// [`Debug`] and errors hide everything that may be secret: the values of headers, and the user, the query and key-like
@@ -54,7 +54,7 @@ pub struct Http {
     redirects: RedirectPolicy,
     connection_reuse: ConnectionReuse,
     max_message: Option<usize>,
-    pub(crate) trusted_roots: TrustedRoots,
+    pub(crate) tls: TlsSettings,
     pub(crate) client: Option<Arc<dyn HttpClient>>,
     /// Signs in, if the server asks for it.
     pub(crate) sign_in: Option<Arc<dyn SignIn>>,
@@ -64,8 +64,8 @@ pub struct Http {
 
 /// Signs in to servers that ask for it.
 pub(crate) trait SignIn: Any + Send + Sync {
-    /// Returns a client that sends requests to a server, and signs in when the server asks for it.
-    fn wrap(&self, server: &Http, url: &Url, client: Arc<dyn HttpClient>) -> Arc<dyn HttpClient>;
+    /// Returns what signs the requests to a server.
+    fn signer(&self, server: &Http, url: &Url) -> Arc<dyn RequestSigner>;
 
     /// Returns for how long users have signed in.
     fn user_time(&self) -> Duration;
@@ -82,7 +82,7 @@ impl Http {
             redirects: RedirectPolicy::Allowed,
             connection_reuse: ConnectionReuse::Allowed,
             max_message: None,
-            trusted_roots: TrustedRoots::default(),
+            tls: TlsSettings::default(),
             client: None,
             sign_in: None,
             built_in: Arc::default(),
@@ -138,8 +138,8 @@ impl Http {
     }
 
     /// Sends requests with an HTTP client that the application provides: see [`HttpClient`]. Such a client opens its
-    /// own connections, so [`connect_timeout`](Http::connect_timeout), [`reuse_connections`](Http::reuse_connections)
-    /// and `root_certificate` have no effect.
+    /// own connections, so [`connect_timeout`](Http::connect_timeout), [`reuse_connections`](Http::reuse_connections),
+    /// `root_certificate` and proxies have no effect.
     pub fn with_client(mut self, client: impl HttpClient) -> Self {
         self.client = Some(Arc::new(client));
         self
@@ -202,6 +202,12 @@ impl Http {
         self
     }
 
+    /// Returns the host and the port of the proxy through which the client connects to this server, if there is one.
+    pub fn proxy_address(&self) -> Option<String> {
+        let url = self.check().ok()?;
+        self.tls.proxy_for(url.uri()).filter(|_| self.client.is_none())
+    }
+
     /// Checks the settings. Returns the parsed URL if all are valid.
     pub(crate) fn check(&self) -> Result<Url> {
         if let Some(mistake) = &self.mistake {
@@ -217,11 +223,9 @@ impl Http {
     async fn open_transport(&self) -> Result<HttpTransport> {
         let url = self.check()?;
         let client = self.http_client(&url).await?;
-        let client = match &self.sign_in {
-            Some(sign_in) => sign_in.wrap(self, &url, client),
-            None => client,
-        };
-        let endpoint = HttpEndpoint::new(url, self.headers.clone(), client, self.redirects);
+        let signer = self.sign_in.as_ref().map(|sign_in| sign_in.signer(self, &url));
+        let endpoint =
+            HttpEndpoint::new(url, self.headers.clone(), client, self.redirects).with_signer(signer);
         Ok(HttpTransport::new(StatelessTransport::new(endpoint, self.max_message)))
     }
 
@@ -240,9 +244,10 @@ impl Http {
         if !url.is_encrypted() {
             return Ok(Arc::new(BuiltInClient::new(connector(), limit, self.connection_reuse, |_| None)));
         }
-        let (trust, reuse) = (self.trusted_roots.clone(), self.connection_reuse);
+        let (settings, reuse) = (self.tls.clone(), self.connection_reuse);
         // Loading the certificates reads files, which blocks.
-        let made = tokio::task::spawn_blocking(move || tls::client(connector(), &trust, limit, reuse)).await;
+        let made =
+            tokio::task::spawn_blocking(move || tls::client(connector(), &settings, limit, reuse)).await;
         made.map_err(|error| Error::new(ErrorKind::Transport, "TLS could not be set up").caused_by(error))?
     }
 }

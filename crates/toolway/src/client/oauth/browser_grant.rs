@@ -44,7 +44,6 @@ impl Flow<'_> {
             }
         };
         let redirect_uri = loopback.redirect_uri.clone();
-        let known = known.filter(|client| client.redirect_uri.as_ref() == Some(&redirect_uri));
         let client = self.client(server, known, &redirect_uri).await?;
         let (state, verifier) = (random_text(), random_text());
         let challenge = hash(&verifier);

@@ -29,7 +29,11 @@ impl Flow<'_> {
                 ..ClientRecord::new(document, None)
             });
         }
-        if let Some(known) = known.filter(|client| !client.is_expired()) {
+        // A registration for another redirect is not good for this login: a client for browsers gets no codes for devices.
+        let fits = |client: &ClientRecord| {
+            !client.is_expired() && client.redirect_uri.as_deref() == Some(redirect_uri)
+        };
+        if let Some(known) = known.filter(fits) {
             return Ok(known);
         }
         self.register(server, redirect_uri).await

@@ -11,7 +11,7 @@ use crate::client::oauth::secret::Secret;
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// Returns a random text with 256 bits that cannot be guessed, in Base64 for URLs.
-pub(super) fn random_text() -> String {
+pub(crate) fn random_text() -> String {
     let mut bytes = [0; 32];
     // Without randomness, a login could be taken over, so this panics.
     getrandom::fill(&mut bytes).expect("the system has a source of randomness");
@@ -19,12 +19,12 @@ pub(super) fn random_text() -> String {
 }
 
 /// Returns the SHA-256 of a text, in Base64 for URLs.
-pub(super) fn hash(text: &str) -> String {
+pub(crate) fn hash(text: &str) -> String {
     URL_SAFE_NO_PAD.encode_to_string(digest(&SHA256, text.as_bytes()).as_ref())
 }
 
 /// Returns the SHA-256 of a text, in hexadecimal.
-pub(super) fn hex_hash(text: &str) -> String {
+pub(crate) fn hex_hash(text: &str) -> String {
     let digit = |digit: u8| char::from_digit(digit.into(), 16).unwrap_or_default();
     let hash = digest(&SHA256, text.as_bytes());
     hash.as_ref().iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
@@ -35,7 +35,7 @@ pub(crate) struct SigningKey(EcdsaKeyPair);
 
 impl SigningKey {
     /// Reads a key in PKCS#8, as PEM.
-    pub(super) fn from_pem(pem: &Secret) -> Result<Self> {
+    pub(crate) fn from_pem(pem: &Secret) -> Result<Self> {
         let mistake = |what: &str| Error::new(ErrorKind::Misuse, format!("the private key {what}"));
         let body = pem.reveal().trim().strip_prefix("-----BEGIN PRIVATE KEY-----");
         let body = body.and_then(|rest| rest.strip_suffix("-----END PRIVATE KEY-----"));
@@ -51,20 +51,20 @@ impl SigningKey {
     }
 
     /// Reads a key in PKCS#8.
-    pub(super) fn from_pkcs8(der: &[u8]) -> Option<Self> {
+    pub(crate) fn from_pkcs8(der: &[u8]) -> Option<Self> {
         let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der, &SystemRandom::new());
         key.map(Self).ok()
     }
 
     /// Makes a key, in PKCS#8.
-    pub(super) fn generate() -> Result<Zeroizing<Vec<u8>>> {
+    pub(crate) fn generate() -> Result<Zeroizing<Vec<u8>>> {
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
         let key = key.map_err(|_| Error::new(ErrorKind::Application, "a key could not be made"))?;
         Ok(Zeroizing::new(key.as_ref().to_vec()))
     }
 
     /// Returns the public half as a JWK (RFC 7517).
-    pub(super) fn public_jwk(&self) -> Value {
+    pub(crate) fn public_jwk(&self) -> Value {
         // A point of the curve: the byte 4, and two coordinates of 32 bytes.
         let point = self.0.public_key().as_ref();
         let (x, y) = point[1..].split_at((point.len() - 1) / 2);
@@ -73,7 +73,7 @@ impl SigningKey {
     }
 
     /// Signs claims as a JWT (RFC 7515). The header is [encoded](encode_json) already.
-    pub(super) fn sign(&self, header: &str, claims: &Value) -> Result<String> {
+    pub(crate) fn sign(&self, header: &str, claims: &Value) -> Result<String> {
         let message = format!("{header}.{}", encode_json(claims));
         let failed = |_| Error::new(ErrorKind::Application, "a signature could not be made");
         let signature = self.0.sign(&SystemRandom::new(), message.as_bytes()).map_err(failed)?;
@@ -82,7 +82,7 @@ impl SigningKey {
 }
 
 /// Encodes JSON as a part of a JWT.
-pub(super) fn encode_json(value: &Value) -> String {
+pub(crate) fn encode_json(value: &Value) -> String {
     URL_SAFE_NO_PAD.encode_to_string(value.to_string())
 }
 

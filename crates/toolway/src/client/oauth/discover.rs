@@ -22,11 +22,18 @@ impl Flow<'_> {
 
     /// Fetches what a search needs.
     pub(super) async fn search(&self, mut discovery: Discovery, fetcher: &Fetcher) -> Result<Found> {
+        let mut last_error = None;
         loop {
             let url = match discovery.next() {
                 Next::Fetch(url) => url.to_owned(),
                 Next::Found(found) => return Ok(found.clone()),
-                Next::Refused(refusal) => return Err(refused(refusal.to_string())),
+                Next::Refused(refusal) => {
+                    let error = refused(refusal.to_string());
+                    return Err(match last_error {
+                        Some(cause) => error.caused_by(cause),
+                        None => error,
+                    });
+                }
             };
             let mut headers = HeaderMap::new();
             if discovery.is_legacy() {
@@ -34,10 +41,16 @@ impl Flow<'_> {
                 headers.insert(name, HeaderValue::from_static(ProtocolVersion::DEFAULT_HTTP.as_str()));
             }
             match fetcher.get(&url, headers).await {
-                Ok(reply) => discovery.take(Answer::of(reply.status.as_u16(), &reply.body)),
+                Ok(reply) => {
+                    last_error = None;
+                    discovery.take(Answer::of(reply.status.as_u16(), &reply.body));
+                }
                 // The server leads to a place where it must not.
                 Err(error) if error.kind() == ErrorKind::PeerMisbehaved => return Err(error),
-                Err(_) => discovery.take(Answer::NoAnswer),
+                Err(error) => {
+                    last_error = Some(error);
+                    discovery.take(Answer::NoAnswer);
+                }
             }
         }
     }

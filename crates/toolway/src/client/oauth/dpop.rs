@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ::http::header::{HeaderMap, HeaderName, HeaderValue};
 use base64_simd::URL_SAFE_NO_PAD;
@@ -87,12 +88,22 @@ impl fmt::Debug for ProofKey {
 
 /// The nonces that servers want to see in the next proof, by the origin of the server.
 #[derive(Default)]
-pub(super) struct Nonces(Mutex<HashMap<String, String>>);
+pub(super) struct Nonces {
+    known: Mutex<HashMap<String, String>>,
+    /// `true` if there was a proof.
+    are_used: AtomicBool,
+}
 
 impl Nonces {
-    /// Returns the nonce for a URL.
+    /// Returns whether proofs are made.
+    pub(super) fn are_used(&self) -> bool {
+        self.are_used.load(Ordering::Relaxed)
+    }
+
+    /// Returns the nonce for a proof.
     pub(super) fn get(&self, url: &str) -> Option<String> {
-        self.0.lock().get(HttpUrl::parse(url)?.origin).cloned()
+        self.are_used.store(true, Ordering::Relaxed);
+        self.known.lock().get(HttpUrl::parse(url)?.origin).cloned()
     }
 
     /// Notes the nonce of a reply. Returns whether it is a new one.
@@ -101,7 +112,7 @@ impl Nonces {
         let Some(nonce) = nonce.filter(|nonce| nonce.len() <= MAX_NONCE) else { return false };
         let url = url.to_string();
         let Some(url) = HttpUrl::parse(&url) else { return false };
-        let mut nonces = self.0.lock();
+        let mut nonces = self.known.lock();
         if nonces.get(url.origin).is_some_and(|known| known == nonce) {
             return false;
         }
@@ -164,6 +175,6 @@ mod tests {
         for number in 0..100 {
             nonces.note(format!("https://{number}.example/"), &reply("n"));
         }
-        assert!(nonces.0.lock().len() <= MAX_ORIGINS);
+        assert!(nonces.known.lock().len() <= MAX_ORIGINS);
     }
 }

@@ -10,6 +10,7 @@ use std::pin::Pin;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use hyper_util::client::legacy::connect::dns::Name;
 use tower_service::Service;
@@ -149,6 +150,22 @@ pub(super) fn system_lookup(
     })
 }
 
+/// Finds the addresses of a name that a proxy resolves as well. Where only the proxy knows names, a name server may not even
+/// answer.
+pub(super) async fn look_up_briefly(lookup: &Lookup, name: &str) -> std::io::Result<Vec<IpAddr>> {
+    match tokio::time::timeout(MAX_LOOKUP, lookup(name.to_owned())).await {
+        Ok(found) => found,
+        Err(late) => Err(late.into()),
+    }
+}
+
+/// Returns whether a name leads to an address that may not be connected to, as far as this machine knows. Behind a proxy,
+/// many names are known only to the proxy.
+pub(super) async fn leads_inside(lookup: &Lookup, name: &str, policy: Policy) -> bool {
+    let found = look_up_briefly(lookup, name).await.unwrap_or_default();
+    found.into_iter().any(|address| !policy.allows(address))
+}
+
 impl Service<Name> for GuardedResolver {
     type Response = std::vec::IntoIter<SocketAddr>;
     type Error = std::io::Error;
@@ -183,6 +200,9 @@ impl fmt::Display for ForbiddenAddress {
 }
 
 impl std::error::Error for ForbiddenAddress {}
+
+/// How long a name is looked up that a proxy resolves as well.
+const MAX_LOOKUP: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {
@@ -254,6 +274,15 @@ mod tests {
         }
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_name_that_only_the_proxy_knows_leads_nowhere_inside() {
+        let silent: Box<Lookup> = Box::new(|_| Box::pin(std::future::pending()));
+        assert!(!leads_inside(&*silent, "id.example", Policy::default()).await);
+        let unknown: Box<Lookup> =
+            Box::new(|_| Box::pin(async { Err(std::io::Error::other("no such name")) }));
+        assert!(!leads_inside(&*unknown, "id.example", Policy::default()).await);
+    }
+
     #[tokio::test]
     async fn a_name_with_one_forbidden_address_is_refused() {
         for (addresses, is_allowed) in [
@@ -266,8 +295,9 @@ mod tests {
                 let addresses = addresses.clone();
                 Box::pin(async move { Ok(addresses) })
             });
-            let mut resolver = GuardedResolver { policy: Policy::default(), lookup };
-            let found = resolver.call("id.example".parse().unwrap()).await;
+            let policy = Policy::default();
+            assert_eq!(leads_inside(&*lookup, "id.example", policy).await, !is_allowed);
+            let found = GuardedResolver { policy, lookup }.call("id.example".parse().unwrap()).await;
             assert_eq!(found.is_ok(), is_allowed);
         }
     }

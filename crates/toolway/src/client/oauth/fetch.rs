@@ -18,10 +18,12 @@ use toolway_protocol::oauth::HttpUrl;
 
 use crate::client::http::request::built_in::{BuiltInClient, ConnectionReuse, with_keep_alive};
 use crate::client::http::request::client::HttpClient;
-use crate::client::http::request::tls::{self, TrustedRoots};
+use crate::client::http::request::tls::{self, TlsSettings};
 use crate::client::http::request::url::Url;
 use crate::client::oauth::dpop::PROOF_HEADER;
-use crate::client::oauth::egress::{ForbiddenAddress, GuardedResolver, Lookup, Policy, system_lookup};
+use crate::client::oauth::egress::{
+    ForbiddenAddress, GuardedResolver, Lookup, Policy, leads_inside, look_up_briefly, system_lookup,
+};
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// Sends the requests of OAuth for one MCP server.
@@ -39,7 +41,7 @@ pub(super) enum Carrier {
     /// A client of the application, which decides for itself where names lead.
     Application(Arc<dyn HttpClient>),
     /// The built-in client, with its settings.
-    BuiltIn { trusted_roots: TrustedRoots, connect_timeout: Duration },
+    BuiltIn { tls: TlsSettings, connect_timeout: Duration },
 }
 
 /// The addresses that are allowed, and the clients that keep to them.
@@ -155,10 +157,21 @@ impl Fetcher {
         }
         match &self.carrier {
             Carrier::Application(_) => Ok(&guard.client),
-            Carrier::BuiltIn { trusted_roots, connect_timeout } => {
-                let (policy, roots, limit) = (guard.policy, trusted_roots.clone(), *connect_timeout);
-                guard.encrypted.get_or_try_init(|| make_encrypted(policy, roots, limit, url)).await
+            Carrier::BuiltIn { tls, connect_timeout } => {
+                if self.uses_proxy(url) && leads_inside(&system_lookup, parts.host, guard.policy).await {
+                    return Err(forbidden(url));
+                }
+                let (policy, tls, limit) = (guard.policy, tls.clone(), *connect_timeout);
+                guard.encrypted.get_or_try_init(|| make_encrypted(policy, tls, limit, url)).await
             }
+        }
+    }
+
+    /// Returns whether connections to a URL go through a proxy, which decides for itself where names lead.
+    fn uses_proxy(&self, url: &str) -> bool {
+        match (&self.carrier, url.parse()) {
+            (Carrier::BuiltIn { tls, .. }, Ok(url)) => tls.proxy_for(&url).is_some(),
+            _ => false,
         }
     }
 
@@ -167,10 +180,16 @@ impl Fetcher {
         self.guard
             .get_or_try_init(|| async {
                 let host = self.server.uri().host().unwrap_or_default().to_owned();
-                let found = match (system_lookup(host).await, &self.carrier) {
+                let is_proxied = self.uses_proxy(&self.server.uri().to_string());
+                let looked_up = match is_proxied {
+                    true => look_up_briefly(&system_lookup, &host).await,
+                    false => system_lookup(host).await,
+                };
+                let found = match (looked_up, &self.carrier) {
                     (Ok(found), _) => found,
-                    // Only the client of the application may know the name.
+                    // Only the client of the application or the proxy may know the name.
                     (Err(_), Carrier::Application(_)) => Vec::new(),
+                    (Err(_), Carrier::BuiltIn { .. }) if is_proxied => Vec::new(),
                     (Err(error), Carrier::BuiltIn { .. }) => {
                         return Err(send_error(&self.server.uri().to_string(), error.into()));
                     }
@@ -198,7 +217,7 @@ fn guarded_connector(policy: Policy) -> HttpConnector<GuardedResolver> {
 
 async fn make_encrypted(
     policy: Policy,
-    roots: TrustedRoots,
+    settings: TlsSettings,
     limit: Duration,
     url: &str,
 ) -> Result<Arc<dyn HttpClient>> {
@@ -206,7 +225,7 @@ async fn make_encrypted(
     let tcp = guarded_connector(policy);
     // Loading the certificates reads files, which blocks.
     let made =
-        tokio::task::spawn_blocking(move || tls::client(tcp, &roots, limit, ConnectionReuse::Never)).await;
+        tokio::task::spawn_blocking(move || tls::client(tcp, &settings, limit, ConnectionReuse::Never)).await;
     made.map_err(|error| Error::new(ErrorKind::Transport, "TLS could not be set up").caused_by(error))?
 }
 

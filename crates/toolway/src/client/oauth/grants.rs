@@ -31,6 +31,11 @@ impl Grant {
         matches!(self, Self::Browser(_) | Self::Device(_))
     }
 
+    /// Returns the kind of program that signs in; `None` for a user.
+    pub(super) fn program(&self) -> Option<&'static str> {
+        (!self.needs_user()).then(|| self.name())
+    }
+
     /// Returns a name for logs.
     pub(super) fn name(&self) -> &'static str {
         match self {

@@ -18,7 +18,7 @@ use crate::client::oauth::flow::{KeyDemand, is_about_client};
 use crate::client::oauth::grants::{Grant, TokenRequest, TokenSource};
 use crate::client::oauth::records::Tokens;
 use crate::client::oauth::settings::OAuth;
-use crate::client::oauth::vault::VaultKey;
+use crate::client::oauth::vault::{VaultGuard, VaultKey};
 use crate::ground::error::{Chain, Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 
@@ -42,6 +42,17 @@ struct State {
     attempt: Option<watch::Receiver<Option<Outcome>>>,
     /// Scopes that the server wanted and the client did not get, and when this was.
     refused: Vec<(Scopes, Instant)>,
+    /// A token that could not be kept.
+    unkept: Option<Unkept>,
+    /// Counts how often the user has signed out.
+    sign_outs: u64,
+}
+
+/// A token that could not be kept, and what the vault has instead: the one before it, which may be dead.
+#[derive(Clone)]
+struct Unkept {
+    tokens: Tokens,
+    before: Option<Bytes>,
 }
 
 /// The outcome of an attempt: `None` if only a user can help, and no one may be asked.
@@ -74,6 +85,11 @@ impl Login {
     /// Returns the token, if it is known and can be used for a while.
     pub(super) fn fresh(&self) -> Option<Arc<Tokens>> {
         self.state.lock().tokens.as_ref().filter(|tokens| tokens.is_fresh()).cloned()
+    }
+
+    /// Returns the token, if this process has one.
+    pub(super) fn known(&self) -> Option<Arc<Tokens>> {
+        self.state.lock().tokens.clone()
     }
 
     /// Returns the token for a request, which may have to be renewed first. Without one, the request says what is needed.
@@ -161,7 +177,15 @@ impl Login {
     }
 
     fn key(&self) -> VaultKey {
-        VaultKey::new("tokens", &[&self.oauth.profile, &self.server])
+        let (profile, server) = (&*self.oauth.profile, &*self.server);
+        match self.oauth.grant.program() {
+            // However users sign in, it is their login.
+            None => VaultKey::new("tokens", &[profile, server]),
+            Some(kind) => {
+                let id = self.oauth.identity.id.as_deref().unwrap_or_default();
+                VaultKey::new("tokens", &[profile, server, kind, id])
+            }
+        }
     }
 
     /// Looks into the vault.
@@ -181,7 +205,29 @@ impl Login {
             return Ok(None);
         }
         let stored = self.oauth.vault.get(&self.key()).await?;
-        Ok(stored.and_then(|stored| Tokens::from_bytes(&stored)))
+        Ok(self.read(stored.as_ref()))
+    }
+
+    /// Reads tokens of the vault, if they are those of this client.
+    fn read(&self, stored: Option<&Bytes>) -> Option<Tokens> {
+        let is_own =
+            |tokens: &Tokens| self.oauth.identity.id.as_ref().is_none_or(|id| *id == tokens.owner.client_id);
+        stored.and_then(|stored| Tokens::from_bytes(stored)).filter(is_own)
+    }
+
+    /// Returns a token that could not be kept, if the vault still has the one before it. Tries to keep it again.
+    async fn keep_again(&self, key: &VaultKey, stored: &mut Option<Bytes>) -> Option<Tokens> {
+        let unkept = self.state.lock().unkept.clone()?;
+        if unkept.before != *stored {
+            self.state.lock().unkept = None;
+            return None;
+        }
+        let bytes = unkept.tokens.to_bytes();
+        if let Ok(true) = self.oauth.vault.swap(key, unkept.before, Some(bytes.clone())).await {
+            *stored = Some(bytes);
+            self.state.lock().unkept = None;
+        }
+        Some(unkept.tokens)
     }
 
     /// Joins the attempt that is under way, or begins one. If only a user can help, the attempt of a request that may not
@@ -194,7 +240,9 @@ impl Login {
                 Some(Ok(None)) if reason.may_ask_user && !has_begun => continue,
                 Some(Ok(tokens)) => Ok(tokens),
                 Some(Err(error)) => {
+                    let challenge = reason.demand.challenge.as_ref().map(Challenge::to_string);
                     Err(Error::new(error.kind(), "the server asks to sign in, and this failed")
+                        .with_challenge(challenge.unwrap_or_else(|| "Bearer".to_owned()))
                         .caused_by(error))
                 }
                 None => {
@@ -212,12 +260,14 @@ impl Login {
             return (attempt.clone(), false);
         }
         let (tell, attempt) = watch::channel(None);
-        let (login, reason) = (self.clone(), reason.clone());
+        let (login, reason, sign_outs) = (self.clone(), reason.clone(), state.sign_outs);
         tokio::spawn(async move {
             let outcome = login.work(reason).await;
             let mut state = login.state.lock();
             state.attempt = None;
-            if let Ok(Some(tokens)) = &outcome {
+            if let Ok(Some(tokens)) = &outcome
+                && state.sign_outs == sign_outs
+            {
                 state.tokens = Some(tokens.clone());
             }
             drop(state);
@@ -234,12 +284,12 @@ impl Login {
         let Reason { used, demand, needs_more_scopes, may_ask_user } = reason;
         let challenge = demand.challenge.as_ref();
         let (vault, key) = (&self.oauth.vault, self.key());
-        let lock = tokio::time::timeout(MAX_LOCK_WAIT, vault.lock(&key)).await;
-        let guard = lock.map_err(|_| {
-            Error::new(ErrorKind::Timeout, "another process holds the tokens of this server")
-        })??;
-        let stored_bytes = vault.get(&key).await?;
-        let stored = stored_bytes.as_ref().and_then(|stored| Tokens::from_bytes(stored));
+        let guard = self.lock(&key).await?;
+        let mut stored_bytes = vault.get(&key).await?;
+        let stored = match self.keep_again(&key, &mut stored_bytes).await {
+            Some(tokens) => Some(tokens),
+            None => self.read(stored_bytes.as_ref()),
+        };
         let is_used = |tokens: &Tokens| used.as_ref().is_some_and(|used| used.access == tokens.access);
         if let Some(other) = stored.clone().filter(|stored| stored.is_fresh() && !is_used(stored))
             && !needs_more_scopes
@@ -259,8 +309,15 @@ impl Login {
                 Ok(new) => return self.keep(&key, stored_bytes, new).await.map(Some),
                 // The token is worthless. Another process may have a better one, which stays.
                 Err(GrantError::Refused(code)) => {
-                    vault.swap(&key, stored_bytes.clone(), None).await?;
-                    self.state.lock().tokens = None;
+                    let is_deleted = vault.swap(&key, stored_bytes.clone(), None).await?;
+                    {
+                        let mut state = self.state.lock();
+                        (state.tokens, state.unkept) = (None, None);
+                    }
+                    let other = if is_deleted { None } else { self.stored().await? };
+                    if let Some(other) = other.filter(|other| other.is_fresh() && !is_used(other)) {
+                        return Ok(Some(Arc::new(other)));
+                    }
                     let issuer = &found.server.issuer;
                     let client = flow.stored_client(issuer).await?;
                     if let Some(client) = client.filter(|client| client.id == old.owner.client_id)
@@ -293,6 +350,11 @@ impl Login {
         self.keep(&key, before, new).await.map(Some)
     }
 
+    async fn lock(&self, key: &VaultKey) -> Result<VaultGuard> {
+        let lock = tokio::time::timeout(MAX_LOCK_WAIT, self.oauth.vault.lock(key)).await;
+        lock.map_err(|_| Error::new(ErrorKind::Timeout, "another process holds the tokens of this server"))?
+    }
+
     async fn ask_source(&self, source: &dyn TokenSource, reason: &Reason) -> Result<Arc<Tokens>> {
         let scopes = reason.demand.challenge.as_ref().and_then(Challenge::scopes);
         let request = TokenRequest {
@@ -311,17 +373,21 @@ impl Login {
     /// Forgets what this process knows.
     fn forget(&self) {
         let mut state = self.state.lock();
-        (state.tokens, state.has_looked) = (None, false);
+        (state.tokens, state.has_looked, state.unkept) = (None, false, None);
         state.refused.clear();
+        state.sign_outs += 1;
     }
 
     /// Forgets the tokens and the registration, and gives the tokens back. Returns what was forgotten.
     pub(super) async fn sign_out(&self) -> Result<Option<(Tokens, bool)>> {
         let (vault, key) = (&self.oauth.vault, self.key());
+        // A renewal by another process ends first, so that its token is given back, too.
+        let guard = self.lock(&key).await?;
         let stored = vault.get(&key).await?;
-        let known = stored.as_ref().and_then(|stored| Tokens::from_bytes(stored));
+        let known = self.read(stored.as_ref());
         let tokens = known.or_else(|| self.state.lock().tokens.as_deref().cloned());
         vault.swap(&key, stored, None).await?;
+        drop(guard);
         self.forget();
         let Some(tokens) = tokens else { return Ok(None) };
         let flow = self.flow();
@@ -339,9 +405,16 @@ impl Login {
 
     /// Keeps a token before it is used: the one before it may be dead.
     async fn keep(&self, key: &VaultKey, before: Option<Bytes>, new: Tokens) -> Result<Arc<Tokens>> {
-        if let Err(error) = self.oauth.vault.swap(key, before, Some(new.to_bytes())).await {
-            tracing::error!(%error, "a new token could not be kept: it is lost when this program ends");
-        }
+        let kept = self.oauth.vault.swap(key, before.clone(), Some(new.to_bytes())).await;
+        let mut state = self.state.lock();
+        state.unkept = match kept {
+            Ok(_) => None,
+            Err(error) => {
+                tracing::error!(%error, "a new token could not be kept: it is lost when this program ends");
+                Some(Unkept { tokens: new.clone(), before })
+            }
+        };
+        drop(state);
         Ok(Arc::new(new))
     }
 }

@@ -14,7 +14,7 @@
 //! | `loopback.rs` | How does the browser return to this program? |
 //! | `fetch.rs` over `egress.rs` | How are documents fetched whose URLs come from a server, and from where not? |
 //! | `records.rs` | What is kept in the vault? |
-//! | `file_vault.rs` over `vault.rs` | How are tokens kept in files, and what is a vault? |
+//! | `file_vault.rs`, `store_vault.rs` over `vault.rs` | How are tokens kept in files or in a store, and what is a vault? |
 //! | `dpop.rs` | How does a client prove that it has the key of a token? |
 //! | `clock.rs`, `crypto.rs`, `secret.rs` | What time is it; random values, hashes and signatures; and how is a secret kept out of logs? |
 //!
@@ -24,7 +24,7 @@ mod browser_grant;
 mod clients;
 mod clock;
 mod context;
-mod crypto;
+pub(crate) mod crypto;
 mod device_grant;
 mod discover;
 mod dpop;
@@ -40,5 +40,7 @@ mod records;
 mod secret;
 pub(crate) mod settings;
 pub(crate) mod signed_in;
+#[cfg(feature = "server")]
+pub(crate) mod store_vault;
 mod token_request;
 pub(crate) mod vault;

@@ -10,12 +10,12 @@ use ::http::{Method, Request, Response, StatusCode};
 use bytes::Bytes;
 use toolway_protocol::oauth::Challenge;
 
-use crate::client::http::request::client::{HttpBody, HttpClient};
+use crate::client::http::request::client::{HttpBody, HttpClient, RequestSigner};
 use crate::client::http::request::url::Url;
 use crate::client::http::target::{Http, SignIn};
 use crate::client::oauth::clock::now;
 use crate::client::oauth::dpop::{Nonces, PROOF_HEADER};
-use crate::client::oauth::fetch::{Carrier, Fetcher};
+use crate::client::oauth::fetch::{Carrier, Fetcher, host_of};
 use crate::client::oauth::flow::KeyDemand;
 use crate::client::oauth::login::{Demand, Login};
 use crate::client::oauth::records::Tokens;
@@ -151,10 +151,7 @@ impl Logins {
         let login = by_server.entry(name.clone()).or_insert_with(|| {
             let carrier = match &server.client {
                 Some(client) => Carrier::Application(client.clone()),
-                None => Carrier::BuiltIn {
-                    trusted_roots: server.trusted_roots.clone(),
-                    connect_timeout: server.connect_timeout,
-                },
+                None => Carrier::BuiltIn { tls: server.tls.clone(), connect_timeout: server.connect_timeout },
             };
             let fetcher = Fetcher::new(url.clone(), self.oauth.allows_private_networks, carrier);
             Login::new(self.oauth.clone(), fetcher, name)
@@ -164,8 +161,8 @@ impl Logins {
 }
 
 impl SignIn for Logins {
-    fn wrap(&self, server: &Http, url: &Url, client: Arc<dyn HttpClient>) -> Arc<dyn HttpClient> {
-        Arc::new(SignedIn { client, login: self.login(server, url) })
+    fn signer(&self, server: &Http, url: &Url) -> Arc<dyn RequestSigner> {
+        Arc::new(SignedIn(self.login(server, url)))
     }
 
     fn user_time(&self) -> Duration {
@@ -173,70 +170,63 @@ impl SignIn for Logins {
     }
 }
 
-/// Adds a token to requests, and gets one when the server asks for it.
-struct SignedIn {
-    client: Arc<dyn HttpClient>,
-    login: Arc<Login>,
-}
+/// Adds the token of a login to requests, and gets one when the server asks for it.
+struct SignedIn(Arc<Login>);
 
-impl HttpClient for SignedIn {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<HttpBody>>> {
-        // The application knows better.
-        if request.headers().contains_key(AUTHORIZATION) {
-            return self.client.send(request);
+impl RequestSigner for SignedIn {
+    fn sign(&self, request: &mut Request<Bytes>) -> Result<bool> {
+        let Some(tokens) = self.0.fresh() else { return Ok(false) };
+        add_token(request, &tokens, &self.0.nonces)?;
+        Ok(true)
+    }
+
+    fn prepare<'a>(&'a self, request: &'a mut Request<Bytes>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async {
+            match self.0.current(may_ask_user(request)).await? {
+                Some(tokens) => add_token(request, &tokens, &self.0.nonces),
+                None => Ok(()),
+            }
+        })
+    }
+
+    fn note(&self, request: &Request<Bytes>, headers: &HeaderMap) {
+        if self.0.nonces.are_used() {
+            self.0.nonces.note(request.uri(), headers);
         }
-        Box::pin(self.send_signed_in(request))
+    }
+
+    fn sign_in<'a>(
+        &'a self,
+        client: &'a dyn HttpClient,
+        request: &'a mut Request<Bytes>,
+        refusal: Response<HttpBody>,
+    ) -> BoxFuture<'a, Result<Response<HttpBody>>> {
+        Box::pin(self.send_until_accepted(client, request, refusal))
     }
 
     fn user_time(&self) -> Duration {
-        self.client.user_time() + self.login.user_clock.total()
+        self.0.user_clock.total()
     }
 }
 
 impl SignedIn {
-    async fn send_signed_in(&self, request: Request<Bytes>) -> Result<Response<HttpBody>> {
-        // Calls of the application are sent with POST. Streams and the end of a session must not open a browser.
-        let may_ask_user = request.method() == Method::POST;
-        let tokens = match self.login.fresh() {
-            Some(tokens) => Some(tokens),
-            None => Box::pin(self.login.current(may_ask_user)).await?,
-        };
-        let response = self.send_with(&request, tokens.as_deref()).await?;
-        match response.status() {
-            // This is rare, and its future is large.
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                Box::pin(self.sign_in(request, response, tokens, may_ask_user)).await
-            }
-            _ => {
-                self.login.nonces.note(request.uri(), response.headers());
-                Ok(response)
-            }
-        }
-    }
-
-    async fn send_with(
-        &self,
-        request: &Request<Bytes>,
-        tokens: Option<&Tokens>,
-    ) -> Result<Response<HttpBody>> {
-        let mut request = request.clone();
-        if let Some(tokens) = tokens {
-            add_token(&mut request, tokens, &self.login.nonces)?;
-        }
-        self.client.send(request).await
-    }
-
     /// Does what a server asks for that has refused a request, and sends the request again.
-    async fn sign_in(
+    async fn send_until_accepted(
         &self,
-        request: Request<Bytes>,
+        client: &dyn HttpClient,
+        request: &mut Request<Bytes>,
         mut response: Response<HttpBody>,
-        mut tokens: Option<Arc<Tokens>>,
-        may_ask_user: bool,
     ) -> Result<Response<HttpBody>> {
+        let (login, may_ask_user) = (&self.0, may_ask_user(request));
+        let sent = request.headers().get(AUTHORIZATION);
+        let mut tokens = login.known().filter(|_| sent.is_some());
+        // The token was replaced while the request was under way.
+        if let Some(newer) = tokens.as_ref().filter(|tokens| tokens.authorization.as_ref() != sent) {
+            response = send_with(client, request, newer, &login.nonces).await?;
+        }
         let (mut logins, mut step_ups, mut nonces) = (0, 0, 0);
         loop {
-            let has_nonce = self.login.nonces.note(request.uri(), response.headers());
+            let has_nonce = login.nonces.note(request.uri(), response.headers());
             let challenges = read_challenges(response.headers());
             match response.status() {
                 StatusCode::UNAUTHORIZED if has_nonce && nonces < MAX_NONCES && wants_nonce(&challenges) => {
@@ -245,7 +235,7 @@ impl SignedIn {
                 // A new token that is refused at once is not renewed again and again.
                 StatusCode::UNAUTHORIZED if logins < MAX_LOGINS && logins + step_ups < MAX_ATTEMPTS => {
                     logins += 1;
-                    match self.login.renew(tokens, demand(challenges), may_ask_user).await? {
+                    match login.renew(tokens, demand(challenges), may_ask_user).await? {
                         Some(other) => tokens = Some(other),
                         None => return Ok(response),
                     }
@@ -259,24 +249,50 @@ impl SignedIn {
                     };
                     let wanted = challenge.scopes().unwrap_or_default();
                     if step_ups == MAX_STEP_UPS || logins + step_ups == MAX_ATTEMPTS {
-                        self.login.note_refused(wanted);
+                        login.note_refused(wanted);
                         return Ok(response);
                     }
                     step_ups += 1;
-                    match self.login.step_up(used, challenge, may_ask_user).await? {
+                    match login.step_up(used, challenge, may_ask_user).await? {
                         Some(more) => tokens = Some(more),
                         None if !may_ask_user => return Ok(response),
                         None => {
-                            self.login.note_refused(wanted);
+                            login.note_refused(wanted);
                             return Ok(response);
                         }
                     }
                 }
+                StatusCode::UNAUTHORIZED => {
+                    return match tokens.filter(|_| logins > 0) {
+                        Some(tokens) => Err(refused_token(request, &tokens, challenges.first())),
+                        None => Ok(response),
+                    };
+                }
                 _ => return Ok(response),
             }
-            response = self.send_with(&request, tokens.as_deref()).await?;
+            response = match &tokens {
+                Some(tokens) => send_with(client, request, tokens, &login.nonces).await?,
+                None => client.send(request.clone()).await?,
+            };
         }
     }
+}
+
+/// Sends a request again, with another token or another proof.
+async fn send_with(
+    client: &dyn HttpClient,
+    request: &mut Request<Bytes>,
+    tokens: &Tokens,
+    nonces: &Nonces,
+) -> Result<Response<HttpBody>> {
+    request.headers_mut().remove(PROOF_HEADER);
+    add_token(request, tokens, nonces)?;
+    client.send(request.clone()).await
+}
+
+/// Calls of the application are sent with POST. Streams and the end of a session must not open a browser.
+fn may_ask_user(request: &Request<Bytes>) -> bool {
+    request.method() == Method::POST
 }
 
 fn add_token(request: &mut Request<Bytes>, tokens: &Tokens, nonces: &Nonces) -> Result<()> {
@@ -284,14 +300,29 @@ fn add_token(request: &mut Request<Bytes>, tokens: &Tokens, nonces: &Nonces) -> 
         let message = "the authorization server made a token that cannot be sent";
         Error::new(ErrorKind::PeerMisbehaved, message)
     })?;
-    if let Some(key) = &tokens.proof_key {
-        let url = request.uri().to_string();
-        let nonce = nonces.get(&url);
-        let proof = key.prove(request.method().as_str(), &url, Some(&tokens.access), nonce.as_deref())?;
-        request.headers_mut().insert(PROOF_HEADER, proof);
-    }
     request.headers_mut().insert(AUTHORIZATION, authorization);
+    let Some(key) = &tokens.proof_key else { return Ok(()) };
+    let url = request.uri().to_string();
+    let nonce = nonces.get(&url);
+    let proof = key.prove(request.method().as_str(), &url, Some(&tokens.access), nonce.as_deref())?;
+    request.headers_mut().insert(PROOF_HEADER, proof);
     Ok(())
+}
+
+/// Returns the error for a server that refuses a new token.
+fn refused_token(request: &Request<Bytes>, tokens: &Tokens, challenge: Option<&Challenge>) -> Error {
+    let server = host_of(&request.uri().to_string());
+    let issuer = match &*tokens.owner.issuer {
+        "" => "the application".to_owned(),
+        issuer => host_of(issuer),
+    };
+    let text = format!(
+        "{server} refuses the token that {issuer} has just made for it: the operator of the server must find out why"
+    );
+    let challenge = challenge.map_or_else(|| "Bearer".to_owned(), Challenge::to_string);
+    Error::new(ErrorKind::PeerRefused, text)
+        .with_http_status(StatusCode::UNAUTHORIZED.as_u16())
+        .with_challenge(challenge)
 }
 
 /// Returns the challenges for tokens.

@@ -55,7 +55,7 @@ async fn a_server_that_refuses_every_token_does_not_cause_endless_logins() {
                 _ => Client::connect_http(pair.http(pair.user())).await,
             };
             pair.close().await;
-            check(name, &pair, &outcome.unwrap_err(), ErrorKind::PeerRefused, "requires authorization");
+            check(name, &pair, &outcome.unwrap_err(), ErrorKind::PeerRefused, "refuses the token that");
             let logins = if refresh.is_null() { 2 } else { 1 };
             assert_eq!(pair.state().opened.len(), logins, "{name}");
             assert_eq!(pair.visits_to(Site::Id, "/token").len(), 2, "{name}");

@@ -80,6 +80,21 @@ async fn a_user_signs_in_on_another_device() {
 }
 
 #[tokio::test]
+async fn a_client_that_was_registered_for_browsers_registers_for_devices() {
+    let device = json!({"device_authorization_endpoint": "https://id.example/device"});
+    let world = World::new().with(|state| state.server = device);
+    let vault = Arc::new(MemoryVault::new());
+    assert_eq!(sum(&world.connect(user("").vault(vault.clone())).await.unwrap()).await, "3");
+    world.expire();
+    world.state.lock().unwrap().refresh_refusal = Some("invalid_grant");
+    let oauth = OAuth::device(async |_| {}).vault(vault);
+    assert_eq!(sum(&world.connect(oauth).await.unwrap()).await, "3");
+    let grants: Vec<_> = world.sent_to("/register").into_iter().map(|(_, _, body)| body).collect();
+    assert_eq!(grants.len(), 2);
+    assert!(!grants[0].contains("device_code") && grants[1].contains("device_code"), "{grants:?}");
+}
+
+#[tokio::test]
 async fn the_identity_provider_of_a_company_vouches_for_the_user() {
     let idp = || Idp::new("https://sso.example", "app-at-sso", "hidden-at-sso");
     let oauth = || {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use ::http::{Request, Response};
+use ::http::{HeaderMap, Request, Response};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
@@ -77,6 +77,29 @@ pub trait HttpClient: Send + Sync + 'static {
     fn user_time(&self) -> Duration {
         Duration::ZERO
     }
+}
+
+/// Adds tokens to the requests to a server, and gets them when the server asks for it.
+pub(crate) trait RequestSigner: Send + Sync {
+    /// Adds the token to a request, if there is one that can be used for a while. Returns whether there is.
+    fn sign(&self, request: &mut Request<Bytes>) -> Result<bool>;
+
+    /// Adds the token to a request, after looking for it and renewing it. Without one, the request stays as it is.
+    fn prepare<'a>(&'a self, request: &'a mut Request<Bytes>) -> BoxFuture<'a, Result<()>>;
+
+    /// Takes note of a reply that is not a refusal.
+    fn note(&self, request: &Request<Bytes>, headers: &HeaderMap);
+
+    /// Does what a server asks for that has refused a request, and sends the request again.
+    fn sign_in<'a>(
+        &'a self,
+        client: &'a dyn HttpClient,
+        request: &'a mut Request<Bytes>,
+        refusal: Response<HttpBody>,
+    ) -> BoxFuture<'a, Result<Response<HttpBody>>>;
+
+    /// Returns for how long users have signed in so far.
+    fn user_time(&self) -> Duration;
 }
 
 /// Allows several servers to share one client.

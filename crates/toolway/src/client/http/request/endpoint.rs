@@ -4,17 +4,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
-use ::http::{Method, Request, Response};
+use ::http::header::{ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
+use ::http::{Method, Request, Response, StatusCode};
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{ParsedFrame, parse};
 use toolway_protocol::{Id, Message};
 
-use crate::client::http::request::client::{HttpBody, HttpClient};
+use crate::client::http::request::client::{HttpBody, HttpClient, RequestSigner};
 use crate::client::http::request::events::{EventReader, StreamError, is_event_stream, media_type};
-use crate::client::http::request::headers::{check_header, merge_headers};
+use crate::client::http::request::headers::{check_header, fill_headers};
 use crate::client::http::request::redirect::{self, MAX_REDIRECTS};
 use crate::client::http::request::refusal;
 use crate::client::http::request::url::Url;
@@ -32,6 +32,8 @@ pub(crate) struct HttpEndpoint {
     /// The headers that were set for the client. Every request carries them, unless `headers` has the same name.
     client_headers: OnceLock<HeaderMap>,
     client: Arc<dyn HttpClient>,
+    /// Signs in, if the server asks for it.
+    signer: Option<Arc<dyn RequestSigner>>,
     redirects: RedirectPolicy,
     /// The URL that a permanent redirect named. It replaces `url` for later requests.
     permanent_url: Mutex<Option<Url>>,
@@ -79,6 +81,7 @@ impl HttpEndpoint {
             headers,
             client_headers: more,
             client,
+            signer: None,
             redirects,
             permanent_url: moved,
             max_message,
@@ -86,9 +89,16 @@ impl HttpEndpoint {
         }
     }
 
+    /// Signs requests that the application has not signed itself.
+    pub(crate) fn with_signer(mut self, signer: Option<Arc<dyn RequestSigner>>) -> Self {
+        self.signer = signer;
+        self
+    }
+
     /// Returns for how long requests have waited for a user.
     pub(crate) fn user_time(&self) -> Duration {
-        self.client.user_time()
+        let signing_in = self.signer.as_ref().map(|signer| signer.user_time());
+        self.client.user_time() + signing_in.unwrap_or_default()
     }
 
     /// Adds the headers that were set for the client to every request. Headers that were set for this server take
@@ -111,6 +121,7 @@ impl HttpEndpoint {
         Self {
             client_headers: self.client_headers.clone(),
             permanent_url: Mutex::new(Some(self.current_url())),
+            signer: self.signer.clone(),
             ..endpoint
         }
     }
@@ -166,22 +177,28 @@ impl HttpEndpoint {
         &self,
         mut url: Url,
         method: Method,
-        headers: HeaderMap,
+        mut headers: HeaderMap,
         body: Bytes,
     ) -> Result<FinalResponse> {
-        let mut all = self.client_headers.get().cloned().unwrap_or_default();
-        merge_headers(&mut all, &self.headers);
-        merge_headers(&mut all, &headers);
+        fill_headers(&mut headers, &self.headers);
+        if let Some(more) = self.client_headers.get() {
+            fill_headers(&mut headers, more);
+        }
+        let signer = self.signer.as_deref().filter(|_| !headers.contains_key(AUTHORIZATION));
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.headers_mut() = headers;
         let mut for_good = None;
         let mut is_for_good = true;
         for hop in 0.. {
-            let mut request = Request::new(body.clone());
-            *request.method_mut() = method.clone();
             *request.uri_mut() = url.uri().clone();
-            *request.headers_mut() = all.clone();
-            let response = self.client.send(request).await.map_err(|error| send_error(&url, error))?;
+            let sent = match signer {
+                Some(signer) => self.send_signed(signer, &mut request).await,
+                None => self.client.send(request.clone()).await,
+            };
+            let response = sent.map_err(|error| send_error(&url, error))?;
             let status = response.status();
-            let Some(moved) = redirect::read(&method, &url, status, response.headers())? else {
+            let Some(moved) = redirect::read(request.method(), &url, status, response.headers())? else {
                 return Ok(FinalResponse { response, url, permanent_url: for_good });
             };
             if self.redirects == RedirectPolicy::Refused {
@@ -198,6 +215,22 @@ impl HttpEndpoint {
             url = moved.url;
         }
         unreachable!("the loop returns after the last redirect")
+    }
+
+    async fn send_signed(
+        &self,
+        signer: &dyn RequestSigner,
+        request: &mut Request<Bytes>,
+    ) -> Result<Response<HttpBody>> {
+        if !signer.sign(request)? {
+            signer.prepare(request).await?;
+        }
+        let response = self.client.send(request.clone()).await?;
+        if matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            return signer.sign_in(&*self.client, request, response).await;
+        }
+        signer.note(request, response.headers());
+        Ok(response)
     }
 
     /// Determines the form of the reply to the request `id`.
@@ -293,6 +326,10 @@ fn with_post_headers(mut headers: HeaderMap) -> HeaderMap {
 
 /// Returns the error of a request without a reply.
 fn send_error(url: &Url, error: Error) -> Error {
+    // A request that was refused was not begun.
+    if error.needs_sign_in() {
+        return error;
+    }
     let failed = |what| Error::new(error.kind(), format!("{what} {url}"));
     if error.is_unsent() {
         failed("failed to connect to").unsent().caused_by(error)

@@ -95,6 +95,15 @@ pub(crate) fn merge_headers(headers: &mut HeaderMap, more: &HeaderMap) {
     }
 }
 
+/// Adds the headers of `more` to `headers`, except those that it has already.
+pub(crate) fn fill_headers(headers: &mut HeaderMap, more: &HeaderMap) {
+    for (name, value) in more {
+        if !headers.contains_key(name) {
+            headers.insert(name.clone(), value.clone());
+        }
+    }
+}
+
 /// Adds a header of the protocol.
 pub(crate) fn insert_header(headers: &mut HeaderMap, name: &'static str, value: &str) {
     // Method names and revisions are plain ASCII, and `header::encode` encodes everything else.

@@ -12,6 +12,7 @@
 //! | `built_in.rs` | How does the built-in client send requests? |
 //! | `observed_connection.rs` | How does a request learn that its connection has ended, if hyper does not report it? |
 //! | `tls.rs`, `no_tls.rs` | How is the server of an `https://` URL verified? |
+//! | `proxy.rs` | Through which proxy does an encrypted connection go? |
 
 pub(crate) mod built_in;
 pub(crate) mod client;
@@ -19,6 +20,8 @@ pub(crate) mod endpoint;
 pub(crate) mod events;
 pub(crate) mod headers;
 mod observed_connection;
+#[cfg(feature = "tls")]
+pub(crate) mod proxy;
 pub(crate) mod redirect;
 pub(crate) mod refusal;
 #[cfg(feature = "tls")]

@@ -3,14 +3,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::http::Uri;
+
 use crate::client::http::request::built_in::ConnectionReuse;
 use crate::client::http::request::client::HttpClient;
 use crate::client::http::request::url::Url;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// Empty: a build without TLS has no certificates.
+/// Empty: a build without TLS has no certificates and no proxies.
 #[derive(Clone, Default)]
-pub(crate) struct TrustedRoots {}
+pub(crate) struct TlsSettings {}
+
+impl TlsSettings {
+    #[expect(clippy::unused_self, reason = "with TLS it is used")]
+    pub(crate) fn proxy_for(&self, _: &Uri) -> Option<String> {
+        None
+    }
+}
 
 pub(crate) fn check(url: &Url) -> Result<()> {
     Err(Error::new(
@@ -25,7 +34,7 @@ pub(crate) fn check(url: &Url) -> Result<()> {
 /// Always fails. It is never called, because `check` fails first.
 pub(crate) fn client<C>(
     _: C,
-    _: &TrustedRoots,
+    _: &TlsSettings,
     _: Duration,
     _: ConnectionReuse,
 ) -> Result<Arc<dyn HttpClient>> {

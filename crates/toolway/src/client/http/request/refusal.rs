@@ -26,6 +26,9 @@ const PAGE_TIMEOUT: Duration = Duration::from_secs(2);
 /// The maximum number of characters of a server's text that an error shows.
 const MAX_SHOWN: usize = 100;
 
+/// The minimum length of letters and digits in a server's text that may be a token.
+const MIN_SECRET: usize = 20;
+
 /// The longest `Retry-After` time that is accepted. A longer time is reduced to this limit.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
@@ -86,10 +89,10 @@ pub(crate) fn text_error(url: &Url, head: &Parts, text: &[u8]) -> Error {
             _ => format!("{url} answered {status} without a message"),
         },
     };
-    let challenge =
-        (status == StatusCode::UNAUTHORIZED).then(|| head.headers.get(WWW_AUTHENTICATE)).flatten();
+    let challenge = challenge(head);
+    let shown = challenge.as_deref().filter(|_| status == StatusCode::UNAUTHORIZED);
     for (what, said) in [
-        ("it asks for", challenge.map(|value| excerpt(value.as_bytes())).unwrap_or_default()),
+        ("it asks for", shown.map(|challenge| excerpt(challenge.as_bytes())).unwrap_or_default()),
         ("it said", excerpt(text)),
     ] {
         if !said.is_empty() {
@@ -102,7 +105,8 @@ pub(crate) fn text_error(url: &Url, head: &Parts, text: &[u8]) -> Error {
         _ if is_temporary(status) || status.is_server_error() => ErrorKind::Transport,
         _ => ErrorKind::PeerMisbehaved,
     };
-    with_retry_hints(Error::new(kind, message).with_http_status(status.as_u16()), status, &head.headers)
+    let error = Error::new(kind, message).with_http_status(status.as_u16());
+    with_retry_hints(with_challenge(error, challenge), status, &head.headers)
 }
 
 /// Returns the error for a reply that contains a JSON-RPC error. With status 401 or 403, the error also says that the
@@ -112,12 +116,27 @@ pub(crate) fn message_error(url: &Url, head: &Parts, error: RpcError) -> Error {
     let error = Error::from(error);
     match head.status {
         status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
-            error.context(format!("{url} denies access")).with_http_status(status.as_u16())
+            let error = error.context(format!("{url} denies access")).with_http_status(status.as_u16());
+            with_challenge(error, challenge(head))
         }
         status if is_temporary(status) => {
             with_retry_hints(error.with_http_status(status.as_u16()), status, &head.headers)
         }
         _ => error,
+    }
+}
+
+/// Returns the challenge of a refusal: what the server wants to see.
+fn challenge(head: &Parts) -> Option<String> {
+    let is_refusal = matches!(head.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    let challenge = head.headers.get(WWW_AUTHENTICATE).filter(|_| is_refusal)?;
+    Some(String::from_utf8_lossy(challenge.as_bytes()).into_owned())
+}
+
+fn with_challenge(error: Error, challenge: Option<String>) -> Error {
+    match challenge {
+        Some(challenge) => error.with_challenge(challenge),
+        None => error,
     }
 }
 
@@ -165,7 +184,24 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
 }
 
-/// Returns the beginning of a server's text, on one line and without control characters.
+/// Adds a word of a server. Servers repeat tokens in their pages, so what may be one is replaced by `…`.
+fn push_without_secrets(words: &mut String, word: &str) {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-._~+".contains(letter);
+    let mut rest = word;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|letter| is_part(letter) != is_part(first)).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        let has = |is: fn(&u8) -> bool| run.as_bytes().iter().any(is);
+        let may_be_secret = run.len() >= MIN_SECRET
+            && has(u8::is_ascii_digit)
+            && has(u8::is_ascii_alphabetic)
+            && is_part(first);
+        words.push_str(if may_be_secret { "…" } else { run });
+        rest = after;
+    }
+}
+
+/// Returns the beginning of a server's text, on one line and without control characters or tokens.
 fn excerpt(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let mut words = String::new();
@@ -176,7 +212,7 @@ fn excerpt(text: &[u8]) -> String {
         if !words.is_empty() {
             words.push(' ');
         }
-        words.push_str(word);
+        push_without_secrets(&mut words, word);
     }
     if let Some((end, _)) = words.char_indices().nth(MAX_SHOWN) {
         words.truncate(end);
@@ -257,6 +293,22 @@ mod tests {
             ("Wed, 21 Oct 2015 07:28:00 GMT", None),
         ] {
             assert_eq!(error(429, &[("retry-after", said)], "").retry_after(), meant, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_token_that_a_server_repeats_is_not_shown() {
+        for (page, shown) in [
+            ("the token eyJhbGciOi.eyJzdWIiOiI1.c2lnbmF0dXJl is bad", "the token … is bad"),
+            (r#"{"got":"Bearer 9f8e7d6c5b4a39281706"}"#, r#"{"got":"Bearer …"}"#),
+            (
+                "see https://status.notes.example/incidents/42",
+                "see https://status.notes.example/incidents/42",
+            ),
+            ("insufficient-permissions-for-user", "insufficient-permissions-for-user"),
+        ] {
+            let text = error(403, &[], page).to_string();
+            assert!(text.ends_with(&format!("it said: {shown}")), "{text}");
         }
     }
 

@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::http::Uri;
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::connect::Connect;
 use rustls::crypto::ring::default_provider;
@@ -12,12 +13,25 @@ use rustls::{CertificateError, ClientConfig, RootCertStore};
 
 use crate::client::http::request::built_in::{BuiltInClient, ConnectionReuse, TimedConnector};
 use crate::client::http::request::client::HttpClient;
+use crate::client::http::request::proxy::{Proxied, ProxyError, ProxyRules, ProxySetting};
 use crate::client::http::request::url::Url;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// The certificate authorities that the application trusts in addition to those of the system.
+/// The settings of encrypted connections.
 #[derive(Clone, Default)]
-pub(crate) struct TrustedRoots(pub(crate) Vec<CertificateDer<'static>>);
+pub(crate) struct TlsSettings {
+    /// The certificate authorities that the application trusts in addition to those of the system.
+    pub(crate) roots: Vec<CertificateDer<'static>>,
+    pub(crate) proxy: ProxySetting,
+}
+
+impl TlsSettings {
+    /// Returns the host and port of the proxy through which connections to a URL go.
+    pub(crate) fn proxy_for(&self, url: &Uri) -> Option<String> {
+        let proxy = ProxyRules::new(&self.proxy).ok()?.find(url)?;
+        proxy.uri().authority().map(ToString::to_string)
+    }
+}
 
 #[expect(clippy::unnecessary_wraps, reason = "without TLS it fails")]
 pub(crate) fn check(_: &Url) -> Result<()> {
@@ -27,14 +41,15 @@ pub(crate) fn check(_: &Url) -> Result<()> {
 /// Makes a client that sends encrypted requests over connections that `tcp` opens, which must accept `https` URLs. Blocks, because it reads the system's certificates from files.
 pub(crate) fn client<C>(
     tcp: C,
-    trust: &TrustedRoots,
+    settings: &TlsSettings,
     connect_timeout: Duration,
     reuse: ConnectionReuse,
 ) -> Result<Arc<dyn HttpClient>>
 where
-    TimedConnector<HttpsConnector<C>>: Connect + Clone + Send + Sync + 'static,
+    TimedConnector<HttpsConnector<Proxied<C>>>: Connect + Clone + Send + Sync + 'static,
     C: Send + Sync + 'static,
 {
+    let tcp = Proxied::new(tcp, ProxyRules::new(&settings.proxy)?);
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {
         tracing::warn!(%error, "certificates of the system could not be read");
@@ -42,7 +57,7 @@ where
     let mut config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| Error::new(ErrorKind::Misuse, "TLS cannot be used").caused_by(error))?
-        .with_root_certificates(root_store(found.certs, has_environment_roots(), trust)?)
+        .with_root_certificates(root_store(found.certs, has_environment_roots(), &settings.roots)?)
         .with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     let tls = HttpsConnector::from((tcp, config));
@@ -60,28 +75,31 @@ fn has_environment_roots() -> bool {
 fn root_store(
     of_system: Vec<CertificateDer<'static>>,
     is_restricted: bool,
-    trust: &TrustedRoots,
+    trusted: &[CertificateDer<'static>],
 ) -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     // Some systems contain certificates that cannot be parsed. They are skipped, and the others are used.
     let (added, _) = roots.add_parsable_certificates(of_system);
-    if added == 0 && is_restricted && trust.0.is_empty() {
+    if added == 0 && is_restricted && trusted.is_empty() {
         let text = "SSL_CERT_FILE and SSL_CERT_DIR name no certificate that can be used: correct the path, or unset the variable";
         return Err(Error::new(ErrorKind::Misuse, text));
     }
     if added == 0 && !is_restricted {
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }
-    roots.add_parsable_certificates(trust.0.iter().cloned());
+    roots.add_parsable_certificates(trusted.iter().cloned());
     Ok(roots)
 }
 
-/// Explains how to fix the cause of a failed connection, if the cause is a TLS error with a known fix.
+/// Explains how to fix the cause of a failed connection, if the cause is the proxy, or a TLS error with a known fix.
 fn advice(error: &(dyn StdError + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(error) = error.downcast_ref::<rustls::Error>() {
             return tls_advice(error);
+        }
+        if let Some(error) = error.downcast_ref::<ProxyError>() {
+            return Some(error.to_string());
         }
         // `source` of an I/O error skips the wrapped error itself and returns the source of the wrapped error.
         next = match error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
@@ -150,15 +168,15 @@ mod tests {
     #[test]
     fn a_system_without_authorities_has_those_of_mozilla() {
         let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
-        let trust = TrustedRoots(vec![key.cert.der().clone()]);
+        let trusted = [key.cert.der().clone()];
         let mozilla = webpki_roots::TLS_SERVER_ROOTS.len();
-        let count = |of_system, is_restricted, trust: &TrustedRoots| {
-            root_store(of_system, is_restricted, trust).ok().map(|roots| roots.len())
+        let count = |of_system, is_restricted, trusted: &[_]| {
+            root_store(of_system, is_restricted, trusted).ok().map(|roots| roots.len())
         };
-        assert_eq!(count(Vec::new(), false, &TrustedRoots::default()), Some(mozilla));
-        assert_eq!(count(vec![CertificateDer::from(vec![1, 2])], false, &trust), Some(mozilla + 1));
-        assert_eq!(count(vec![key.cert.der().clone()], false, &trust), Some(2));
-        assert_eq!(count(Vec::new(), true, &trust), Some(1), "only what the application trusts");
-        assert_eq!(count(Vec::new(), true, &TrustedRoots::default()), None);
+        assert_eq!(count(Vec::new(), false, &[]), Some(mozilla));
+        assert_eq!(count(vec![CertificateDer::from(vec![1, 2])], false, &trusted), Some(mozilla + 1));
+        assert_eq!(count(vec![key.cert.der().clone()], false, &trusted), Some(2));
+        assert_eq!(count(Vec::new(), true, &trusted), Some(1), "only what the application trusts");
+        assert_eq!(count(Vec::new(), true, &[]), None);
     }
 }

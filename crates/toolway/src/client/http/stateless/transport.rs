@@ -77,6 +77,8 @@ async fn send(endpoint: &HttpEndpoint, outgoing: OutgoingMessage) -> Result<Opti
 fn request_headers(outgoing: &OutgoingMessage) -> Result<HeaderMap> {
     let CallHeaders { caller_headers: mut headers, argument_headers: of_tool } =
         CallHeaders::parse(&outgoing.headers)?;
+    // More are added until the request is sent.
+    headers.reserve(10);
     merge_headers(&mut headers, &of_tool);
     if let Some(version) = outgoing.version {
         insert_header(&mut headers, "mcp-protocol-version", version.as_str());
