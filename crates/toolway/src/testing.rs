@@ -2,7 +2,11 @@
 //!
 //! [`connect`] connects a client to a server in memory. [`each_wire`] runs a test over several protocol revisions and
 //! transports. [`ctx`] and [`ctx_answering`] create a [`Ctx`] for functions that are called directly, without a client.
-//! [`fix_backoff`] makes the random waits of clients the same in each run.
+//! [`fix_backoff`] makes the random waits of clients the same in each run. With the feature `auth`, `Issuer` is an
+//! authorization server for tests.
+
+#[cfg(feature = "auth")]
+mod issuer;
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,6 +25,9 @@ use crate::ground::peer::Peer;
 use crate::server::call::question_log::{AskMode, QuestionContext};
 use crate::server::parameter::Scope;
 use crate::server::{Arrival, Ctx, MemoryRecord, Server};
+
+#[cfg(feature = "auth")]
+pub use self::issuer::{Issuer, IssuerFault};
 
 /// Connects a client to a server in this process, with the newest protocol revision.
 ///

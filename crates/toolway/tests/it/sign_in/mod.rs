@@ -2,6 +2,7 @@
 
 mod issuer;
 mod processes;
+mod test_issuer;
 mod ways;
 mod world;
 
