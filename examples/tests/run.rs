@@ -32,6 +32,8 @@ mod gateway;
 mod hub;
 #[path = "run/live.rs"]
 mod live;
+#[path = "run/sign_in.rs"]
+mod sign_in;
 #[path = "run/telemetry.rs"]
 mod telemetry;
 // Runs commands in a shell.
