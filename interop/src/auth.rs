@@ -35,7 +35,7 @@ pub(crate) async fn play_refusal(server: &Protected, era: Era, report: &mut Repo
     report.check("refusal", "a client that does not sign in is not let in", server.refuses(era)).await;
 }
 
-/// Signs in, as a user and as a program.
+/// Signs in, as a user with a browser or with another device, and as a program.
 pub(crate) async fn play(server: &Protected, era: Era, report: &mut Report) {
     let vault = VaultFolder::new(era);
     let logins = Arc::new(AtomicUsize::new(0));
@@ -51,6 +51,10 @@ pub(crate) async fn play(server: &Protected, era: Era, report: &mut Report) {
         one_login()
     };
     report.check("browser", "both renew the token without the user", renewed).await;
+
+    let device = in_time(server.sign_in_on_device(era)).await;
+    report.tell("device", "a user signs in on another device and calls a tool", outcome(&device));
+    report.check("device", "the token is renewed without the user", server.renews([device])).await;
 
     let program = in_time(server.sign_in_as_program(era)).await;
     report.tell("service", "a program signs in and calls a tool", outcome(&program));
@@ -107,6 +111,22 @@ impl Protected {
         let caller = Caller::ask(&client).await?;
         same(caller.name.as_str(), name)?;
         Ok(SignedIn { client, caller })
+    }
+
+    async fn sign_in_on_device(&self, era: Era) -> Checked<SignedIn> {
+        if self.issuer.is_none() {
+            return not_here("this server signs in users with a browser only");
+        }
+        let oauth = OAuth::device(async |code| {
+            let page = code.page_with_code.unwrap_or(code.page);
+            // If the user fails, the client learns it from the identity provider.
+            tokio::spawn(async move {
+                if let Err(why) = browser::confirm(&page).await {
+                    eprintln!("the user cannot sign in: {why}");
+                }
+            });
+        });
+        self.sign_in(era, oauth, browser::USER).await
     }
 
     async fn sign_in_as_program(&self, era: Era) -> Checked<SignedIn> {

@@ -17,20 +17,46 @@ pub(crate) const USER: &str = "ann";
 /// Signs in at a page, and returns the URL of the client to which the pages lead back.
 pub(crate) async fn sign_in(page: &str) -> Checked<String> {
     let redirect = parameter(page, "redirect_uri").ok_or("the URL of the login has no redirect")?;
+    let is_back = |url: &str| url.strip_prefix(&redirect).is_some_and(|rest| rest.starts_with('?'));
+    match walk(page, is_back).await? {
+        End::Back(url) => Ok(url),
+        End::Page(reply) => Err(format!("a page has no form: {}", shown(reply.text.as_str())).into()),
+    }
+}
+
+/// Signs in at a page for users of another device. The last page says that it is done.
+pub(crate) async fn confirm(page: &str) -> Checked {
+    match walk(page, |_| false).await? {
+        End::Page(reply) if reply.status == 200 => Ok(()),
+        End::Page(reply) => Err(format!("the last page: {}", shown(reply.text.as_str())).into()),
+        End::Back(url) => Err(format!("the pages lead to {url}").into()),
+    }
+}
+
+/// Where a login ends.
+enum End {
+    /// At a URL of the client.
+    Back(String),
+    /// At a page without a form.
+    Page(Reply),
+}
+
+/// Fills in all forms.
+async fn walk(page: &str, is_back: impl Fn(&str) -> bool) -> Checked<End> {
     let mut browser = Browser::default();
     let (mut url, mut form) = (page.to_owned(), None);
     for _ in 0..MOST_PAGES {
         let reply = browser.send(&url, form.take()).await?;
         if let Some(location) = reply.header("location") {
             url = absolute(&url, location);
-            if url.strip_prefix(&redirect).is_some_and(|rest| rest.starts_with('?')) {
-                return Ok(url);
+            if is_back(&url) {
+                return Ok(End::Back(url));
             }
-        } else {
-            let (action, fields) = filled_form(&reply.body)
-                .ok_or_else(|| format!("{url} is a page without a form: {}", shown(reply.text.as_str())))?;
+        } else if let Some((action, fields)) = filled_form(&reply.body) {
             url = absolute(&url, &action);
             form = Some(fields);
+        } else {
+            return Ok(End::Page(reply));
         }
     }
     Err(format!("the login is not over after {MOST_PAGES} pages").into())

@@ -77,6 +77,10 @@ fn dispatch() -> Result<ExitCode> {
         "conformance" => conformance::run(&workspace()?, &conformance::Options::parse(arguments)?),
         "conformance-client" => conformance::run_client_with_latency(arguments),
         "interop" => interop::run(&workspace()?, &interop::Options::parse(arguments)?),
+        "sign-in" => {
+            arguments.finish()?;
+            interop::try_sign_in(&workspace()?)
+        }
         "counts" => {
             let mode = if arguments.flag("--bless") { counts::Mode::Bless } else { counts::Mode::Compare };
             arguments.finish()?;
@@ -146,6 +150,7 @@ usage: cargo xtask COMMAND
                   --latency MS             delay each direction by MS milliseconds; stdio is left out
                   --server 'COMMAND|URL'   only the part everything, against this server
                   --cluster                only the part everything, against three nodes on a Redis behind HAProxy
+  sign-in       try it: the example signed_in signs in to a server, with an identity provider and your browser
   cross         the library and the command compile for Windows, the library for macOS
   surface       the public items of the libraries against their public-api.txt
                   --bless                  rewrite the files

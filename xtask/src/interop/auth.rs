@@ -16,7 +16,7 @@ use super::servers::{self, run_concurrently};
 use super::table::{Coverage, Peers, Run, Table};
 use crate::node::Node;
 use crate::python::Python;
-use crate::run::Result;
+use crate::run::{self, Result};
 use crate::server_process::{ServerProcess, free_port};
 use crate::workspace::Workspace;
 
@@ -39,6 +39,26 @@ pub(super) fn run(workspace: &Workspace) -> Result {
     table.print()
 }
 
+/// Lets a person try it: starts an identity provider and a server, and signs in with the example `signed_in`, which opens
+/// the browser.
+pub(super) fn try_out(workspace: &Workspace) -> Result {
+    let directory = workspace.target.join("interop");
+    run::check_success(&mut workspace.cargo(&["build", "--quiet", "--package=toolway-examples", EXAMPLE]))?;
+    let node = install_node(workspace, &directory)?;
+    let (idp_port, port) = (free_port()?, free_port()?);
+    let (issuer, url) = (format!("http://127.0.0.1:{idp_port}"), format!("http://127.0.0.1:{port}/mcp"));
+    let mut command = node.command(&node.prefix.join(IDP));
+    command.args([&idp_port.to_string(), &url]);
+    let _idp = ServerProcess::start_script(idp_port, &mut command, directory.join("try-idp.log"))?;
+    let mut command = node.command(&node.prefix.join(TYPESCRIPT_SERVER));
+    command.args([&port.to_string(), &issuer]);
+    let _server = ServerProcess::start_script(port, &mut command, directory.join("try-server.log"))?;
+    println!("-- the server {url} lets in users of {issuer}; any name and password sign in");
+    let mut command = workspace.cargo(&["run", "--quiet", "--package=toolway-examples", EXAMPLE, "--", &url]);
+    // The tokens are worthless afterwards.
+    run::check_success(command.env("XDG_DATA_HOME", directory.join("try-vault")))
+}
+
 /// The installed packages and the scripts.
 struct Programs {
     node: Node,
@@ -51,17 +71,10 @@ impl Programs {
         let scripts = workspace.root.join("interop");
         let (node, python) = thread::scope(|scope| {
             let python = scope.spawn(|| Python::install(&directory.join("py-servers"), PYTHON_PACKAGES));
-            let node = Node::install(directory.join("node-auth"), NODE_PACKAGES);
+            let node = install_node(workspace, directory);
             let python = python.join().map_err(|_| "an installation panicked; see above")?;
             Ok::<_, String>((node?, python?))
         })?;
-        for script in NODE_SCRIPTS {
-            // A module finds packages only in its own folder or above, so it is copied next to them.
-            let (source, copy) = (scripts.join(script), node.prefix.join(script));
-            fs::copy(&source, &copy).map_err(|error| {
-                format!("could not copy {} to {}: {error}", source.display(), copy.display())
-            })?;
-        }
         Ok(Self { node, python, scripts })
     }
 
@@ -74,6 +87,18 @@ impl Programs {
         command.arg("-B").arg(self.scripts.join(script));
         command
     }
+}
+
+/// Installs the packages for Node.js, with the scripts beside them.
+fn install_node(workspace: &Workspace, directory: &Path) -> Result<Node> {
+    let node = Node::install(directory.join("node-auth"), NODE_PACKAGES)?;
+    for script in NODE_SCRIPTS {
+        // A module finds packages only in its own folder or above, so it is copied next to them.
+        let (source, copy) = (workspace.root.join("interop").join(script), node.prefix.join(script));
+        fs::copy(&source, &copy)
+            .map_err(|error| format!("could not copy {} to {}: {error}", source.display(), copy.display()))?;
+    }
+    Ok(node)
 }
 
 /// A server that lets in only callers with a token.
@@ -159,6 +184,7 @@ const SERVERS: &[Server] = &[
         callers: Callers::All,
     },
 ];
+const EXAMPLE: &str = "--example=signed_in";
 const IDP: &str = "idp.mjs";
 const TYPESCRIPT_SERVER: &str = "protected_v2.mjs";
 const NODE_SCRIPTS: &[&str] = &[IDP, TYPESCRIPT_SERVER];

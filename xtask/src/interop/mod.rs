@@ -127,6 +127,11 @@ pub(crate) fn run_auth(workspace: &Workspace) -> Result {
     auth::run(workspace)
 }
 
+/// Lets a person sign in to a real server with a real identity provider.
+pub(crate) fn try_sign_in(workspace: &Workspace) -> Result {
+    auth::try_out(workspace)
+}
+
 /// Runs the parts; each runs even if the one before it failed.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
     let (transports, latency) = (options.transports(), options.latency);
