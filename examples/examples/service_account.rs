@@ -3,6 +3,8 @@
 //! `service_account URL ISSUER` takes the id and the secret from the variables `CLIENT_ID` and `CLIENT_SECRET`. Without
 //! arguments, it shows the same with a server and an authorization server of its own.
 
+#![expect(clippy::print_stdout, reason = "the example prints its results")]
+
 use serde_json::json;
 use toolway::client::OAuth;
 use toolway::prelude::*;

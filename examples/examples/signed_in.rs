@@ -3,6 +3,8 @@
 //! With the URL of a server, it opens the browser when the server asks for it. Without one, it shows the same with a server
 //! and an authorization server of its own, whose user agrees at once.
 
+#![expect(clippy::print_stdout, reason = "the example prints its results")]
+
 use serde_json::json;
 use toolway::client::{FileVault, Http, OAuth};
 use toolway::prelude::*;

@@ -131,17 +131,17 @@ const BUDGETS: [Budget; 7] = [
         features: &["--no-default-features", "--features=server,client,stdio,http,macros,otel"],
         limit: 89,
     },
-    // rustls with ring, and the lookup of trusted certificates; regular expressions come with `toolway-schema`.
+    // rustls with ring, the lookup of trusted certificates, and proxies (three crates); regular expressions come with `toolway-schema`.
     Budget {
         package: "toolway",
         title: "client and tls",
         features: &["--no-default-features", "--features=client,tls"],
-        limit: 64,
+        limit: 67,
     },
     // The library that an author's own program embeds.
-    Budget { package: "toolway-cli", title: "no features", features: &["--no-default-features"], limit: 118 },
+    Budget { package: "toolway-cli", title: "no features", features: &["--no-default-features"], limit: 120 },
     // `toolway serve --store`: the client of Redis, of which half are the Unicode tables that its URL parser needs.
-    Budget { package: "toolway-cli", title: "its default features", features: &[], limit: 158 },
+    Budget { package: "toolway-cli", title: "its default features", features: &[], limit: 159 },
 ];
 /// Crates that may occur in two versions, each with the reason.
 const TWO_VERSIONS: [(&str, &str); 2] = [

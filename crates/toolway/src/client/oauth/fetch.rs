@@ -181,9 +181,10 @@ impl Fetcher {
             .get_or_try_init(|| async {
                 let host = self.server.uri().host().unwrap_or_default().to_owned();
                 let is_proxied = self.uses_proxy(&self.server.uri().to_string());
-                let looked_up = match is_proxied {
-                    true => look_up_briefly(&system_lookup, &host).await,
-                    false => system_lookup(host).await,
+                let looked_up = if is_proxied {
+                    look_up_briefly(&system_lookup, &host).await
+                } else {
+                    system_lookup(host).await
                 };
                 let found = match (looked_up, &self.carrier) {
                     (Ok(found), _) => found,

@@ -16,7 +16,7 @@ use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 use crate::store::{StoreGuard, random_version};
 
-/// Keeps tokens in a [`Store`](crate::store::Store), such as that of `toolway-redis`: for gateways and agents that run on
+/// Keeps tokens in a [`Store`], such as that of `toolway-redis`: for gateways and agents that run on
 /// several machines.
 ///
 /// The values are encrypted with a key, which all machines must have. A value that is not read or written for 90 days

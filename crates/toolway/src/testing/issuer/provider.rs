@@ -285,10 +285,7 @@ impl Provider {
             Ok(grant) => self.make_tokens(grant),
             Err(error) => refusal(error),
         };
-        match self.has(IssuerFault::LostReply) {
-            true => reply(StatusCode::BAD_GATEWAY, &json!({})),
-            false => answer,
-        }
+        if self.has(IssuerFault::LostReply) { reply(StatusCode::BAD_GATEWAY, &json!({})) } else { answer }
     }
 
     fn grant(&self, sent: &Form, headers: &HeaderMap) -> Result<Grant, &'static str> {
@@ -333,10 +330,8 @@ impl Provider {
     }
 
     fn make_tokens(&self, grant: Grant) -> Response<HttpBody> {
-        let audience = match self.has(IssuerFault::WrongAudience) {
-            true => Some("https://another.example/mcp"),
-            false => grant.audience.as_deref(),
-        };
+        let is_wrong = self.has(IssuerFault::WrongAudience);
+        let audience = if is_wrong { Some("https://another.example/mcp") } else { grant.audience.as_deref() };
         let claims =
             json!({"sub": grant.subject, "client_id": grant.client, "scope": grant.scope, "aud": audience});
         let access = self.sign(&json!({}), &claims);
