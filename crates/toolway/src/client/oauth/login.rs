@@ -385,8 +385,12 @@ impl Login {
         let guard = self.lock(&key).await?;
         let stored = vault.get(&key).await?;
         let known = self.read(stored.as_ref());
+        let is_of_other =
+            known.is_none() && stored.as_ref().is_some_and(|stored| Tokens::from_bytes(stored).is_some());
         let tokens = known.or_else(|| self.state.lock().tokens.as_deref().cloned());
-        vault.swap(&key, stored, None).await?;
+        if !is_of_other {
+            vault.swap(&key, stored, None).await?;
+        }
         drop(guard);
         self.forget();
         let Some(tokens) = tokens else { return Ok(None) };

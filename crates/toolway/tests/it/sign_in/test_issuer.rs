@@ -189,8 +189,13 @@ async fn a_program_does_not_act_as_the_user_who_signed_in_to_the_same_server() {
     // Another client of the user does not take the token, either.
     assert_eq!(sum(&connect(&url, front().vault(vault.clone())).await.unwrap()).await, "3");
     assert_eq!(count("/authorize"), 2);
-    assert_eq!(sum(&connect(&url, front().vault(vault)).await.unwrap()).await, "3");
+    assert_eq!(sum(&connect(&url, front().vault(vault.clone())).await.unwrap()).await, "3");
     assert_eq!(count("/authorize"), 2);
+    // Signing out ends no other client's login.
+    issuer.add_client("back", "third");
+    let back = issuer.user().client_id("back").client_secret("third").for_issuer(issuer.url());
+    assert!(!Http::new(&*url).oauth(back.vault(vault.clone())).sign_out().await.unwrap().was_signed_in);
+    assert!(Http::new(&*url).oauth(front().vault(vault)).sign_in_status().await.unwrap().is_some());
 }
 
 #[tokio::test]
