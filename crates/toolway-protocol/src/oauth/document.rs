@@ -30,6 +30,11 @@ impl Document {
         (members.len() == count).then_some(Self(members))
     }
 
+    /// Returns all members.
+    pub(super) fn into_members(self) -> Map<String, Value> {
+        self.0
+    }
+
     pub(super) fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
     }

@@ -57,6 +57,8 @@ pub struct ServerMetadata {
     pub revocation_endpoint: Option<String>,
     /// The URL at which a device asks for a code that its user enters elsewhere.
     pub device_authorization_endpoint: Option<String>,
+    /// The URL at which a server asks if a token is valid.
+    pub introspection_endpoint: Option<String>,
     /// The keys of the server.
     pub jwks_uri: Option<String>,
     /// The scopes that it knows.
@@ -88,6 +90,7 @@ impl ServerMetadata {
             registration_endpoint: document.text("registration_endpoint"),
             revocation_endpoint: document.text("revocation_endpoint"),
             device_authorization_endpoint: document.text("device_authorization_endpoint"),
+            introspection_endpoint: document.text("introspection_endpoint"),
             jwks_uri: document.text("jwks_uri"),
             scopes: document.scopes("scopes_supported"),
             code_challenge_methods: document.list("code_challenge_methods_supported"),

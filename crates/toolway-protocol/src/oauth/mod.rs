@@ -1,4 +1,5 @@
-//! OAuth as MCP uses it, without I/O: how does a client find out where and how to sign in, and what does each reply mean?
+//! OAuth as MCP uses it, without I/O: how does a client find out where and how to sign in, what does each reply mean, and
+//! which tokens does a server accept?
 //!
 //! | file | question |
 //! |---|---|
@@ -14,6 +15,9 @@
 //! | `registration.rs` | How does a client introduce itself? |
 //! | `token.rs` | What does the token endpoint answer? |
 //! | `device.rs` | Which code does a user enter on another device? |
+//! | `jwt.rs` | What does a signed token say, and is it for this server? |
+//! | `jwk.rs` | Which public keys does a document have, and what may each verify? |
+//! | `introspection.rs` | What does an authorization server say about a token that it was asked about? |
 //!
 //! A file uses only the files before it.
 
@@ -23,6 +27,9 @@ mod device;
 mod discovery;
 mod document;
 pub mod form;
+mod introspection;
+mod jwk;
+mod jwt;
 mod metadata;
 mod registration;
 mod resource;
@@ -34,6 +41,9 @@ pub use callback::{Callback, CallbackError};
 pub use challenge::Challenge;
 pub use device::DeviceReply;
 pub use discovery::{Answer, Discovery, Found, Next, Refusal};
+pub use introspection::IntrospectionReply;
+pub use jwk::{Jwk, KeyMaterial, MAX_KEYS};
+pub use jwt::{Algorithm, ClaimRules, Jwt, JwtError, MAX_JWT};
 pub use metadata::{ResourceMetadata, ServerMetadata};
 pub use registration::{Registration, RegistrationReply};
 pub use resource::{is_resource_of, is_same_issuer, resource_of};
