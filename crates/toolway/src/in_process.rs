@@ -45,7 +45,9 @@ impl IntoTarget for Server {
 
 impl Connector for Server {
     fn connect(&self) -> BoxFuture<'_, crate::Result<Box<dyn Transport>>> {
-        Box::pin(async { Ok(Box::new(InProcessTransport::new(self).await) as Box<dyn Transport>) })
+        Box::pin(async {
+            Ok(Box::new(InProcessTransport::new(self, Extensions::new()).await) as Box<dyn Transport>)
+        })
     }
 
     fn name(&self) -> String {
@@ -54,7 +56,7 @@ impl Connector for Server {
 }
 
 /// A transport that calls the server directly.
-struct InProcessTransport {
+pub(crate) struct InProcessTransport {
     /// The server's decision to admit the client, made as for a client on a pipe.
     admission: Result<Box<Arrival>, Refuse>,
     /// The maximum size of a reply in bytes.
@@ -114,8 +116,8 @@ fn read_answer(conversation: &Conversation, frame: &Bytes) -> Option<Message> {
 }
 
 impl InProcessTransport {
-    async fn new(server: &Server) -> Self {
-        let admission = server.admit(ConnectRequest::over_pipe(), Extensions::new()).await;
+    pub(crate) async fn new(server: &Server, extensions: Extensions) -> Self {
+        let admission = server.admit(ConnectRequest::over_pipe(), extensions).await;
         let conversation = Arc::new(Conversation::new(server.clone()));
         let hearing = Arc::new(Deliverer { conversation, inbox: OnceLock::new(), tasks: Mutex::default() });
         let heard = hearing.clone();
@@ -203,7 +205,7 @@ mod tests {
             let _ = sender.send(question.message().to_owned());
             async { Answer::decline() }
         });
-        let direct = InProcessTransport::new(&server).await;
+        let direct = InProcessTransport::new(&server, Extensions::new()).await;
         let hearing = direct.deliverer.clone();
         let builder = builder.protocol(ProtocolVersion::LATEST_HANDSHAKE);
         let client = builder.connect(direct).await.expect("a client");

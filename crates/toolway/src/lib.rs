@@ -93,6 +93,8 @@
 
 #[cfg(any(feature = "server", feature = "client"))]
 pub mod agent;
+#[cfg(all(feature = "auth", feature = "server"))]
+pub mod auth;
 #[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "__fuzzing")]

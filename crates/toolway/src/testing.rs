@@ -3,8 +3,10 @@
 //! [`connect`] connects a client to a server in memory. [`each_wire`] runs a test over several protocol revisions and
 //! transports. [`ctx`] and [`ctx_answering`] create a [`Ctx`] for functions that are called directly, without a client.
 //! [`fix_backoff`] makes the random waits of clients the same in each run. With the feature `auth`, `Issuer` is an
-//! authorization server for tests.
+//! authorization server for tests, and `connect_as` connects as a verified caller.
 
+#[cfg(feature = "auth")]
+mod caller;
 #[cfg(feature = "auth")]
 mod issuer;
 
@@ -26,6 +28,8 @@ use crate::server::call::question_log::{AskMode, QuestionContext};
 use crate::server::parameter::Scope;
 use crate::server::{Arrival, Ctx, MemoryRecord, Server};
 
+#[cfg(feature = "auth")]
+pub use self::caller::connect_as;
 #[cfg(feature = "auth")]
 pub use self::issuer::{Issuer, IssuerFault};
 

@@ -1,10 +1,12 @@
-//! How are JSON, icons and annotations written in an attribute, and which expressions create them?
+//! How are JSON, icons, annotations and scopes written in an attribute, and which expressions create them?
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Expr, ExprCall, ExprMacro, Lit, Macro};
+use syn::{Expr, ExprCall, ExprMacro, Lit, LitStr, Macro, Token};
 
 use super::{AttributeKeys, Mistakes, Setting, SettingValue, literal, parse_settings, without_groups};
 
@@ -113,6 +115,25 @@ fn texts(setting: &Setting) -> syn::Result<Vec<Expr>> {
         Expr::Array(list) if list.elems.iter().all(is_text) => Ok(list.elems.iter().cloned().collect()),
         other => Err(syn::Error::new(other.span(), format!("`{}` must be a list of strings", setting.key))),
     }
+}
+
+/// Reads `scopes("notes:read", "notes:write")`.
+pub(crate) fn scopes(setting: &Setting) -> syn::Result<Vec<LitStr>> {
+    let example = "write `scopes(\"notes:write\")`, with one or more scopes";
+    let SettingValue::List(list) = &setting.raw_value else { return Err(setting.error(example)) };
+    let scopes = Punctuated::<LitStr, Token![,]>::parse_terminated.parse2(list.clone())?;
+    if scopes.is_empty() {
+        return Err(setting.error(example));
+    }
+    let is_letter = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\' && byte != b',';
+    for scope in &scopes {
+        let text = scope.value();
+        if text.is_empty() || !text.bytes().all(is_letter) {
+            let message = "a scope has no spaces, commas, quotes or backslashes: write several as `scopes(\"a\", \"b\")`";
+            return Err(syn::Error::new(scope.span(), message));
+        }
+    }
+    Ok(scopes.into_iter().collect())
 }
 
 /// Turns `annotations(audience = [user], priority = 0.9, last_modified = "…")` into an expression that creates

@@ -1,4 +1,4 @@
-//! Which properties are listed for every kind of element? Title, description, icons and `_meta`.
+//! Which properties does every kind of element have? Title, description, icons, `_meta` and scopes.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -20,4 +20,16 @@ pub(crate) fn metadata_calls(definition: &Definition) -> TokenStream {
         calls.extend(quote! { .with_meta(#meta.as_object().cloned().unwrap_or_default()) });
     }
     calls
+}
+
+/// Returns the method of a handler that names the scopes which its callers need.
+pub(crate) fn scopes_method(definition: &Definition) -> Option<TokenStream> {
+    let scopes = &definition.options.scopes;
+    (!scopes.is_empty()).then(|| {
+        quote! {
+            fn scopes(&self) -> &'static [&'static str] {
+                &[#(#scopes),*]
+            }
+        }
+    })
 }

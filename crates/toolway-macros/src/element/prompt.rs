@@ -6,7 +6,7 @@ use quote::{quote, quote_spanned};
 use super::call::{self, ArgumentSource};
 use super::complete::{CompletionMethods, completers};
 use super::handler_type::HandlerType;
-use super::metadata::metadata_calls;
+use super::metadata::{metadata_calls, scopes_method};
 use crate::attribute::Mistakes;
 use crate::diagnose::assert_parameters;
 use crate::input::{Definition, Element, Parameter};
@@ -75,7 +75,7 @@ fn implement(
     call: &TokenStream,
     rest: &TokenStream,
 ) -> TokenStream {
-    let (name, listed) = (&definition.name, metadata_calls(definition));
+    let (name, listed, scopes) = (&definition.name, metadata_calls(definition), scopes_method(definition));
     host.implement(
         Some("PromptHandler"),
         &quote! {
@@ -92,6 +92,8 @@ fn implement(
             ) -> ::toolway::__private::PromptFuture {
                 #call
             }
+
+            #scopes
 
             #rest
         },

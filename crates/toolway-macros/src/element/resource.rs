@@ -8,7 +8,7 @@ use super::bind;
 use super::call::{self, ArgumentSource};
 use super::complete::{CompletionMethods, completers};
 use super::handler_type::HandlerType;
-use super::metadata::metadata_calls;
+use super::metadata::{metadata_calls, scopes_method};
 use super::uri::{ExpressionKind, Uri};
 use crate::attribute::Mistakes;
 use crate::diagnose::assert_parameters;
@@ -46,7 +46,8 @@ pub(crate) fn of_function(
     let respond = respond(&function.output, function.output_span);
     let call = call::of_function(element, host, &argument_source(), &respond);
     let check = call::check(&call::checks(function));
-    let rest = quote! { #check #completers };
+    let scopes = scopes_method(&element.definition);
+    let rest = quote! { #check #completers #scopes };
     let definition = definition(&element.definition, uri);
     let known = assert_parameters(&function.parameters);
     implement(host, &quote! { #known #assertions #definition }, &call, &rest)
@@ -64,7 +65,7 @@ pub(crate) fn of_struct(
     bind::check_fields(item, uri, &written.options, mistakes);
     let respond = respond(&call::output_of(ident), ident.span());
     let call = call::of_struct(ident, &argument_source(), &respond);
-    implement(host, &definition(written, uri), &call, &TokenStream::new())
+    implement(host, &definition(written, uri), &call, &scopes_method(written).unwrap_or_default())
 }
 
 fn argument_source() -> ArgumentSource {

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 
 use super::call::{self, ArgumentSource};
 use super::handler_type::HandlerType;
-use super::metadata::metadata_calls;
+use super::metadata::{metadata_calls, scopes_method};
 use crate::attribute::values::option_expr;
 use crate::diagnose::assert_parameters;
 use crate::input::{Definition, Element, KeywordSetting, Options, Parameter};
@@ -152,6 +152,7 @@ fn implement(
             }
         }
     });
+    let scopes = scopes_method(definition);
     let check = call::check(&quote! {
         __mistakes.extend(Self::__input().mistakes);
         #checks
@@ -177,6 +178,8 @@ fn implement(
             #single_use
 
             #(#deadline)*
+
+            #scopes
 
             fn is_typed(&self) -> bool {
                 Self::__input().is_typed

@@ -33,6 +33,8 @@ pub(crate) struct Options {
     pub(crate) size: Option<LitInt>,
     /// An expression that creates annotations.
     pub(crate) annotations: Option<TokenStream>,
+    /// The scopes that a caller needs.
+    pub(crate) scopes: Vec<LitStr>,
 }
 
 impl Options {
@@ -83,6 +85,7 @@ impl Options {
                 Some(Lit::Int(size)) => self.size = Some(size.clone()),
                 _ => return Err(setting.error("write `size = 1024`, in bytes")),
             },
+            "scopes" => self.scopes = values::scopes(setting)?,
             "annotations" => self.annotations = Some(values::annotations(setting, mistakes)?),
             hint => {
                 let set = Ident::new(&format!("with_{hint}_hint"), setting.key.span());
@@ -101,11 +104,6 @@ fn keys(kind: Kind) -> &'static AttributeKeys<'static> {
     }
 }
 
-fn key_hint(key: &str) -> Option<String> {
-    (key == "scopes")
-        .then(|| "reserved: scopes are not checked yet, so this option would have no effect".to_owned())
-}
-
 const TOOL: AttributeKeys<'static> = AttributeKeys {
     owner: "`#[tool]`",
     noun: "option",
@@ -120,6 +118,7 @@ const TOOL: AttributeKeys<'static> = AttributeKeys {
         "blocking",
         "single_use",
         "deadline",
+        "scopes",
         "icon",
         "icons",
         "meta",
@@ -127,12 +126,11 @@ const TOOL: AttributeKeys<'static> = AttributeKeys {
         "input_schema",
         "output_schema",
     ],
-    hint: key_hint,
+    hint: |_| None,
     positional: None,
 };
 
 const RESOURCE: AttributeKeys<'static> = AttributeKeys {
-    hint: key_hint,
     positional: Some("uri"),
     ..AttributeKeys::new(
         "`#[resource]`",
@@ -145,6 +143,7 @@ const RESOURCE: AttributeKeys<'static> = AttributeKeys {
             "mime",
             "size",
             "annotations",
+            "scopes",
             "blocking",
             "icon",
             "icons",
@@ -153,11 +152,8 @@ const RESOURCE: AttributeKeys<'static> = AttributeKeys {
     )
 };
 
-const PROMPT: AttributeKeys<'static> = AttributeKeys {
-    hint: key_hint,
-    ..AttributeKeys::new(
-        "`#[prompt]`",
-        "option",
-        &["name", "title", "description", "blocking", "icon", "icons", "meta"],
-    )
-};
+const PROMPT: AttributeKeys<'static> = AttributeKeys::new(
+    "`#[prompt]`",
+    "option",
+    &["name", "title", "description", "scopes", "blocking", "icon", "icons", "meta"],
+);

@@ -83,13 +83,15 @@ impl Jwk {
     /// Reads the key in a proof. Returns `None` if it has a private half.
     pub fn read_public(key: &Value) -> Option<Self> {
         let members = key.as_object()?;
-        let is_private = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"].iter().any(|name| members.contains_key(*name));
+        let is_private =
+            ["d", "p", "q", "dp", "dq", "qi", "oth", "k"].iter().any(|name| members.contains_key(*name));
         if is_private { None } else { Self::read(key) }
     }
 
     /// Returns whether signatures with this algorithm can be verified with the key.
     pub fn fits(&self, algorithm: Algorithm) -> bool {
-        let is_named = self.algorithm.as_deref().is_none_or(|name| Algorithm::of_name(name) == Some(algorithm));
+        let is_named =
+            self.algorithm.as_deref().is_none_or(|name| Algorithm::of_name(name) == Some(algorithm));
         let is_kind = match &self.material {
             KeyMaterial::Rsa { .. } => matches!(
                 algorithm,

@@ -300,7 +300,8 @@ impl ClaimRules<'_> {
     ///
     /// If it is not.
     pub fn check_audience(&self, audience: Option<&Value>, client: Option<&str>) -> Result<(), JwtError> {
-        let is_ours = |name: &Value| name.as_str().is_some_and(|name| self.audiences.iter().any(|known| known == name));
+        let is_ours =
+            |name: &Value| name.as_str().is_some_and(|name| self.audiences.iter().any(|known| known == name));
         let is_accepted = match audience {
             Some(Value::Array(names)) => names.iter().any(is_ours),
             Some(name) => is_ours(name),
@@ -322,7 +323,11 @@ mod tests {
     }
 
     fn raw(header: &str, claims: &str) -> String {
-        format!("{}.{}.AAAA", URL_SAFE_NO_PAD.encode_to_string(header), URL_SAFE_NO_PAD.encode_to_string(claims))
+        format!(
+            "{}.{}.AAAA",
+            URL_SAFE_NO_PAD.encode_to_string(header),
+            URL_SAFE_NO_PAD.encode_to_string(claims)
+        )
     }
 
     fn claims() -> Value {
@@ -368,7 +373,8 @@ mod tests {
             assert_eq!(Jwt::read(&text).err(), Some(error), "{text:.80}");
         }
         // The last character of Base64 has bits that must be zero: a second spelling of the same bytes is refused.
-        let (head, _) = raw(fine, "{}").rsplit_once('.').map(|(head, tail)| (head.to_owned(), tail.to_owned())).unwrap();
+        let (head, _) =
+            raw(fine, "{}").rsplit_once('.').map(|(head, tail)| (head.to_owned(), tail.to_owned())).unwrap();
         assert!(Jwt::read(&format!("{head}.AA")).is_ok());
         assert_eq!(Jwt::read(&format!("{head}.AB")).err(), Some(JwtError::Encoding));
     }

@@ -172,6 +172,7 @@ pub mod parameter {
 
 use crate::ground::log_pace::LogPace;
 use admission::admit::ConnectHook;
+use admission::protection::Protection;
 use call::layer::stack::LayerStack;
 use call::memory_record::MemoryLocks;
 use call::state::States;
@@ -223,6 +224,7 @@ struct Inner {
     /// The handlers of notifications, and how often their failures are logged.
     notifications: HashMap<String, (CustomMethod, LogPace)>,
     admission: Option<ConnectHook>,
+    protection: Option<Protection>,
     /// The only era that is served; `None` if both eras are served.
     era: Option<Era>,
     /// The version in every answer to `initialize`, whatever version the client requests.

@@ -47,6 +47,8 @@ mod ports;
 mod progress;
 mod promises;
 mod prompts;
+#[cfg(feature = "auth")]
+mod protected;
 mod raw_http;
 mod reconnect;
 mod refused;

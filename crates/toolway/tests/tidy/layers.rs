@@ -21,6 +21,7 @@ const LAYERS: [(&str, &str, &[&str]); 5] = [
             "client",
             "hub",
             "in_process",
+            "auth",
             "gateway",
             "testing",
             "fuzzing",

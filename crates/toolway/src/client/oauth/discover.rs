@@ -6,7 +6,7 @@ use toolway_protocol::ProtocolVersion;
 use toolway_protocol::oauth::{Answer, Challenge, Discovery, Found, Next};
 
 use crate::client::oauth::context::{Flow, refused};
-use crate::client::oauth::fetch::Fetcher;
+use crate::client::oauth::fetch::{Fetcher, MAX_REPLY};
 use crate::ground::error::{Error, ErrorKind, Result};
 
 impl Flow<'_> {
@@ -40,7 +40,7 @@ impl Flow<'_> {
                 let name = HeaderName::from_static("mcp-protocol-version");
                 headers.insert(name, HeaderValue::from_static(ProtocolVersion::DEFAULT_HTTP.as_str()));
             }
-            match fetcher.get(&url, headers).await {
+            match fetcher.get(&url, headers, MAX_REPLY).await {
                 Ok(reply) => {
                     last_error = None;
                     discovery.take(Answer::of(reply.status.as_u16(), &reply.body));

@@ -17,9 +17,9 @@ use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 
 /// The header of a proof.
-pub(super) const PROOF_HEADER: HeaderName = HeaderName::from_static("dpop");
+pub(crate) const PROOF_HEADER: HeaderName = HeaderName::from_static("dpop");
 /// The header in which a server says which nonce the next proof must have.
-const NONCE_HEADER: HeaderName = HeaderName::from_static("dpop-nonce");
+pub(crate) const NONCE_HEADER: HeaderName = HeaderName::from_static("dpop-nonce");
 /// The algorithm of the proofs.
 pub(super) const ALGORITHM: &str = "ES256";
 

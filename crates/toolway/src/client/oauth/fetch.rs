@@ -27,7 +27,7 @@ use crate::client::oauth::egress::{
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// Sends the requests of OAuth for one MCP server.
-pub(super) struct Fetcher {
+pub(crate) struct Fetcher {
     /// The URL of the MCP server, which the application named.
     server: Url,
     allows_private: bool,
@@ -37,7 +37,7 @@ pub(super) struct Fetcher {
 
 /// Carries the requests.
 #[derive(Clone)]
-pub(super) enum Carrier {
+pub(crate) enum Carrier {
     /// A client of the application, which decides for itself where names lead.
     Application(Arc<dyn HttpClient>),
     /// The built-in client, with its settings.
@@ -53,46 +53,46 @@ struct Guard {
 }
 
 /// A reply.
-pub(super) struct Fetched {
-    pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
+pub(crate) struct Fetched {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 /// A request that posts a form or JSON.
-pub(super) struct Post<'a> {
-    pub(super) url: &'a str,
-    pub(super) content_type: &'static str,
-    pub(super) body: String,
+pub(crate) struct Post<'a> {
+    pub(crate) url: &'a str,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: String,
     /// The value of `Authorization`.
-    pub(super) authorization: Option<HeaderValue>,
+    pub(crate) authorization: Option<HeaderValue>,
     /// The proof that the client has a key.
-    pub(super) proof: Option<HeaderValue>,
+    pub(crate) proof: Option<HeaderValue>,
 }
 
 impl Fetcher {
-    pub(super) fn new(server: Url, allows_private: bool, carrier: Carrier) -> Self {
+    pub(crate) fn new(server: Url, allows_private: bool, carrier: Carrier) -> Self {
         Self { server, allows_private, carrier, guard: OnceCell::new() }
     }
 
     /// Returns a sender of requests to another server that the application named.
-    pub(super) fn for_named(&self, server: &str) -> Result<Self> {
+    pub(crate) fn for_named(&self, server: &str) -> Result<Self> {
         Ok(Self::new(Url::parse(server)?, self.allows_private, self.carrier.clone()))
     }
 
     /// Returns whether a URL may be connected to.
-    pub(super) async fn allows(&self, url: &str) -> bool {
+    pub(crate) async fn allows(&self, url: &str) -> bool {
         match self.guard().await {
             Ok(guard) => self.check(guard, url).await.is_ok(),
             Err(_) => false,
         }
     }
 
-    /// Fetches a document, and follows a few redirects.
-    pub(super) async fn get(&self, url: &str, headers: HeaderMap) -> Result<Fetched> {
+    /// Fetches a document of up to `limit` bytes, and follows a few redirects.
+    pub(crate) async fn get(&self, url: &str, headers: HeaderMap, limit: usize) -> Result<Fetched> {
         let mut url = url.to_owned();
         for _ in 0..=MAX_REDIRECTS {
-            let reply = self.send(Method::GET, &url, headers.clone(), Bytes::new()).await?;
+            let reply = self.send(Method::GET, &url, headers.clone(), Bytes::new(), limit).await?;
             let target = reply.status.is_redirection().then(|| reply.headers.get(LOCATION)).flatten();
             let Some(target) = target.and_then(|target| target.to_str().ok()) else { return Ok(reply) };
             let parsed = Url::parse(&url)?
@@ -104,7 +104,7 @@ impl Fetcher {
     }
 
     /// Posts a form or JSON. Redirects are not followed.
-    pub(super) async fn post(&self, post: Post<'_>) -> Result<Fetched> {
+    pub(crate) async fn post(&self, post: Post<'_>) -> Result<Fetched> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(post.content_type));
         if let Some(authorization) = post.authorization {
@@ -113,10 +113,17 @@ impl Fetcher {
         if let Some(proof) = post.proof {
             headers.insert(PROOF_HEADER, proof);
         }
-        self.send(Method::POST, post.url, headers, post.body.into()).await
+        self.send(Method::POST, post.url, headers, post.body.into(), MAX_REPLY).await
     }
 
-    async fn send(&self, method: Method, url: &str, mut headers: HeaderMap, body: Bytes) -> Result<Fetched> {
+    async fn send(
+        &self,
+        method: Method,
+        url: &str,
+        mut headers: HeaderMap,
+        body: Bytes,
+        limit: usize,
+    ) -> Result<Fetched> {
         let work = async {
             let guard = self.guard().await?;
             let client = self.check(guard, url).await?;
@@ -130,7 +137,7 @@ impl Fetcher {
             if head.headers.contains_key(CONTENT_ENCODING) {
                 return Err(refused(url, "sends an encoded reply, which was not asked for"));
             }
-            let body = Limited::new(body, MAX_REPLY).collect().await;
+            let body = Limited::new(body, limit).collect().await;
             let body = body.map_err(|_| refused(url, "sends a reply that is too long, or breaks off"))?;
             Ok(Fetched { status: head.status, headers: head.headers, body: body.to_bytes() })
         };
@@ -236,7 +243,7 @@ fn is_loopback(host: &str) -> bool {
 }
 
 /// Returns the host of a URL, which is all of it that is shown.
-pub(super) fn host_of(url: &str) -> String {
+pub(crate) fn host_of(url: &str) -> String {
     HttpUrl::parse(url).map_or_else(|| "a text that is not a URL".to_owned(), |parts| parts.origin.to_owned())
 }
 
@@ -266,6 +273,6 @@ fn send_error(url: &str, error: Error) -> Error {
 
 /// The longest time of one request.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The length of the longest reply.
-const MAX_REPLY: usize = 64 << 10;
+/// The length of the longest reply that is not a set of keys.
+pub(crate) const MAX_REPLY: usize = 64 << 10;
 const MAX_REDIRECTS: usize = 3;

@@ -22,22 +22,22 @@
 
 mod browser_grant;
 mod clients;
-mod clock;
+pub(crate) mod clock;
 mod context;
 pub(crate) mod crypto;
 mod device_grant;
 mod discover;
-mod dpop;
-mod egress;
+pub(crate) mod dpop;
+pub(crate) mod egress;
 mod enterprise_grant;
-mod fetch;
+pub(crate) mod fetch;
 pub(crate) mod file_vault;
 mod flow;
 pub(crate) mod grants;
 mod login;
 mod loopback;
 mod records;
-mod secret;
+pub(crate) mod secret;
 pub(crate) mod settings;
 pub(crate) mod signed_in;
 #[cfg(feature = "server")]

@@ -1,12 +1,14 @@
 //! Which callers are admitted, and as which principal?
 //!
 //! Every transport decides this before it reads a message: HTTP for every request, a pipe once. A server without
-//! [`on_connect`](crate::server::ServerBuilder::on_connect) admits every caller, but without a principal; the check
-//! then costs nothing.
+//! `auth` and [`on_connect`](crate::server::ServerBuilder::on_connect) admits every caller, but without a principal; the
+//! check then costs nothing.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
+use http::header::{HeaderName, HeaderValue};
 use toolway_protocol::RpcError;
 
 use crate::ground::error::Chain;
@@ -67,27 +69,34 @@ impl Admit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refuse {
     pub(crate) reason: RefusalReason,
-    /// The `WWW-Authenticate` header of an HTTP response.
-    pub(crate) challenge: Option<String>,
+    /// The text that the peer gets.
+    text: Cow<'static, str>,
+    /// The `WWW-Authenticate` headers of an HTTP response.
+    pub(crate) challenges: Vec<String>,
+    /// Further headers of an HTTP response.
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RefusalReason {
     Unauthorized,
-    Forbidden(String),
+    Forbidden,
+    Malformed,
+    /// It cannot be decided at the moment.
+    Unavailable,
     /// The handler failed. The cause goes to the log only.
     CheckFailed,
 }
 
 impl Refuse {
+    fn new(reason: RefusalReason, text: impl Into<Cow<'static, str>>) -> Self {
+        Self { reason, text: text.into(), challenges: Vec::new(), headers: Vec::new() }
+    }
+
     /// Requires authentication. The URL tells clients how to authorize (RFC 9728). Over HTTP this is the status 401
     /// with the challenge `Bearer resource_metadata="…"`, which makes clients start the authorization.
     pub fn unauthorized(resource_metadata_url: impl Into<String>) -> Self {
-        Self::challenge("Bearer").with_parameter(
-            "resource_metadata",
-            &resource_metadata_url.into(),
-            is_url_byte,
-        )
+        Self::challenge("Bearer").with_metadata_url(resource_metadata_url.into())
     }
 
     /// Requires authentication with this challenge. Over HTTP this is the status 401 with the text as its
@@ -101,8 +110,20 @@ impl Refuse {
     /// assert_eq!(refuse.to_string(), "authentication is required");
     /// ```
     pub fn challenge(text: impl Into<String>) -> Self {
-        let text: String = text.into().chars().filter(|letter| matches!(letter, ' '..='~')).collect();
-        Self { reason: RefusalReason::Unauthorized, challenge: Some(text) }
+        Self::new(RefusalReason::Unauthorized, "authentication is required").with_challenge(text)
+    }
+
+    /// Adds another challenge: each is a `WWW-Authenticate` header of its own, and clients choose one. Parameters that are
+    /// added later belong to this one.
+    ///
+    /// ```
+    /// use toolway::server::Refuse;
+    ///
+    /// let refuse = Refuse::challenge("Bearer").with_challenge("Basic realm=\"app\"");
+    /// ```
+    pub fn with_challenge(mut self, text: impl Into<String>) -> Self {
+        self.challenges.push(text.into().chars().filter(|letter| matches!(letter, ' '..='~')).collect());
+        self
     }
 
     /// Adds the scope that a token needs (RFC 6750) to the challenge. A [forbidden](Self::forbidden) refusal, which has
@@ -128,10 +149,42 @@ impl Refuse {
         }
     }
 
+    /// Adds the URL of the document that tells clients where to sign in (RFC 9728) to the challenge.
+    pub fn with_metadata_url(self, url: impl AsRef<str>) -> Self {
+        self.with_parameter("resource_metadata", url.as_ref(), is_url_byte)
+    }
+
+    /// Adds the algorithms of proofs (RFC 9449) to the challenge.
+    pub fn with_algorithms(self, names: impl AsRef<str>) -> Self {
+        self.with_parameter("algs", names.as_ref(), is_quotable_byte)
+    }
+
+    /// Adds a header to the HTTP response.
+    ///
+    /// ```
+    /// use http::header::{HeaderValue, RETRY_AFTER};
+    /// use toolway::server::Refuse;
+    ///
+    /// let refuse = Refuse::forbidden("the shop opens at 9").with_header(RETRY_AFTER, HeaderValue::from_static("3600"));
+    /// ```
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// Replaces the text that the peer gets.
+    pub fn with_text(mut self, text: impl Into<String>) -> Self {
+        self.text = text.into().into();
+        self
+    }
+
     /// Adds a parameter to the challenge. The result is always valid: bytes that are not allowed are percent-encoded,
     /// including those that would end a quoted string or a line.
     fn with_parameter(mut self, name: &str, value: &str, is_legal: fn(u8) -> bool) -> Self {
-        let challenge = self.challenge.get_or_insert_with(|| "Bearer".to_owned());
+        if self.challenges.is_empty() {
+            self.challenges.push("Bearer".to_owned());
+        }
+        let challenge = self.challenges.last_mut().expect("there is one now");
         // The first parameter follows the scheme after a space, further parameters follow after a comma.
         challenge.push_str(if challenge.contains('=') { ", " } else { " " });
         challenge.push_str(name);
@@ -149,16 +202,33 @@ impl Refuse {
 
     /// Refuses the peer even if it authenticates. The peer gets the text. Over HTTP this is the status 403.
     pub fn forbidden(text: impl Into<String>) -> Self {
-        Self { reason: RefusalReason::Forbidden(text.into()), challenge: None }
+        Self::new(RefusalReason::Forbidden, text.into())
+    }
+
+    /// Refuses a request that is malformed, such as one with two credentials. The peer gets the text. Over HTTP this is the
+    /// status 400.
+    pub fn malformed(text: impl Into<String>) -> Self {
+        Self::new(RefusalReason::Malformed, text.into())
+    }
+
+    /// Refuses the peer because it cannot be checked at the moment: a database does not answer. Over HTTP this is the
+    /// status 503, and the client tries again. A 401 would make its user sign in again, which does not help.
+    pub fn unavailable() -> Self {
+        Self::new(RefusalReason::Unavailable, "the credentials cannot be checked at the moment: try again")
+    }
+
+    /// Refuses the peer because the check failed.
+    pub(crate) fn check_failed() -> Self {
+        Self::new(RefusalReason::CheckFailed, "the connection could not be checked")
     }
 
     /// Returns the error for the body of a response. The protocol has no error code of its own for refusals.
     pub(crate) fn error(&self) -> RpcError {
         match self.reason {
-            RefusalReason::Unauthorized | RefusalReason::Forbidden(_) => {
+            RefusalReason::Unauthorized | RefusalReason::Forbidden | RefusalReason::Malformed => {
                 RpcError::invalid_request(self.to_string())
             }
-            RefusalReason::CheckFailed => RpcError::internal(self.to_string()),
+            RefusalReason::Unavailable | RefusalReason::CheckFailed => RpcError::internal(self.to_string()),
         }
     }
 }
@@ -166,11 +236,7 @@ impl Refuse {
 /// The text that the peer gets.
 impl fmt::Display for Refuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match &self.reason {
-            RefusalReason::Unauthorized => "authentication is required",
-            RefusalReason::Forbidden(text) => text,
-            RefusalReason::CheckFailed => "the connection could not be checked",
-        })
+        f.write_str(&self.text)
     }
 }
 
@@ -220,31 +286,37 @@ where
 }
 
 impl Server {
-    /// Runs the `on_connect` hook for a peer, if the server has one. `extensions` are the values that came with the
-    /// request.
+    /// Verifies the credentials of a peer if the server is protected, and then runs the `on_connect` hook, if there is
+    /// one. `extensions` are the values that came with the request.
     pub(crate) async fn admit(
         &self,
         connecting: ConnectRequest,
         extensions: Extensions,
     ) -> Result<Box<Arrival>, Refuse> {
-        let Some(admission) = &self.inner.admission else {
-            return Ok(Box::new(Arrival { extensions, ..Arrival::default() }));
+        let caller = match &self.inner.protection {
+            Some(protection) if !connecting.is_pipe() => Some(protection.authenticate(&connecting).await?),
+            _ => self.attached_caller(&extensions)?,
         };
         // The peer has not sent a message yet.
         let arrival = Arrival {
             headers: connecting.headers.clone(),
-            extensions: extensions.clone(),
+            extensions,
+            principal: caller.as_ref().map(|caller| caller.principal().clone()),
+            visibility: self.scoped_visibility(caller.as_ref()),
+            caller,
             remote: connecting.remote(),
             ..Arrival::default()
         };
+        let Some(admission) = &self.inner.admission else { return Ok(Box::new(arrival)) };
+        let admitted = Box::new(arrival.clone());
         let scope = Scope::begin(self.clone(), Box::new(arrival));
         let cause: BoxError = match catch_panic_async(|| admission.call(connecting, &scope)).await {
-            Ok(Ok(verdict)) => return verdict.map(|admit| admit.into_arrival(extensions)),
+            Ok(Ok(verdict)) => return verdict.map(|admit| admit.into_arrival(admitted)),
             Ok(Err(error)) => error,
             Err(panic) => panic.into(),
         };
         tracing::error!(error = %Chain(&*cause), "`on_connect` failed, so the peer is refused");
-        Err(Refuse { reason: RefusalReason::CheckFailed, challenge: None })
+        Err(Refuse::check_failed())
     }
 }
 
@@ -341,10 +413,17 @@ impl Admit {
         Arc::make_mut(self.allowed.get_or_insert_default())
     }
 
-    fn into_arrival(self, mut extensions: Extensions) -> Box<Arrival> {
-        extensions.extend(self.extensions);
-        let Self { principal, allowed, .. } = self;
-        Box::new(Arrival { extensions, principal, visibility: allowed, ..Arrival::default() })
+    /// Adds the decision to what is known about the peer.
+    fn into_arrival(self, mut arrival: Box<Arrival>) -> Box<Arrival> {
+        arrival.extensions.extend(self.extensions);
+        arrival.principal = self.principal.or(arrival.principal);
+        if let Some(mut allowed) = self.allowed {
+            if let Some(scoped) = &arrival.visibility {
+                Arc::make_mut(&mut allowed).holder.clone_from(&scoped.holder);
+            }
+            arrival.visibility = Some(allowed);
+        }
+        arrival
     }
 }
 

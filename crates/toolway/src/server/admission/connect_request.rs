@@ -5,8 +5,8 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 
-use http::HeaderMap;
 use http::header::{AUTHORIZATION, HeaderValue};
+use http::{HeaderMap, Method as HttpMethod};
 use toolway_protocol::http::header::{MirroredHeader, decode};
 
 use crate::server::call::scope::Scope;
@@ -38,11 +38,13 @@ pub struct ConnectRequest {
     pub(crate) query: Option<String>,
     pub(crate) session_id: Option<String>,
     pub(crate) remote: Option<SocketAddr>,
+    /// The method of the HTTP request; `None` if the request was admitted before, and is checked again.
+    pub(crate) http_method: Option<HttpMethod>,
 }
 
 impl ConnectRequest {
     pub(crate) fn over_pipe() -> Self {
-        Self { headers: None, query: None, session_id: None, remote: None }
+        Self { headers: None, query: None, session_id: None, remote: None, http_method: None }
     }
 
     /// Returns the headers of the HTTP request; empty on a pipe.
@@ -298,6 +300,7 @@ mod tests {
             query: Some("key=geheim2".to_owned()),
             session_id: Some("geheim3".to_owned()),
             remote,
+            http_method: None,
         };
         let shown = format!("{connecting:?}");
         assert!(!shown.contains("geheim"), "{shown}");

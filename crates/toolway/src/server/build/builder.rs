@@ -9,6 +9,7 @@ use toolway_protocol::types::{CacheHints, CacheScope, Icon, Implementation};
 
 use crate::ground::budget::{Budget, Budgets};
 use crate::server::admission::admit::ConnectHook;
+use crate::server::admission::protection::ProtectionSettings;
 use crate::server::build::defaults::{
     BODY_BUDGET, DEADLINE, KEPT_BUDGET, MAX_CALL_TIME, MAX_IN_FLIGHT, QUESTION_TIMEOUT, REPLY_BUDGET,
 };
@@ -75,11 +76,14 @@ pub struct ServerBuilder {
     pub(crate) methods: Vec<(String, CustomMethod)>,
     pub(crate) notifications: Vec<(String, CustomMethod)>,
     pub(crate) admission: Option<ConnectHook>,
+    pub(crate) protection: Option<ProtectionSettings>,
     pub(crate) eras: Option<Vec<Era>>,
     pub(crate) pin: ProtocolPin,
     pub(crate) omitted: OmittedCapabilities,
     /// The names of merged servers that have `on_connect`.
     pub(crate) merged_with_on_connect: Vec<String>,
+    /// The names of merged servers that have `auth`.
+    pub(crate) merged_with_auth: Vec<String>,
     /// Mistakes that are known before the server is built.
     pub(crate) mistakes: Vec<String>,
     pub(crate) layers: LayerStack,
@@ -117,10 +121,12 @@ impl ServerBuilder {
             methods: Vec::new(),
             notifications: Vec::new(),
             admission: None,
+            protection: None,
             eras: None,
             pin: ProtocolPin::default(),
             omitted: OmittedCapabilities::default(),
             merged_with_on_connect: Vec::new(),
+            merged_with_auth: Vec::new(),
             mistakes: Vec::new(),
             layers: LayerStack::default(),
             error_hook: None,

@@ -93,6 +93,17 @@ impl ServerBuilder {
                 )
             })),
         }
+        if self.protection.is_none() {
+            mistakes.extend(self.merged_with_auth.iter().map(|name| {
+                format!(
+                    "the merged server {name:?} has `auth`, which is not merged: call `auth` on this server"
+                )
+            }));
+        }
+        let protection = self.protection.map(|settings| {
+            let store = self.store.clone().unwrap_or_else(|| Arc::new(MemoryStore::new()));
+            settings.make(store, &self.info.name, &mut mistakes)
+        });
         let (era, pinned) = resolve_revisions(self.eras.as_deref(), self.pin, &mut mistakes);
         self.end_hooks.check(&states, &mut mistakes);
         if let Some(reporter) = &self.error_hook {
@@ -176,6 +187,7 @@ impl ServerBuilder {
                 methods,
                 notifications,
                 admission: self.admission,
+                protection,
                 era,
                 pinned,
                 methods_have_layers,

@@ -73,7 +73,9 @@ impl ServerBuilder {
             mut methods,
             mut notifications,
             admission,
+            protection,
             merged_with_on_connect: guarded,
+            merged_with_auth: protected,
             mut mistakes,
             layers,
             strict,
@@ -133,6 +135,7 @@ impl ServerBuilder {
         self.list_handlers.extend(listers);
         self.methods.extend(methods);
         self.notifications.extend(notifications);
+        self.merged_with_auth.extend(if protection.is_some() { vec![info.name.clone()] } else { protected });
         self.merged_with_on_connect.extend(if admission.is_some() { vec![info.name] } else { guarded });
         self.mistakes.extend(mistakes);
         self

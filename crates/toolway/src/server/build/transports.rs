@@ -10,6 +10,9 @@ use crate::server::Server;
 use crate::server::call::layer::stack::LayerStack;
 use crate::server::call::state::UnavailableValues;
 
+/// The name of the transport on which credentials are verified.
+pub(crate) const OVER_HTTP: &str = "over HTTP";
+
 impl Server {
     /// Checks for handlers that would fail every call over a transport where only `on_connect` and layers attach
     /// values.
@@ -22,9 +25,10 @@ impl Server {
         if inner.admission.is_some() {
             return Ok(());
         }
+        let is_protected = inner.protection.is_some() && door == OVER_HTTP;
         // A layer may attach any value, but it cannot set the principal.
         let absent = |layers: &LayerStack| UnavailableValues {
-            principal: true,
+            principal: !is_protected,
             extensions: layers.is_empty() && inner.layers.is_empty(),
         };
         let states = &inner.states;

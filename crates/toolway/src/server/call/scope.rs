@@ -30,6 +30,7 @@ use crate::server::call::state::States;
 use crate::server::call::stream_rights::Recheck;
 use crate::server::call::telemetry::RequestTelemetry;
 use crate::server::call::threshold::Threshold;
+use crate::server::call::verified::Verified;
 use crate::server::call::visibility::Visibility;
 
 /// The data about a received message. It is large, so it is passed in a box.
@@ -43,6 +44,8 @@ pub(crate) struct Arrival {
     pub(crate) extensions: Extensions,
     /// The principal, if admission or the application has set one.
     pub(crate) principal: Option<Principal>,
+    /// The caller, if its credentials were verified.
+    pub(crate) caller: Option<Arc<Verified>>,
     /// The elements that the caller may see; `None` means all.
     pub(crate) visibility: Option<Arc<Visibility>>,
     /// The remote address, if the transport knows it.
@@ -79,6 +82,7 @@ impl Default for Arrival {
             headers: None,
             extensions: Extensions::default(),
             principal: None,
+            caller: None,
             visibility: None,
             remote: None,
             memory_record: None,

@@ -23,6 +23,9 @@ pub(crate) trait Recheck: fmt::Debug + Send + Sync {
 
     /// Returns a receiver that has a new value since the first decision if rights have changed.
     fn announcements(&self) -> watch::Receiver<()>;
+
+    /// Returns when the credentials of the caller expire.
+    fn expiry(&self) -> Option<Instant>;
 }
 
 /// The rights of an open stream.
@@ -36,7 +39,8 @@ pub(crate) struct StreamRights {
 impl StreamRights {
     pub(crate) fn new(recheck: Arc<dyn Recheck>) -> Self {
         let announcements = recheck.announcements();
-        Self { recheck, announcements, due: Instant::now() + RECHECK_INTERVAL, running: None }
+        let due = next_check(&*recheck);
+        Self { recheck, announcements, due, running: None }
     }
 
     /// Waits for the next decision about the stream. Cancel safe: a check that has begun is continued by the next call.
@@ -46,13 +50,20 @@ impl StreamRights {
                 () = tokio::time::sleep_until(self.due) => {}
                 Ok(()) = self.announcements.changed() => {}
             }
-            self.due = Instant::now() + RECHECK_INTERVAL;
+            self.due = next_check(&*self.recheck);
         }
         let running = self.running.get_or_insert_with(|| self.recheck.clone().check());
         let verdict = tokio::time::timeout_at(self.due, running).await;
         self.running = None;
         verdict.unwrap_or_else(|_| Err(RpcError::internal("the check of the rights took too long")))
     }
+}
+
+/// Returns the time of the next check: soon, or when the credentials expire.
+fn next_check(recheck: &dyn Recheck) -> Instant {
+    let now = Instant::now();
+    let soon = now + RECHECK_INTERVAL;
+    recheck.expiry().filter(|expiry| *expiry > now).map_or(soon, |expiry| soon.min(expiry))
 }
 
 /// Waits for the next decision about a stream. Waits forever if the rights of the stream cannot change.

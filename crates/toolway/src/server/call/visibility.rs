@@ -1,12 +1,14 @@
-//! What may a caller see? Everything, unless the admission hook limits it.
+//! What may a caller see? Everything, unless the admission hook or its scopes limit it.
 //!
 //! A hidden element is treated as if it did not exist: lists leave it out, and a request for it gets the same answer as
 //! for an unknown name. A URI belongs to the one element that would answer it, and only that element decides: a hidden
 //! resource or template cannot be read through another template that matches the same URI.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use toolway_protocol::types::Resource;
+use crate::server::call::required_scopes::RequiredScopes;
+use crate::server::call::verified::Verified;
 
 /// The elements that a caller may see, by kind.
 #[derive(Debug, Clone, Default)]
@@ -15,6 +17,8 @@ pub(crate) struct Visibility {
     pub(crate) prompts: NameFilter,
     pub(crate) resources: NameFilter,
     pub(crate) templates: NameFilter,
+    /// The caller whose scopes decide, if elements that need other scopes are hidden.
+    pub(crate) holder: Option<Arc<Verified>>,
 }
 
 /// A set of names, or everything.
@@ -40,21 +44,8 @@ impl NameFilter {
 }
 
 impl Visibility {
-    pub(crate) fn allows_tool(&self, name: &str) -> bool {
-        self.tools.allows(name)
-    }
-
-    pub(crate) fn allows_prompt(&self, name: &str) -> bool {
-        self.prompts.allows(name)
-    }
-
-    /// Returns whether a resource is visible, by its URI or its name.
-    pub(crate) fn allows_resource(&self, resource: &Resource) -> bool {
-        self.resources.allows(&resource.uri) || self.resources.allows(&resource.name)
-    }
-
-    /// Returns whether a resource template is visible.
-    pub(crate) fn allows_template(&self, template: &str, name: &str) -> bool {
-        self.templates.allows(template) || self.templates.allows(name)
+    /// Returns whether an element that needs these scopes is visible.
+    pub(crate) fn allows_scopes(&self, scopes: &RequiredScopes) -> bool {
+        self.holder.as_ref().is_none_or(|caller| caller.has_all(scopes))
     }
 }

@@ -98,6 +98,11 @@ impl Elements {
         have_layers(&self.tools) || have_layers(&self.resources) || have_layers(&self.prompts)
     }
 
+    /// Returns whether any element needs scopes.
+    pub(crate) fn have_scopes(&self) -> bool {
+        have_scopes(&self.tools) || have_scopes(&self.resources) || have_scopes(&self.prompts)
+    }
+
     pub(super) fn origins_mut(&mut self) -> impl Iterator<Item = &mut Origin> {
         let tools = self.tools.iter_mut().map(|tool| &mut tool.origin);
         let resources = self.resources.iter_mut().map(|resource| &mut resource.origin);
@@ -133,6 +138,10 @@ impl Elements {
 
 fn have_layers(entries: &[impl Entry]) -> bool {
     entries.iter().any(|entry| !entry.origin().layers.is_empty())
+}
+
+fn have_scopes(entries: &[impl Entry]) -> bool {
+    entries.iter().any(|entry| !entry.origin().scopes.is_empty())
 }
 
 fn without_known<E: Entry>(known: &[E], mut others: Vec<E>) -> Vec<E> {

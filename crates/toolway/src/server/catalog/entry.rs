@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::server::call::layer::stack::LayerStack;
+use crate::server::call::required_scopes::RequiredScopes;
 use crate::server::call::state::{States, UnavailableValues};
 
 /// A tool, a resource or a prompt of a server.
@@ -20,13 +21,15 @@ pub(crate) trait Entry {
     fn mistakes(&self, states: &States) -> Vec<String>;
 }
 
-/// The origin of an entry, and the state and layers that its handler gets from there.
+/// The origin of an entry, the state and layers that its handler gets from there, and the scopes that its callers need.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Origin {
     pub(crate) owner: EntryOwner,
     /// The state values of the server that the entry was added to, if that server was merged into another.
     pub(crate) states: Option<Arc<States>>,
     pub(crate) layers: LayerStack,
+    /// The scopes that a caller needs.
+    pub(crate) scopes: RequiredScopes,
 }
 
 /// The owner of an element.
@@ -41,6 +44,13 @@ pub(crate) enum EntryOwner {
 }
 
 impl Origin {
+    /// Returns the origin of an element of the author of this server, which needs these scopes.
+    pub(crate) fn requiring(scopes: &[&str]) -> Self {
+        let mut origin = Self::default();
+        origin.scopes.add(scopes.iter().copied());
+        origin
+    }
+
     /// Returns the origin of an element of another server that the author of this server has added.
     pub(crate) fn foreign() -> Self {
         Self { owner: EntryOwner::Other { is_from_source: false }, ..Self::default() }
@@ -55,8 +65,9 @@ pub(crate) fn check<E: Entry>(
     mistakes: &mut Vec<String>,
 ) {
     for entry in entries.iter().filter(|entry| entry.origin().owner == EntryOwner::Author) {
-        let Origin { states: own, layers, .. } = entry.origin();
-        let found = entry.mistakes(&own.as_deref().unwrap_or(states).with_unavailable(absent(layers)));
+        let Origin { states: own, layers, scopes, .. } = entry.origin();
+        let mut found = entry.mistakes(&own.as_deref().unwrap_or(states).with_unavailable(absent(layers)));
+        found.extend(scopes.mistake());
         let (kind, key) = (E::KIND, entry.key());
         mistakes.extend(found.into_iter().map(|mistake| format!("{kind} `{key}`: {mistake}")));
     }

@@ -1,4 +1,4 @@
-//! How do layers wrap one entry?
+//! How do layers wrap one entry, and which scopes does it need?
 
 use tower_layer::Layer;
 
@@ -17,6 +17,14 @@ macro_rules! elements {
                 L::Service: Service,
             {
                 self.origin.layers.push(Some(CallKind::$kind), layer.layer(Next::new()));
+                self
+            }
+
+            /// Requires scopes: a caller whose token lacks one is refused, over HTTP with the status 403 and a challenge
+            /// that names the scopes. Scopes are checked only for callers whose credentials were verified, so not on a
+            /// pipe. A second call adds scopes.
+            pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+                self.origin.scopes.add(scopes);
                 self
             }
         }

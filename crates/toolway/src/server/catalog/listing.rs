@@ -127,8 +127,10 @@ impl Server {
         };
         let allowed = scope.visibility();
         if let (ListPosition::Registered(at), Some(allowed)) = (&place, allowed) {
-            let (seen, has_more) =
-                snapshot.resource_pages.visible_page(*at, |resource| allowed.allows_resource(resource));
+            let is_seen = |resource: &Resource| {
+                snapshot.resource_at(&resource.uri).is_some_and(|entry| allowed.allows_entry(entry))
+            };
+            let (seen, has_more) = snapshot.resource_pages.visible_page(*at, is_seen);
             let next = has_more.then(|| self.inner.cursor_key.sign(RESOURCE_LIST, &(at + 1).to_string()));
             if next.is_some() || self.inner.list_handlers.is_empty() {
                 return Ok(Reply::Resources(Arc::new(Listing::new(seen, next))));

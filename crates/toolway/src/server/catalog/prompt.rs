@@ -50,6 +50,12 @@ pub trait PromptHandler: Send + Sync + 'static {
     fn completers(&self) -> Completers {
         Completers::default()
     }
+
+    /// Returns the scopes that a caller needs. Called once; see [`PromptEntry::scopes`].
+    #[doc(hidden)]
+    fn scopes(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// The arguments of a prompt, as a parameter of a handler.
@@ -112,8 +118,8 @@ impl PromptEntry {
         Self {
             definition: Arc::new(handler.definition()),
             completers: handler.completers(),
+            origin: Origin::requiring(handler.scopes()),
             handler: Arc::new(handler),
-            origin: Origin::default(),
         }
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct Registry {
     change_lock: Mutex<()>,
     /// `true` if any element has a layer. Read with every call, and `false` for most servers.
     has_layers: AtomicBool,
+    /// `true` if any element needs scopes.
+    has_scopes: AtomicBool,
     settings: SnapshotSettings,
 }
 
@@ -63,16 +65,22 @@ impl Registry {
     ) -> Result<Self, Vec<String>> {
         let first = Snapshot::new(elements, &layout, states)?;
         let has_layers = AtomicBool::new(first.elements.have_layers());
+        let has_scopes = AtomicBool::new(first.elements.have_scopes());
         Ok(Self {
             current: ArcSwap::from_pointee(first),
             change_lock: Mutex::new(()),
             has_layers,
+            has_scopes,
             settings: layout,
         })
     }
 
     pub(crate) fn has_layers(&self) -> bool {
         self.has_layers.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn has_scopes(&self) -> bool {
+        self.has_scopes.load(Ordering::Acquire)
     }
 
     pub(crate) fn load(&self) -> Guard<Arc<Snapshot>> {
@@ -97,8 +105,9 @@ impl Registry {
         // Keep the capabilities of the last snapshot, even if a list is now empty: clients already know them.
         let layout = SnapshotSettings { declared: current.capabilities.clone(), ..self.settings.clone() };
         let next = Snapshot::new(elements, &layout, states)?;
-        // Set this before the new snapshot is stored, so that a call cannot find a new tool and skip its layers.
+        // Set before the new snapshot is stored, so that a call cannot find a new tool and skip its layers or scopes.
         self.has_layers.fetch_or(next.elements.have_layers(), Ordering::Release);
+        self.has_scopes.fetch_or(next.elements.have_scopes(), Ordering::Release);
         self.current.store(Arc::new(next));
         Ok(outcome)
     }

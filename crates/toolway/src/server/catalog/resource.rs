@@ -168,6 +168,12 @@ pub trait ResourceHandler: Send + Sync + 'static {
     fn completers(&self) -> Completers {
         Completers::default()
     }
+
+    /// Returns the scopes that a caller needs. Called once; see [`ResourceEntry::scopes`].
+    #[doc(hidden)]
+    fn scopes(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// A resource or a resource template of a server.
@@ -203,6 +209,7 @@ impl ResourceEntry {
     pub fn new(handler: impl ResourceHandler) -> Self {
         let mut entry = Self::without_handler(handler.definition());
         entry.completers = handler.completers();
+        entry.origin = Origin::requiring(handler.scopes());
         entry.handler = Some(Arc::new(handler));
         entry
     }

@@ -92,6 +92,12 @@ pub trait ToolHandler: Send + Sync + 'static {
     fn deadline(&self) -> Option<Duration> {
         None
     }
+
+    /// Returns the scopes that a caller needs. Called once; see [`ToolEntry::scopes`].
+    #[doc(hidden)]
+    fn scopes(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// A tool whose arguments are the fields of a struct: the struct is marked `#[tool]`, and its implementation of this
@@ -313,11 +319,11 @@ impl ToolEntry {
             coerces: true,
             is_single_use: handler.is_single_use(),
             deadline: handler.deadline(),
+            origin: Origin::requiring(handler.scopes()),
             handler: Arc::new(handler),
             rules: None,
             output_checker: None,
             param_headers: ParamHeaders::default(),
-            origin: Origin::default(),
             blocking_monitor: BlockingMonitor::default(),
             description_kind: described,
             mistakes: Vec::new(),

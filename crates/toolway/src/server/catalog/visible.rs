@@ -1,4 +1,4 @@
-//! Which entries does a caller see? Those that the admission hook allows.
+//! Which entries does a caller see? Those that the admission hook and its scopes allow.
 //!
 //! A URI belongs to the one entry that would answer it, and only that entry decides: a hidden resource or template
 //! cannot be read through another template that matches the same URI.
@@ -17,8 +17,20 @@ use crate::server::catalog::resource::{ResourceDefinition, ResourceEntry};
 use crate::server::catalog::tool::ToolEntry;
 
 impl Visibility {
+    pub(crate) fn allows_tool(&self, tool: &ToolEntry) -> bool {
+        self.tools.allows(&tool.definition().name) && self.allows_scopes(&tool.origin.scopes)
+    }
+
+    pub(crate) fn allows_prompt(&self, prompt: &PromptEntry) -> bool {
+        self.prompts.allows(&prompt.definition().name) && self.allows_scopes(&prompt.origin.scopes)
+    }
+
     /// Returns whether a registered resource or template is visible.
     pub(crate) fn allows_entry(&self, entry: &ResourceEntry) -> bool {
+        self.names_entry(entry) && self.allows_scopes(&entry.origin.scopes)
+    }
+
+    fn names_entry(&self, entry: &ResourceEntry) -> bool {
         let definition = entry.definition();
         let only = match definition {
             ResourceDefinition::Resource(_) => &self.resources,
@@ -38,7 +50,8 @@ impl Visibility {
         match snapshot.entry_for(uri) {
             Some(entry) if entry.template().is_none() => self.allows_entry(entry),
             Some(family) => {
-                self.allows_entry(family) || (!self.resources.is_all() && self.resources.allows(uri))
+                let is_named = !self.resources.is_all() && self.resources.allows(uri);
+                (self.names_entry(family) || is_named) && self.allows_scopes(&family.origin.scopes)
             }
             None => self.resources.allows(uri),
         }
@@ -47,13 +60,14 @@ impl Visibility {
     /// Returns whether an answer could differ for another caller.
     fn affects(&self, reply: &Reply) -> bool {
         match Cacheable::of(reply) {
+            Some(Cacheable::Discovery) | None => false,
+            Some(_) if self.holder.is_some() => true,
             Some(Cacheable::Tools) => !self.tools.is_all(),
             Some(Cacheable::Prompts) => !self.prompts.is_all(),
             Some(Cacheable::Templates) => !self.templates.is_all(),
             Some(Cacheable::Resources | Cacheable::Contents) => {
                 !self.resources.is_all() || !self.templates.is_all()
             }
-            Some(Cacheable::Discovery) | None => false,
         }
     }
 }
@@ -73,13 +87,13 @@ impl Snapshot {
         allowed: Option<&Visibility>,
     ) -> Option<ElementRef<'_>> {
         let prompt = |name: &str| {
-            let is_seen = allowed.is_none_or(|allowed| allowed.allows_prompt(name));
-            self.prompt(name).filter(|_| is_seen).map(ElementRef::Prompt)
+            let is_seen = |prompt: &&PromptEntry| allowed.is_none_or(|allowed| allowed.allows_prompt(prompt));
+            self.prompt(name).filter(is_seen).map(ElementRef::Prompt)
         };
         match request {
             Request::CallTool(call) => {
-                let is_seen = allowed.is_none_or(|allowed| allowed.allows_tool(&call.name));
-                self.tool(&call.name).filter(|_| is_seen).map(ElementRef::Tool)
+                let is_seen = |tool: &&ToolEntry| allowed.is_none_or(|allowed| allowed.allows_tool(tool));
+                self.tool(&call.name).filter(is_seen).map(ElementRef::Tool)
             }
             Request::GetPrompt(get) => prompt(&get.name),
             Request::ReadResource(read) => {

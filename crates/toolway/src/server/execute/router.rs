@@ -23,6 +23,7 @@ use crate::server::catalog::method::arguments_of;
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::registry::Snapshot;
 use crate::server::catalog::resource::{ReadRequest, ResourceEntry};
+use crate::server::catalog::tool::ToolEntry;
 use crate::server::catalog::visible::private_hints;
 use crate::server::failure::errors::{Failure, ResourceError, Subject};
 
@@ -58,21 +59,37 @@ impl Server {
                 Reply::ToolCalled(self.call_tool(&name, arguments, scope).await?)
             }
             Request::ListTools(page) => {
-                let pages = &self.inner.registry.load().tool_pages;
-                let is_seen = |allowed: &Visibility, tool: &Tool| allowed.allows_tool(&tool.name);
-                Reply::Tools(pages.page(page.cursor.as_deref(), cursors, allowed, is_seen)?)
+                let snapshot = self.inner.registry.load();
+                let is_seen = |allowed: &Visibility, tool: &Tool| {
+                    snapshot.tool(&tool.name).is_some_and(|tool| allowed.allows_tool(tool))
+                };
+                Reply::Tools(snapshot.tool_pages.page(page.cursor.as_deref(), cursors, allowed, is_seen)?)
             }
             Request::ListPrompts(page) => {
-                let pages = &self.inner.registry.load().prompt_pages;
-                let is_seen = |allowed: &Visibility, prompt: &Prompt| allowed.allows_prompt(&prompt.name);
-                Reply::Prompts(pages.page(page.cursor.as_deref(), cursors, allowed, is_seen)?)
+                let snapshot = self.inner.registry.load();
+                let is_seen = |allowed: &Visibility, prompt: &Prompt| {
+                    snapshot.prompt(&prompt.name).is_some_and(|prompt| allowed.allows_prompt(prompt))
+                };
+                Reply::Prompts(snapshot.prompt_pages.page(
+                    page.cursor.as_deref(),
+                    cursors,
+                    allowed,
+                    is_seen,
+                )?)
             }
             Request::ListResourceTemplates(page) => {
-                let pages = &self.inner.registry.load().template_pages;
+                let snapshot = self.inner.registry.load();
                 let is_seen = |allowed: &Visibility, template: &ResourceTemplate| {
-                    allowed.allows_template(&template.uri_template, &template.name)
+                    snapshot
+                        .resource_at(&template.uri_template)
+                        .is_some_and(|entry| allowed.allows_entry(entry))
                 };
-                Reply::ResourceTemplates(pages.page(page.cursor.as_deref(), cursors, allowed, is_seen)?)
+                Reply::ResourceTemplates(snapshot.template_pages.page(
+                    page.cursor.as_deref(),
+                    cursors,
+                    allowed,
+                    is_seen,
+                )?)
             }
             Request::ListResources(page) => {
                 let reply = match self.list_resources(&page, scope).await {
@@ -124,11 +141,10 @@ impl Server {
     ) -> Result<CallToolResult, Failure> {
         // Cloning the entry would cost more than a reference count on its snapshot.
         let snapshot = self.inner.registry.load_full();
-        let is_seen = |name: &str| scope.visibility().is_none_or(|allowed| allowed.allows_tool(name));
-        let Some(tool) = snapshot.tool(name).filter(|_| is_seen(name)) else {
-            return Err(
-                unknown_name_error("tool", name, snapshot.tool_names().filter(|name| is_seen(name))).into()
-            );
+        let is_seen = |tool: &&ToolEntry| scope.visibility().is_none_or(|allowed| allowed.allows_tool(tool));
+        let Some(tool) = snapshot.tool(name).filter(is_seen) else {
+            let seen = snapshot.tool_names().filter(|name| snapshot.tool(name).filter(is_seen).is_some());
+            return Err(unknown_name_error("tool", name, seen).into());
         };
         let sent = self.arguments_for_report(arguments.as_ref());
         match tool.call(arguments, scope).await {
@@ -301,10 +317,11 @@ fn visible_prompt<'s>(
     name: &str,
     allowed: Option<&Visibility>,
 ) -> Result<&'s PromptEntry, RpcError> {
-    let is_seen = |name: &str| allowed.is_none_or(|allowed| allowed.allows_prompt(name));
-    let found = snapshot.prompt(name).filter(|_| is_seen(name));
+    let is_seen = |prompt: &&PromptEntry| allowed.is_none_or(|allowed| allowed.allows_prompt(prompt));
+    let found = snapshot.prompt(name).filter(is_seen);
     found.ok_or_else(|| {
-        unknown_name_error("prompt", name, snapshot.prompt_names().filter(|name| is_seen(name)))
+        let seen = snapshot.prompt_names().filter(|name| snapshot.prompt(name).filter(is_seen).is_some());
+        unknown_name_error("prompt", name, seen)
     })
 }
 

@@ -38,6 +38,9 @@ impl Server {
         mut arrival: Box<Arrival>,
     ) -> impl Future<Output = Result<CallReply, Failure>> + Send + use<'_> {
         let request = self.canonical_request(request);
+        if let Some(refuse) = self.refuse_unscoped_request(&request, &arrival) {
+            return Either::Right(Box::pin(async move { Err(refuse.error().into()) }) as BoxFuture<'_, _>);
+        }
         let watching = CallObserver::begin(self, || request.method(), Some(&request), &mut arrival);
         let path = layer_path_of(self, &request, arrival.visibility.as_deref());
         if watching.is_none() && path.is_none() {
@@ -53,7 +56,7 @@ impl Server {
                     watching.observe(run_through_layers(self, request, arrival, path)).await
                 }
             }
-        }))
+        }) as BoxFuture<'_, _>)
     }
 }
 

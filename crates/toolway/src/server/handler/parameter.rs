@@ -168,7 +168,7 @@ pub(crate) struct WarnedOnce(AtomicBool);
 pub(crate) fn missing_text<P: Parameter>(scope: &Scope) -> Option<&'static str> {
     let text = P::MISSING_TEXT?;
     let inner = &scope.server().inner;
-    if inner.admission.is_none() && !inner.warned_no_principal.0.swap(true, Ordering::Relaxed) {
+    if !scope.server().checks_callers() && !inner.warned_no_principal.0.swap(true, Ordering::Relaxed) {
         let (kind, given) = (type_name::<P>(), P::GIVEN_BY.unwrap_or_default());
         tracing::warn!("a call came without the `{kind}` that its handler takes{given}");
     }

@@ -25,6 +25,7 @@ use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::operator::print_without_subscriber;
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
+use crate::server::build::transports::OVER_HTTP;
 
 /// The path of the MCP endpoint, when the server has its own socket.
 const PATH: &str = "/mcp";
@@ -57,7 +58,7 @@ impl Server {
     /// [`Principal`](crate::server::Principal) or an [`Extension`](crate::server::Extension) that calls over HTTP never
     /// get.
     pub async fn serve_http(&self, address: impl ToSocketAddrs + fmt::Debug) -> Result<()> {
-        self.check_transport("over HTTP")?;
+        self.check_transport(OVER_HTTP)?;
         let listener = bind(address).await?;
         if let Ok(address) = listener.local_addr() {
             print_without_subscriber(format_args!("{}", self.startup_message(address)));
@@ -256,10 +257,13 @@ impl HttpService {
             }
             // Boxed, so that the future of an ordinary call stays small.
             path @ (HEALTH | READY) => Box::pin(self.health().answer(request.method(), path)).await,
-            _ => {
-                let (parts, _) = request.into_parts();
-                self.endpoint().refusal(&parts).unwrap_or_else(nothing_here)
-            }
+            path => match self.metadata_reply(request.method(), path) {
+                Some(reply) => reply,
+                None => {
+                    let (parts, _) = request.into_parts();
+                    self.endpoint().refusal(&parts).unwrap_or_else(nothing_here)
+                }
+            },
         };
         // The connection is closed after this reply, before the client can use it for another request. HTTP/2 has
         // another way, which `h2c.rs` uses.

@@ -9,6 +9,7 @@
 //! | `service.rs` | Which era answers a request? |
 //! | `listen.rs` | How is the service bound to a socket, and how does it shut down? |
 //! | `health.rs` | Is the server alive, and should it get requests? |
+//! | `metadata.rs` | Where do clients learn how to sign in? |
 //! | `h1.rs`, `h2c.rs` | How does the server speak HTTP on a socket? |
 //! | `events.rs` | Which events does an HTTP request log? |
 //! | `socket.rs`, `signal.rs` | Which socket options and signals does the server use? |
@@ -18,6 +19,11 @@ mod events;
 mod handshake;
 mod health;
 mod listen;
+#[cfg(feature = "auth")]
+mod metadata;
+#[cfg(not(feature = "auth"))]
+#[path = "without_auth.rs"]
+mod metadata;
 #[cfg(not(feature = "h2c"))]
 #[path = "h1.rs"]
 mod protocol;
@@ -36,5 +42,7 @@ pub use endpoint::client_address::Network;
 pub use endpoint::guard::{Hosts, Origins};
 pub use endpoint::request::RemoteAddr;
 pub use health::HealthService;
+#[cfg(feature = "auth")]
+pub use metadata::WellKnownService;
 pub use service::HttpService;
 pub use signal::shutdown_signal;

@@ -17,7 +17,7 @@ use toolway_protocol::jsonrpc::{ParsedFrame, Rejection, parse};
 use super::endpoint::body::ResponseBody;
 use super::endpoint::client_address::Network;
 use super::endpoint::guard::{Hosts, Origins};
-use super::endpoint::reply::{UNREAD, error_reply, request_id, unavailable};
+use super::endpoint::reply::{UNREAD, error_reply, refusal_reply, request_id, unavailable};
 use super::endpoint::request::{BoxError, Endpoint, mirrored_headers};
 use super::events::RequestLogGuard;
 use super::handshake::context::{AdmittedRequest, HandshakeEndpoint, session_id};
@@ -116,6 +116,11 @@ impl HttpService {
             Ok(arrival) => arrival,
             Err(refusal) => return refusal,
         };
+        if method != HttpMethod::POST
+            && let Some(refuse) = endpoint.server.refuse_unscoped(&arrival, [])
+        {
+            return refusal_reply(None, &refuse);
+        }
         // Runs the `on_disconnect` hooks when the reply has ended, or when this future is dropped before there is a
         // reply.
         let parting = endpoint.server.has_disconnect_hooks().then(|| {
@@ -155,6 +160,9 @@ impl HttpService {
         let Inner { endpoint, handshake: era } = &*self.inner;
         let server = &endpoint.server;
         if let Some(pipe) = pipe {
+            if let Some(refusal) = self.scope_refusal(&arrival, &parse(&frame, server.inner.limits)) {
+                return refusal;
+            }
             return Box::pin(requests::post_to_pipe(
                 AdmittedRequest { endpoint, handshake: era, arrival },
                 &pipe,
@@ -162,7 +170,11 @@ impl HttpService {
             ))
             .await;
         }
-        let message = match parse(&frame, server.inner.limits) {
+        let parsed = parse(&frame, server.inner.limits);
+        if let Some(refusal) = self.scope_refusal(&arrival, &parsed) {
+            return refusal;
+        }
+        let message = match parsed {
             Ok(ParsedFrame::One(message)) => message,
             Ok(ParsedFrame::Batch(messages)) => {
                 return Box::pin(batch::post(
@@ -184,6 +196,27 @@ impl HttpService {
                 .await
             }
             Err(error) => error_reply(StatusCode::BAD_REQUEST, request_id(&message), &error),
+        }
+    }
+
+    /// Refuses a caller that lacks scopes, before anything of its message runs. The scopes of a batch are demanded together.
+    fn scope_refusal(
+        &self,
+        arrival: &Arrival,
+        parsed: &Result<ParsedFrame, Rejection>,
+    ) -> Option<Response<ResponseBody>> {
+        arrival.caller.as_ref()?;
+        let server = &self.inner.endpoint.server;
+        match parsed {
+            Ok(ParsedFrame::One(message)) => {
+                let refuse = server.refuse_unscoped(arrival, [message])?;
+                Some(refusal_reply(request_id(message), &refuse))
+            }
+            Ok(ParsedFrame::Batch(messages)) => {
+                let refuse = server.refuse_unscoped(arrival, messages.iter().flatten())?;
+                Some(refusal_reply(None, &refuse))
+            }
+            Err(_) => Some(refusal_reply(None, &server.refuse_unscoped(arrival, [])?)),
         }
     }
 }

@@ -58,9 +58,25 @@ impl Server {
         let text = Bytes::from(text.into());
         let frame = match conversation.refuse_long(&text).and_then(|()| conversation.read_one(&text)) {
             Ok(message) => {
-                let principal = extensions.get::<Principal>().as_deref().cloned();
-                let account = Some(self.common_account());
-                let arrival = Box::new(Arrival { extensions, principal, account, ..Arrival::default() });
+                let arrival = match self.attached_caller(&extensions) {
+                    Ok(caller) => {
+                        let principal = extensions.get::<Principal>().as_deref().cloned();
+                        let verified = caller.as_ref().map(|caller| caller.principal().clone());
+                        Box::new(Arrival {
+                            extensions,
+                            principal: principal.or(verified),
+                            visibility: self.scoped_visibility(caller.as_ref()),
+                            caller,
+                            account: Some(self.common_account()),
+                            ..Arrival::default()
+                        })
+                    }
+                    Err(refuse) => {
+                        let mut frame = Vec::new();
+                        write_error(&mut frame, message.id(), &refuse.error());
+                        return String::from_utf8(frame).ok();
+                    }
+                };
                 conversation.serve(message, arrival).await?
             }
             Err(rejected) if !rejected.needs_reply() => return None,

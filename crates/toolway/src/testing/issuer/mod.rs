@@ -168,6 +168,11 @@ impl Issuer {
         self.provider.expire_tokens();
     }
 
+    /// Makes a new key, which signs tokens from now on. Tokens that the former keys have signed stay valid.
+    pub fn rotate_keys(&self) {
+        self.provider.rotate_keys();
+    }
+
     /// Misbehaves in these ways from now on; with none, it behaves.
     pub fn misbehave(&self, faults: impl IntoIterator<Item = IssuerFault>) {
         self.provider.set_faults(faults.into_iter().collect());

@@ -5,15 +5,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use ::http::{Method, Response, StatusCode};
-use base64_simd::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use http_body_util::Full;
-use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 use serde_json::{Value, json};
-use toolway_protocol::oauth::form;
+use toolway_protocol::oauth::{Jwk, Jwt, form};
 
+use crate::auth::keys::{KeyVerdict, verify};
 use crate::client::HttpBody;
 use crate::client::oauth::crypto::{SigningKey, encode_json, hash, random_text};
+use crate::client::oauth::dpop::PROOF_HEADER;
 use crate::ground::mutex::Mutex;
 
 /// A way in which an [`Issuer`](super::Issuer) misbehaves.
@@ -45,9 +45,8 @@ pub enum IssuerFault {
 /// The state of an authorization server.
 pub(super) struct Provider {
     pub(super) url: String,
-    key: SigningKey,
-    /// The public half, as `ring` takes it.
-    public: Vec<u8>,
+    /// The keys and their names. The last one signs.
+    keys: Mutex<Vec<(String, SigningKey)>>,
     state: Mutex<State>,
 }
 
@@ -90,11 +89,6 @@ type Form = Vec<(String, String)>;
 
 impl Provider {
     pub(super) fn new(url: String) -> Self {
-        let key = SigningKey::generate().ok().and_then(|key| SigningKey::from_pkcs8(&key));
-        let key = key.expect("a key can be made");
-        let jwk = key.public_jwk();
-        let coordinate = |name: &str| URL_SAFE_NO_PAD.decode_to_vec(jwk[name].as_str().unwrap_or_default());
-        let point = [vec![4], coordinate("x").unwrap_or_default(), coordinate("y").unwrap_or_default()];
         let state = State {
             token_life: Duration::from_secs(300),
             faults: HashSet::new(),
@@ -107,7 +101,17 @@ impl Provider {
             revoked: 0,
             requests: Vec::new(),
         };
-        Self { url, key, public: point.concat(), state: Mutex::new(state) }
+        let provider = Self { url, keys: Mutex::default(), state: Mutex::new(state) };
+        provider.rotate_keys();
+        provider
+    }
+
+    /// Makes a new key, which signs from now on. The former keys stay in the set.
+    pub(super) fn rotate_keys(&self) {
+        let key = SigningKey::generate().ok().and_then(|key| SigningKey::from_pkcs8(&key));
+        let mut keys = self.keys.lock();
+        let name = format!("key-{}", keys.len() + 1);
+        keys.push((name, key.expect("a key can be made")));
     }
 
     pub(super) fn set_token_life(&self, life: Duration) {
@@ -140,11 +144,10 @@ impl Provider {
     }
 
     pub(super) fn key_set(&self) -> Value {
-        let mut key = self.key.public_jwk();
-        key["kid"] = KEY_ID.into();
-        key["alg"] = "ES256".into();
-        key["use"] = "sig".into();
-        json!({"keys": [key]})
+        let publish = |(name, key): &(String, SigningKey)| {
+            merged(key.public_jwk(), &json!({"kid": name, "alg": "ES256", "use": "sig"}))
+        };
+        json!({"keys": self.keys.lock().iter().map(publish).collect::<Vec<_>>()})
     }
 
     /// Signs claims. Members of `header` and `claims` replace the usual ones, and `null` removes them.
@@ -156,28 +159,47 @@ impl Provider {
         };
         let now = now();
         let usual = json!({"iss": self.url, "iat": now, "exp": now + life, "jti": number.to_string()});
-        let header = merged(json!({"alg": "ES256", "typ": "at+jwt", "kid": KEY_ID}), header);
-        self.key.sign(&encode_json(&header), &merged(usual, claims)).expect("the claims can be signed")
+        let keys = self.keys.lock();
+        let (name, key) = keys.last().expect("there is always a key");
+        let header = merged(json!({"alg": "ES256", "typ": "at+jwt", "kid": name}), header);
+        key.sign(&encode_json(&header), &merged(usual, claims)).expect("the claims can be signed")
     }
 
     /// Returns the claims of a token, if it is one of this issuer for `audience`, and valid.
     pub(super) fn verify(&self, token: &str, audience: &str) -> Option<Value> {
-        let (message, signature) = token.rsplit_once('.')?;
-        let signature = URL_SAFE_NO_PAD.decode_to_vec(signature).ok()?;
-        let claims = URL_SAFE_NO_PAD.decode_to_vec(message.split_once('.')?.1).ok()?;
-        let claims: Value = serde_json::from_slice(&claims).ok()?;
-        let number: u64 = claims["jti"].as_str()?.parse().ok()?;
-        let is_for = |named: &Value| match named {
+        let claims = self.claims_of(token)?;
+        let is_for = match &claims["aud"] {
             Value::Array(all) => all.iter().any(|one| one == audience),
             one => one == audience,
         };
-        let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, &self.public);
-        let is_valid = key.verify(message.as_bytes(), &signature).is_ok()
+        is_for.then_some(claims)
+    }
+
+    /// Returns the claims of a token, if it is one of this issuer, and valid.
+    fn claims_of(&self, token: &str) -> Option<Value> {
+        let token = Jwt::read(token).ok()?;
+        let keys = self.key_set()["keys"].as_array().map(|keys| Jwk::all_of(keys))?;
+        let is_signed = verify(&keys, &token) == KeyVerdict::Signed;
+        let claims = Value::Object(token.into_claims());
+        let number: u64 = claims["jti"].as_str()?.parse().ok()?;
+        let is_valid = is_signed
             && claims["iss"] == self.url.as_str()
             && claims["exp"].as_u64().is_some_and(|end| now() < end)
-            && number > self.state.lock().revoked
-            && is_for(&claims["aud"]);
+            && number > self.state.lock().revoked;
         is_valid.then_some(claims)
+    }
+
+    /// Says if a token is valid, to a client that has a secret (RFC 7662).
+    fn introspect(&self, sent: &Form, headers: &HeaderMap) -> Response<HttpBody> {
+        let is_client =
+            basic(headers).is_some_and(|(id, secret)| self.state.lock().clients.get(&id) == Some(&secret));
+        if !is_client {
+            return refusal("invalid_client");
+        }
+        let claims = find(sent, "token").and_then(|token| self.claims_of(token));
+        let answer = claims
+            .map_or_else(|| json!({"active": false}), |claims| merged(claims, &json!({"active": true})));
+        reply(StatusCode::OK, &answer)
     }
 
     pub(super) fn reply(
@@ -201,6 +223,7 @@ impl Provider {
             ("POST", "/register") => self.register(),
             ("POST", "/token") => self.token(&sent, headers),
             ("POST", "/revoke") => self.revoke(&sent),
+            ("POST", "/introspect") => self.introspect(&sent, headers),
             _ => reply(StatusCode::NOT_FOUND, &json!({})),
         }
     }
@@ -213,7 +236,9 @@ impl Provider {
             "token_endpoint": endpoint("token"),
             "registration_endpoint": endpoint("register"),
             "revocation_endpoint": endpoint("revoke"),
+            "introspection_endpoint": endpoint("introspect"),
             "jwks_uri": endpoint("jwks"),
+            "dpop_signing_alg_values_supported": ["ES256"],
             "response_types_supported": ["code"],
             "grant_types_supported": ["authorization_code", "refresh_token", "client_credentials"],
             "token_endpoint_auth_methods_supported": ["none", "client_secret_basic", "client_secret_post"],
@@ -282,7 +307,7 @@ impl Provider {
             return reply(StatusCode::SERVICE_UNAVAILABLE, &json!({}));
         }
         let answer = match self.grant(sent, headers) {
-            Ok(grant) => self.make_tokens(grant),
+            Ok(grant) => self.make_tokens(grant, headers),
             Err(error) => refusal(error),
         };
         if self.has(IssuerFault::LostReply) { reply(StatusCode::BAD_GATEWAY, &json!({})) } else { answer }
@@ -329,16 +354,22 @@ impl Provider {
         }
     }
 
-    fn make_tokens(&self, grant: Grant) -> Response<HttpBody> {
+    /// Makes tokens. They are bound to a key if the request has a proof of it.
+    fn make_tokens(&self, grant: Grant, headers: &HeaderMap) -> Response<HttpBody> {
         let is_wrong = self.has(IssuerFault::WrongAudience);
         let audience = if is_wrong { Some("https://another.example/mcp") } else { grant.audience.as_deref() };
-        let claims =
+        let mut claims =
             json!({"sub": grant.subject, "client_id": grant.client, "scope": grant.scope, "aud": audience});
+        let proof = headers.get(PROOF_HEADER).and_then(|proof| Jwt::read(proof.to_str().ok()?).ok());
+        let key = proof.as_ref().and_then(|proof| Jwk::read_public(proof.header("jwk")?));
+        if let Some(key) = &key {
+            claims["cnf"] = json!({"jkt": hash(&key.thumbprint_text())});
+        }
         let access = self.sign(&json!({}), &claims);
         let mut state = self.state.lock();
         let mut tokens = json!({
             "access_token": access,
-            "token_type": "Bearer",
+            "token_type": if key.is_some() { "DPoP" } else { "Bearer" },
             "expires_in": state.token_life.as_secs(),
             "scope": grant.scope,
         });
@@ -400,7 +431,6 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-const KEY_ID: &str = "key-1";
 const OTHER_ISSUER: &str = "https://another.example";
 /// The subject of tokens for users.
 const USER: &str = "alice";

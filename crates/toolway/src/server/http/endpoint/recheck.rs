@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 use toolway_protocol::RpcError;
 
 use crate::ground::extensions::Extensions;
@@ -15,7 +17,7 @@ use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
 use crate::server::call::stream_rights::{Recheck, Verdict};
 
-/// Runs the `on_connect` hook for a request that may open a stream.
+/// Admits a request that may open a stream.
 pub(super) async fn admit_for_stream(
     server: &Server,
     request: ConnectRequest,
@@ -24,8 +26,15 @@ pub(super) async fn admit_for_stream(
     // Subscribed before the decision, so that no change of rights is missed.
     let announcements = server.inner.rights.subscribe();
     let mut arrival = server.admit(request.clone(), extensions.clone()).await?;
+    // A proof is valid once, so it is not checked again.
+    let request = ConnectRequest { http_method: None, ..request };
     let (server, principal) = (server.clone(), arrival.principal.clone());
-    arrival.recheck = Some(Arc::new(AdmittedHead { server, request, extensions, principal, announcements }));
+    let expiry = arrival.caller.as_ref().and_then(|caller| caller.expiry()).map(|time| {
+        // A moment later, so that the check finds that it has expired.
+        Instant::now() + time.duration_since(SystemTime::now()).unwrap_or_default() + Duration::from_millis(1)
+    });
+    let head = AdmittedHead { server, request, extensions, principal, announcements, expiry };
+    arrival.recheck = Some(Arc::new(head));
     Ok(arrival)
 }
 
@@ -37,6 +46,8 @@ struct AdmittedHead {
     /// The principal that the hook named.
     principal: Option<Principal>,
     announcements: watch::Receiver<()>,
+    /// When the credentials expire.
+    expiry: Option<Instant>,
 }
 
 impl fmt::Debug for AdmittedHead {
@@ -60,5 +71,9 @@ impl Recheck for AdmittedHead {
 
     fn announcements(&self) -> watch::Receiver<()> {
         self.announcements.clone()
+    }
+
+    fn expiry(&self) -> Option<Instant> {
+        self.expiry
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ::http::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use ::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use ::http::{Response, StatusCode};
 use toolway_protocol::jsonrpc::write_error;
 use toolway_protocol::{Id, Message, RpcError};
@@ -72,17 +72,25 @@ pub(crate) fn not_allowed_because(
     response
 }
 
-/// Creates the reply to a request that `on_connect` refused.
-pub(super) fn refusal_reply(refuse: &Refuse) -> Response<ResponseBody> {
+/// Creates the reply to a request of a caller that was refused.
+pub(crate) fn refusal_reply(id: Option<&Id>, refuse: &Refuse) -> Response<ResponseBody> {
     let status = match refuse.reason {
         RefusalReason::Unauthorized => StatusCode::UNAUTHORIZED,
-        RefusalReason::Forbidden(_) => StatusCode::FORBIDDEN,
+        RefusalReason::Forbidden => StatusCode::FORBIDDEN,
+        RefusalReason::Malformed => StatusCode::BAD_REQUEST,
+        RefusalReason::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         RefusalReason::CheckFailed => StatusCode::INTERNAL_SERVER_ERROR,
     };
-    let mut response = error_reply_without_id(status, &refuse.error());
-    if let Some(challenge) = refuse.challenge.as_deref().and_then(|text| HeaderValue::from_str(text).ok()) {
-        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    let mut response = error_reply(status, id, &refuse.error());
+    let headers = response.headers_mut();
+    for challenge in refuse.challenges.iter().filter_map(|text| HeaderValue::from_str(text).ok()) {
+        headers.append(WWW_AUTHENTICATE, challenge);
     }
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if refuse.reason == RefusalReason::Unavailable {
+        headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    headers.extend(refuse.headers.iter().cloned());
     response
 }
 
@@ -92,7 +100,7 @@ mod tests {
 
     /// Returns the status and the challenge of a refusal.
     fn status_and_challenge(refuse: &Refuse) -> (u16, String) {
-        let response = refusal_reply(refuse);
+        let response = refusal_reply(None, refuse);
         let challenge = response.headers().get(WWW_AUTHENTICATE).map_or("", |value| value.to_str().unwrap());
         (response.status().as_u16(), challenge.to_owned())
     }
@@ -146,7 +154,7 @@ mod tests {
         let forbidden = Refuse::forbidden("please upgrade");
         assert_eq!(status_and_challenge(&forbidden), (403, String::new()));
         assert_eq!(forbidden.error(), RpcError::invalid_request("please upgrade"));
-        let unchecked = Refuse { reason: RefusalReason::CheckFailed, challenge: None };
+        let unchecked = Refuse::check_failed();
         assert_eq!(status_and_challenge(&unchecked), (500, String::new()));
         assert_eq!(unchecked.error(), RpcError::internal("the connection could not be checked"));
     }

@@ -162,8 +162,8 @@ impl Endpoint {
         Some(error_reply_without_id(StatusCode::FORBIDDEN, &RpcError::invalid_request(refusal)))
     }
 
-    /// Calls the `on_connect` hook, if there is one, and collects the facts about the request. `session_id` reads the
-    /// id of the session from the headers.
+    /// Verifies the caller, calls the `on_connect` hook, if there is one, and collects the facts about the request.
+    /// `session_id` reads the id of the session from the headers.
     pub(crate) async fn admit(
         &self,
         mut parts: Parts,
@@ -181,10 +181,12 @@ impl Endpoint {
         let forwarded = remote.and_then(|remote| self.trusted_proxies.client_of(remote.ip(), &parts.headers));
         let remote = forwarded.map(|address| SocketAddr::new(address, 0)).or(remote);
         let headers = Arc::new(std::mem::take(&mut parts.headers));
-        let mut arrival = if self.server.inner.admission.is_some() {
+        let mut arrival = if self.server.checks_callers() {
             let session_id = session_id(&headers).map(str::to_owned);
             let query = parts.uri.query().map(str::to_owned);
-            let connecting = ConnectRequest { headers: Some(headers.clone()), query, session_id, remote };
+            let http_method = Some(parts.method.clone());
+            let headers = Some(headers.clone());
+            let connecting = ConnectRequest { headers, query, session_id, remote, http_method };
             let opens_stream =
                 parts.method == HttpMethod::GET || connecting.method() == Some(Method::Listen.name());
             let admission = if opens_stream {
@@ -192,7 +194,7 @@ impl Endpoint {
             } else {
                 Box::pin(self.server.admit(connecting, extensions))
             };
-            admission.await.map_err(|refuse| refusal_reply(&refuse))?
+            admission.await.map_err(|refuse| refusal_reply(None, &refuse))?
         } else {
             Box::new(Arrival { extensions, ..Arrival::default() })
         };
@@ -254,9 +256,8 @@ impl Endpoint {
         }
         let snapshot = self.server.inner.registry.load();
         // A tool that is hidden from the caller is not checked, so that its schema stays hidden too.
-        let is_seen = |tool: &&ToolEntry| {
-            arrival.visibility.as_ref().is_none_or(|allowed| allowed.allows_tool(&tool.definition().name))
-        };
+        let is_seen =
+            |tool: &&ToolEntry| arrival.visibility.as_ref().is_none_or(|allowed| allowed.allows_tool(tool));
         let tool = params.name()?.and_then(|name| snapshot.tool(&name)).filter(is_seen);
         let Some(tool) = tool else { return Ok(()) };
         if tool.param_headers().is_empty() {

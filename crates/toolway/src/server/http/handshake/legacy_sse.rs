@@ -321,7 +321,14 @@ async fn write_passed_on(endpoint: &Endpoint, pipe: &SsePipe, id: &str, post: &B
         return true;
     };
     let PostHead { headers, query, remote, principal } = head;
-    let connecting = ConnectRequest { headers: Some(headers), query: Some(query), session_id: None, remote };
+    // The server that got the POST has checked its proof, which is valid once.
+    let connecting = ConnectRequest {
+        headers: Some(headers),
+        query: Some(query),
+        session_id: None,
+        remote,
+        http_method: None,
+    };
     // The values that a web application attached to the POST are not passed on, and those of the request that opened the
     // stream may grant more than this POST has.
     let mut extensions = Extensions::default();

@@ -1,0 +1,275 @@
+//! Who sends a request, by its credentials?
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use ::http::header::AUTHORIZATION;
+use toolway_protocol::oauth::{Algorithm, Jwt, JwtError, MAX_JWT};
+
+use crate::auth::dpop::{ProofChecker, ProofError, ProvenRequest};
+use crate::auth::issuer::{IssuerVerifier, rejected};
+use crate::auth::verdict_cache::{Verdict, VerdictCache};
+use crate::auth::verifier::{Rejected, Rejection, Verifier};
+use crate::client::oauth::crypto::hash;
+use crate::ground::future::BoxFuture;
+use crate::ground::log_pace::LogPace;
+use crate::ground::panic::catch_panic_async;
+use crate::server::admission::protection::Authenticator;
+use crate::server::call::verified::Verified;
+use crate::server::{ConnectRequest, Refuse};
+
+/// Decides about the credentials of all requests to a server.
+pub(crate) struct Gate {
+    pub(crate) issuers: Vec<IssuerVerifier>,
+    /// Verifies what no issuer has signed.
+    pub(crate) other: Option<Box<dyn Verifier>>,
+    /// Fixed tokens, by their hash.
+    pub(crate) tokens: HashMap<String, Arc<Verified>>,
+    /// Scopes that a scope stands for.
+    pub(crate) implied: HashMap<String, Vec<String>>,
+    pub(crate) cache: VerdictCache,
+    pub(crate) proofs: ProofChecker,
+    pub(crate) dpop: DpopUse,
+    /// The URL of the document that tells clients where to sign in.
+    pub(crate) metadata_url: Option<String>,
+    /// The scopes that clients ask for first.
+    pub(crate) scope: String,
+    pub(crate) pace: LogPace,
+}
+
+/// How tokens that are bound to a key are used. Such a token always needs a proof.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DpopUse {
+    /// They are accepted, and clients are not told.
+    Accepted,
+    /// Clients are told that they are accepted.
+    Offered,
+    /// Other tokens are refused.
+    Required,
+}
+
+/// The ways in which a token is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    Bearer,
+    Dpop,
+}
+
+/// Returns the token of a request; `None` if it has none. Fails if there is more than one, or if it is malformed. A token in
+/// the URL is none: URLs are logged.
+fn presented(request: &ConnectRequest) -> Result<Option<(Scheme, &str)>, &'static str> {
+    let mut lines = request.headers().get_all(AUTHORIZATION).iter();
+    let Some(line) = lines.next() else { return Ok(None) };
+    if lines.next().is_some() {
+        return Err("the request has more than one Authorization header");
+    }
+    let line = line.to_str().map_err(|_| "the Authorization header is malformed")?;
+    let (scheme, token) = line.split_once(' ').unwrap_or((line, ""));
+    let scheme = match scheme.to_ascii_lowercase().as_str() {
+        "bearer" => Scheme::Bearer,
+        "dpop" => Scheme::Dpop,
+        _ => return Ok(None),
+    };
+    let token = token.trim_matches(' ');
+    // A comma may come from a proxy that joined two headers.
+    let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',');
+    if is_token { Ok(Some((scheme, token))) } else { Err("the Authorization header is malformed") }
+}
+
+impl Gate {
+    async fn check(&self, request: &ConnectRequest) -> Result<Arc<Verified>, Refuse> {
+        let (scheme, token) = match presented(request) {
+            Ok(Some(presented)) => presented,
+            Ok(None) => return Err(self.challenge(None)),
+            Err(text) => return Err(self.malformed(text)),
+        };
+        let caller = self.verdict(token).await.map_err(|rejected| self.refuse(&rejected))?;
+        self.check_binding(&caller, scheme, token, request).await?;
+        Ok(caller)
+    }
+
+    /// Verifies a token, unless this was done a moment ago.
+    async fn verdict(&self, token: &str) -> Verdict {
+        let key = self.cache.key(token);
+        if let Some(verdict) = self.cache.get(key) {
+            return verdict;
+        }
+        let (verdict, is_opaque) = Box::pin(self.verify(token)).await;
+        let verdict = verdict.map(|caller| Arc::new(self.with_implied(caller)));
+        let life = match &verdict {
+            Ok(_) if is_opaque => MAX_OPAQUE,
+            Ok(_) => MAX_SIGNED,
+            Err(Rejected(Rejection::Invalid(_))) if is_opaque => MAX_REFUSED,
+            Err(_) => return verdict,
+        };
+        let expiry = verdict.as_ref().ok().and_then(|caller| caller.expiry());
+        let left = expiry.map(|expiry| expiry.duration_since(SystemTime::now()).unwrap_or_default());
+        self.cache.put(key, &verdict, left.map_or(life, |left| life.min(left)));
+        verdict
+    }
+
+    /// Verifies a token. The issuer that a signed token names decides about it alone. Also returns whether the token is
+    /// not a signed one of an issuer.
+    async fn verify(&self, token: &str) -> (Result<Verified, Rejected>, bool) {
+        if token.len() > MAX_JWT {
+            return (Err(rejected(JwtError::TooLong)), false);
+        }
+        if let Some(caller) = self.tokens.get(&hash(token)) {
+            return (Ok((**caller).clone()), false);
+        }
+        let read = Jwt::read(token);
+        let issuer = read.as_ref().ok().and_then(|token| token.text_claim("iss"));
+        let issuer = self.issuers.iter().find(|known| Some(known.url()) == issuer);
+        match (issuer, read, &self.other) {
+            (Some(issuer), Ok(token), _) => (issuer.verify(token).await, false),
+            (_, _, Some(other)) => (verify_with(&**other, token).await, true),
+            (None, Ok(_), None) => (Err(rejected(JwtError::Issuer)), false),
+            (_, Err(error), None) => (Err(rejected(error)), false),
+        }
+    }
+
+    /// Checks that the caller has the key that its token is bound to.
+    async fn check_binding(
+        &self,
+        caller: &Verified,
+        scheme: Scheme,
+        token: &str,
+        request: &ConnectRequest,
+    ) -> Result<(), Refuse> {
+        let invalid = |text| Err(self.refuse(&Rejected::invalid(text)));
+        let thumbprint = match (&caller.key, scheme) {
+            (None, Scheme::Bearer) if self.dpop == DpopUse::Required => {
+                return invalid("the token must be bound to a key");
+            }
+            (None, Scheme::Bearer) => return Ok(()),
+            (None, Scheme::Dpop) => return invalid("the token is not bound to a key"),
+            (Some(_), Scheme::Bearer) => {
+                return invalid("the token is bound to a key: send it with the scheme DPoP and a proof");
+            }
+            (Some(thumbprint), Scheme::Dpop) => thumbprint,
+        };
+        // Without a method, the request was admitted before: its proof is used up.
+        let Some(method) = &request.http_method else { return Ok(()) };
+        let proven = ProvenRequest { headers: request.headers(), method, token };
+        let (error, text) = match self.proofs.check(&proven, thumbprint).await {
+            Ok(()) => return Ok(()),
+            Err(ProofError::Unavailable) => return Err(Refuse::unavailable()),
+            Err(ProofError::Invalid(text)) => ("invalid_dpop_proof", text),
+            Err(ProofError::NeedsNonce) => ("use_dpop_nonce", "the proof needs the nonce of this server"),
+        };
+        self.log(text);
+        let (name, nonce) = self.proofs.nonce();
+        let refuse = self.dpop_challenge(Refuse::challenge("DPoP").with_error(error, text));
+        Err(refuse.with_header(name, nonce).with_text(text))
+    }
+
+    /// Refuses a token.
+    fn refuse(&self, rejected: &Rejected) -> Refuse {
+        match &rejected.0 {
+            Rejection::Invalid(text) => {
+                self.log(text);
+                self.challenge(Some(text)).with_text(text.clone())
+            }
+            Rejection::Unavailable(cause) => {
+                if self.pace.is_due(LOG_INTERVAL, Instant::now()) {
+                    tracing::error!(cause, "a token cannot be verified, so its caller is asked to try again");
+                }
+                Refuse::unavailable()
+            }
+        }
+    }
+
+    /// Demands a token. `wrong` says what is wrong with the one that came.
+    fn challenge(&self, wrong: Option<&str>) -> Refuse {
+        let describe = |refuse: Refuse| match wrong {
+            Some(text) => refuse.with_error("invalid_token", text),
+            None => refuse,
+        };
+        let bearer = (self.dpop != DpopUse::Required)
+            .then(|| self.with_place(describe(Refuse::challenge("Bearer")), &self.scope));
+        match (bearer, self.dpop) {
+            (Some(bearer), DpopUse::Accepted) => bearer,
+            (Some(bearer), _) => self.dpop_challenge(describe(bearer.with_challenge("DPoP"))),
+            (None, _) => self.dpop_challenge(describe(Refuse::challenge("DPoP"))),
+        }
+    }
+
+    fn dpop_challenge(&self, refuse: Refuse) -> Refuse {
+        let algorithms = Algorithm::DEFAULT.map(Algorithm::name).join(" ");
+        self.with_place(refuse.with_algorithms(&algorithms), &self.scope)
+    }
+
+    /// Says where to sign in, and which scopes to ask for.
+    fn with_place(&self, refuse: Refuse, scope: &str) -> Refuse {
+        let refuse = match &self.metadata_url {
+            Some(url) => refuse.with_metadata_url(url),
+            None => refuse,
+        };
+        if scope.is_empty() { refuse } else { refuse.with_scope(scope) }
+    }
+
+    fn malformed(&self, text: &'static str) -> Refuse {
+        self.log(text);
+        self.with_place(Refuse::malformed(text).with_error("invalid_request", text), "")
+    }
+
+    /// Logs why a caller is refused, at most once a second: strangers cause these lines.
+    fn log(&self, reason: &str) {
+        if self.pace.is_due(LOG_INTERVAL, Instant::now()) {
+            tracing::info!(reason, "a caller was refused");
+        }
+    }
+}
+
+/// Asks a verifier of the application, which may panic or take too long.
+async fn verify_with(verifier: &dyn Verifier, token: &str) -> Result<Verified, Rejected> {
+    match tokio::time::timeout(MAX_TIME, catch_panic_async(|| verifier.verify(token))).await {
+        Ok(Ok(verdict)) => verdict,
+        Ok(Err(panic)) => Err(Rejected::unavailable(panic)),
+        Err(_) => Err(Rejected::unavailable("the verifier took too long")),
+    }
+}
+
+impl Authenticator for Gate {
+    fn authenticate<'a>(
+        &'a self,
+        request: &'a ConnectRequest,
+    ) -> BoxFuture<'a, Result<Arc<Verified>, Refuse>> {
+        Box::pin(self.check(request))
+    }
+
+    fn with_implied(&self, caller: Verified) -> Verified {
+        let mut all: BTreeSet<&str> = caller.scopes().collect();
+        let mut new: Vec<&str> = all.iter().copied().collect();
+        while let Some(scope) = new.pop() {
+            for implied in self.implied.get(scope).into_iter().flatten() {
+                if all.insert(implied) {
+                    new.push(implied);
+                }
+            }
+        }
+        let all: Vec<String> = all.into_iter().map(str::to_owned).collect();
+        caller.with_scopes(all)
+    }
+
+    fn insufficient(&self, scopes: &[&str]) -> Refuse {
+        let scopes = scopes.join(" ");
+        let text = format!("the token lacks one of the scopes `{scopes}`");
+        self.log(&text);
+        let scheme = if self.dpop == DpopUse::Required { "DPoP" } else { "Bearer" };
+        let refuse = Refuse::forbidden(text).with_challenge(scheme).with_error("insufficient_scope", "");
+        self.with_place(refuse, &scopes)
+    }
+}
+
+/// How long the verdict about a signed token is kept.
+const MAX_SIGNED: Duration = Duration::from_secs(5 * 60);
+/// How long the verdict about another token is kept, which may be revoked.
+const MAX_OPAQUE: Duration = Duration::from_secs(30);
+/// How long it is kept that a token is not valid.
+const MAX_REFUSED: Duration = Duration::from_secs(5);
+/// The longest time that a verifier of the application may take.
+const MAX_TIME: Duration = Duration::from_secs(30);
+/// The shortest time between two log messages.
+const LOG_INTERVAL: Duration = Duration::from_secs(1);

@@ -1,0 +1,114 @@
+//! Which scopes does a request need, and does its caller have them?
+//!
+//! Scopes apply to callers whose credentials were verified. Over HTTP the check comes before anything of the request runs,
+//! so that the status can be 403; `execute/` checks again, for callers without HTTP.
+
+use std::sync::Arc;
+
+use toolway_protocol::{Message, Request};
+
+use crate::ground::extensions::Extensions;
+use crate::server::Server;
+use crate::server::admission::admit::Refuse;
+use crate::server::call::required_scopes::RequiredScopes;
+use crate::server::call::scope::Arrival;
+use crate::server::call::verified::Verified;
+use crate::server::call::visibility::Visibility;
+use crate::server::catalog::registry::Snapshot;
+use crate::server::catalog::visible::ElementRef;
+
+impl Server {
+    /// Returns whether callers over HTTP are checked before they are served.
+    pub(crate) fn checks_callers(&self) -> bool {
+        self.inner.admission.is_some() || self.inner.protection.is_some()
+    }
+
+    /// Returns the verified caller that the application has attached to a request.
+    pub(crate) fn attached_caller(&self, extensions: &Extensions) -> Result<Option<Arc<Verified>>, Refuse> {
+        let Some(caller) = extensions.get::<Verified>() else { return Ok(None) };
+        match &self.inner.protection {
+            Some(protection) => protection.accept(&caller).map(Some),
+            None => Ok(Some(caller)),
+        }
+    }
+
+    /// Returns what a caller sees, if its scopes decide this.
+    pub(crate) fn scoped_visibility(&self, caller: Option<&Arc<Verified>>) -> Option<Arc<Visibility>> {
+        let caller = caller
+            .filter(|_| self.inner.protection.as_ref().is_some_and(|protection| protection.hides_unscoped))?;
+        Some(Arc::new(Visibility { holder: Some(caller.clone()), ..Visibility::default() }))
+    }
+
+    /// Refuses a caller that lacks a scope which one of these messages needs. The refusal names the scopes of all of them.
+    pub(crate) fn refuse_unscoped<'m>(
+        &self,
+        arrival: &Arrival,
+        messages: impl IntoIterator<Item = &'m Message>,
+    ) -> Option<Refuse> {
+        let caller = arrival.caller.as_deref()?;
+        let lacks_required =
+            self.inner.protection.as_ref().is_some_and(|protection| protection.lacks_required(caller));
+        if !lacks_required && !self.inner.registry.has_scopes() {
+            return None;
+        }
+        let mut needed = RequiredScopes::default();
+        for message in messages {
+            if let Message::Request { method, params, .. } = message
+                && let Ok(Some(request)) = Request::decode(method, params)
+            {
+                self.add_scopes_of(&self.canonical_request(request), arrival, &mut needed);
+            }
+        }
+        (lacks_required || !caller.has_all(&needed)).then(|| self.insufficient(&needed))
+    }
+
+    /// Refuses a caller that lacks a scope which a request needs.
+    pub(crate) fn refuse_unscoped_request(&self, request: &Request, arrival: &Arrival) -> Option<Refuse> {
+        let caller = arrival.caller.as_deref().filter(|_| self.inner.registry.has_scopes())?;
+        let mut needed = RequiredScopes::default();
+        self.add_scopes_of(request, arrival, &mut needed);
+        (!caller.has_all(&needed)).then(|| self.insufficient(&needed))
+    }
+
+    fn insufficient(&self, needed: &RequiredScopes) -> Refuse {
+        match &self.inner.protection {
+            Some(protection) => protection.insufficient(needed.iter()),
+            None => {
+                let scopes = needed.iter().collect::<Vec<_>>().join(" ");
+                Refuse::forbidden(format!("this needs the scopes `{scopes}`"))
+                    .with_error("insufficient_scope", "")
+                    .with_scope(scopes)
+            }
+        }
+    }
+
+    fn add_scopes_of(&self, request: &Request, arrival: &Arrival, needed: &mut RequiredScopes) {
+        let snapshot = self.inner.registry.load();
+        let allowed = arrival.visibility.as_deref();
+        match request {
+            Request::Subscribe(wanted) | Request::Unsubscribe(wanted) => {
+                add_uri(&snapshot, &wanted.uri, allowed, needed)
+            }
+            Request::Listen(wanted) => {
+                for uri in wanted.notifications.resource_subscriptions.iter().flatten() {
+                    add_uri(&snapshot, uri, allowed, needed);
+                }
+            }
+            request => needed.add(match snapshot.target_of(request, allowed) {
+                Some(ElementRef::Tool(tool)) => tool.origin.scopes.iter(),
+                Some(ElementRef::Prompt(prompt)) => prompt.origin.scopes.iter(),
+                Some(ElementRef::Resource(resource)) => resource.origin.scopes.iter(),
+                None => return,
+            }),
+        }
+    }
+}
+
+/// Adds the scopes of the resource or template that answers for a URI.
+fn add_uri(snapshot: &Snapshot, uri: &str, allowed: Option<&Visibility>, needed: &mut RequiredScopes) {
+    if let Some(entry) = snapshot.entry_for(uri)
+        && allowed.is_none_or(|allowed| allowed.allows_uri(snapshot, uri))
+    {
+        needed.add(entry.origin.scopes.iter());
+    }
+}

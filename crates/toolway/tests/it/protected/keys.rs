@@ -1,0 +1,71 @@
+//! How are the keys of an issuer fetched?
+
+use serde_json::json;
+use toolway::auth::Auth;
+
+use super::world::{RESOURCE, World, bearer, notes, send, stateless};
+
+fn key_fetches(world: &World) -> usize {
+    world.issuer.requests().iter().filter(|request| *request == "GET /jwks").count()
+}
+
+#[tokio::test]
+async fn tokens_with_unknown_keys_cause_one_fetch() {
+    let world = World::new().await;
+    let fine = world.token(json!({}));
+    assert_eq!(world.call("search", &fine).await.status, 200);
+    assert_eq!(key_fetches(&world), 1);
+    for number in 0..10_000 {
+        let claims = json!({"sub": "mallory", "aud": RESOURCE});
+        let token = world.issuer.sign_with_header(json!({"kid": format!("unknown-{number}")}), claims);
+        let reply = world.call("search", &token).await;
+        // The token may be one of a key that is newer than the set, so its caller may try again.
+        let expected = if number == 0 { 401 } else { 503 };
+        assert_eq!(reply.status, expected, "{number}: {reply:?}");
+        if number % 1000 == 0 {
+            // Other callers do not notice, whether their token is known or new.
+            assert_eq!(world.call("search", &fine).await.status, 200);
+            assert_eq!(world.call("search", &world.token(json!({}))).await.status, 200);
+        }
+    }
+    assert_eq!(key_fetches(&world), 2);
+    // A token that is older than the set has no key.
+    let claims = json!({"sub": "mallory", "aud": RESOURCE, "iat": 1});
+    let old = world.issuer.sign_with_header(json!({"kid": "old"}), claims);
+    assert_eq!(world.call("search", &old).await.status, 401);
+}
+
+#[tokio::test]
+async fn a_new_key_is_found_while_calls_run() {
+    let world = World::new().await;
+    assert_eq!(world.call("search", &world.token(json!({}))).await.status, 200);
+    let old = world.token(json!({}));
+    world.issuer.rotate_keys();
+    let calls = (0..64).map(|number| {
+        let token = if number % 2 == 0 { world.token(json!({})) } else { old.clone() };
+        let service = world.service.clone();
+        tokio::spawn(async move {
+            let call = stateless("tools/call", json!({"name": "search", "arguments": {}}), &bearer(&token));
+            send(&service, call).await.status
+        })
+    });
+    for call in calls.collect::<Vec<_>>() {
+        assert_eq!(call.await.unwrap(), 200);
+    }
+    assert_eq!(key_fetches(&world), 2);
+}
+
+#[tokio::test]
+async fn fixed_keys_are_not_fetched() {
+    let issuer = toolway::testing::Issuer::start().await.unwrap();
+    let auth = Auth::resource(RESOURCE).issuer("https://id.example").keys(&issuer.key_set());
+    let service = notes().auth(auth).build().unwrap().http();
+    let token = issuer.sign(json!({"iss": "https://id.example", "sub": "ann", "aud": RESOURCE}));
+    let call =
+        |token: &str| stateless("tools/call", json!({"name": "search", "arguments": {}}), &bearer(token));
+    assert_eq!(send(&service, call(&token)).await.status, 200);
+    issuer.rotate_keys();
+    let token = issuer.sign(json!({"iss": "https://id.example", "sub": "ann", "aud": RESOURCE}));
+    assert_eq!(send(&service, call(&token)).await.status, 401);
+    assert_eq!(issuer.requests().len(), 0);
+}

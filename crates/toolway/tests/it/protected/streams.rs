@@ -1,0 +1,48 @@
+//! Does an open stream end when the token of its caller does?
+
+use std::collections::HashSet;
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime};
+
+use serde_json::json;
+use toolway::auth::{Auth, Rejected, Verified};
+
+use super::world::{RESOURCE, bearer, notes, stateless};
+use crate::raw_http::{Events, Raw};
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_ends_with_the_token_of_its_caller() {
+    let seen = Mutex::new(HashSet::new());
+    // A token is valid when it is seen first, for a while. The clock of this test only runs when all wait.
+    let verifier = move |token: String| {
+        let is_new = seen.lock().unwrap().insert(token);
+        async move {
+            let end = SystemTime::now() + Duration::from_secs(20);
+            if is_new {
+                Ok(Verified::new("ann").with_expiry(end))
+            } else {
+                Err(Rejected::invalid("it has expired"))
+            }
+        }
+    };
+    let server = notes().auth(Auth::resource(RESOURCE).verifier(verifier)).build().unwrap();
+    let service = server.http().legacy_sse();
+    for kind in ["listen", "session", "legacy"] {
+        let (headers, opened) = (bearer(kind), tokio::time::Instant::now());
+        let mut events = match kind {
+            "listen" => {
+                let wanted = json!({"notifications": {"toolsListChanged": true}});
+                Events::of(service.handle(stateless("subscriptions/listen", wanted, &headers)).await)
+            }
+            "session" => Raw::open_with(&service, "2025-11-25", headers).await.stream(None).await,
+            _ => {
+                let raw = Raw { service: service.clone(), session: String::new(), version: "", headers };
+                raw.stream(None).await
+            }
+        };
+        while events.next().await.is_some() {}
+        // Not at the next check of all rights, which comes after a minute.
+        let open = opened.elapsed();
+        assert!((Duration::from_secs(19)..Duration::from_secs(25)).contains(&open), "{kind}: {open:?}");
+    }
+}
