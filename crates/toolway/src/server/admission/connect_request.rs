@@ -69,6 +69,12 @@ impl ConnectRequest {
         decoded(value)
     }
 
+    /// Returns the method of the HTTP request: POST for messages, GET for streams, DELETE to end a session. Returns `None` on
+    /// a pipe, and if a request that was admitted before is checked again, because its stream is still open.
+    pub fn http_method(&self) -> Option<&HttpMethod> {
+        self.http_method.as_ref()
+    }
+
     /// Returns the id of the session that the request names. The id does not prove that the peer owns the session.
     pub fn session_id(&self) -> Option<&str> {
         self.session_id.as_deref()

@@ -3,9 +3,10 @@
 //! Scopes apply to callers whose credentials were verified. Over HTTP the check comes before anything of the request runs,
 //! so that the status can be 403; `execute/` checks again, for callers without HTTP.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
-use toolway_protocol::{Message, Request};
+use toolway_protocol::Request;
 
 use crate::ground::extensions::Extensions;
 use crate::server::Server;
@@ -39,35 +40,28 @@ impl Server {
         Some(Arc::new(Visibility { holder: Some(caller.clone()), ..Visibility::default() }))
     }
 
-    /// Refuses a caller that lacks a scope which one of these messages needs. The refusal names the scopes of all of them.
-    pub(crate) fn refuse_unscoped<'m>(
+    /// Refuses a caller that lacks a scope which one of these requests needs. The refusal names the scopes of all of them.
+    pub(crate) fn refuse_unscoped(
         &self,
         arrival: &Arrival,
-        messages: impl IntoIterator<Item = &'m Message>,
+        requests: impl IntoIterator<Item = impl Borrow<Request>>,
     ) -> Option<Refuse> {
-        let caller = arrival.caller.as_deref()?;
-        let lacks_required =
-            self.inner.protection.as_ref().is_some_and(|protection| protection.lacks_required(caller));
-        if !lacks_required && !self.inner.registry.has_scopes() {
-            return None;
-        }
+        let caller = arrival.caller.as_deref().filter(|_| self.may_lack_scopes(arrival))?;
         let mut needed = RequiredScopes::default();
-        for message in messages {
-            if let Message::Request { method, params, .. } = message
-                && let Ok(Some(request)) = Request::decode(method, params)
-            {
-                self.add_scopes_of(&self.canonical_request(request), arrival, &mut needed);
-            }
+        for request in requests {
+            self.add_scopes_of(request.borrow(), arrival, &mut needed);
         }
-        (lacks_required || !caller.has_all(&needed)).then(|| self.insufficient(&needed))
+        (self.lacks_required(caller) || !caller.has_all(&needed)).then(|| self.insufficient(&needed))
     }
 
-    /// Refuses a caller that lacks a scope which a request needs.
-    pub(crate) fn refuse_unscoped_request(&self, request: &Request, arrival: &Arrival) -> Option<Refuse> {
-        let caller = arrival.caller.as_deref().filter(|_| self.inner.registry.has_scopes())?;
-        let mut needed = RequiredScopes::default();
-        self.add_scopes_of(request, arrival, &mut needed);
-        (!caller.has_all(&needed)).then(|| self.insufficient(&needed))
+    /// Returns whether a caller may lack scopes. Only then the scopes of its requests matter.
+    pub(crate) fn may_lack_scopes(&self, arrival: &Arrival) -> bool {
+        let caller = arrival.caller.as_deref();
+        caller.is_some_and(|caller| self.inner.registry.has_scopes() || self.lacks_required(caller))
+    }
+
+    fn lacks_required(&self, caller: &Verified) -> bool {
+        self.inner.protection.as_ref().is_some_and(|protection| protection.lacks_required(caller))
     }
 
     fn insufficient(&self, needed: &RequiredScopes) -> Refuse {

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 use toolway_protocol::RpcError;
 
 use crate::ground::future::BoxFuture;
+use crate::server::call::scope::Arrival;
 use crate::server::call::visibility::Visibility;
 
 /// The time between two checks of the rights of one stream, and the longest time that a check may take.
@@ -23,24 +24,30 @@ pub(crate) trait Recheck: fmt::Debug + Send + Sync {
 
     /// Returns a receiver that has a new value since the first decision if rights have changed.
     fn announcements(&self) -> watch::Receiver<()>;
-
-    /// Returns when the credentials of the caller expire.
-    fn expiry(&self) -> Option<Instant>;
 }
 
 /// The rights of an open stream.
 pub(crate) struct StreamRights {
     recheck: Arc<dyn Recheck>,
     announcements: watch::Receiver<()>,
+    /// When the credentials of the caller expire.
+    expiry: Option<Instant>,
     due: Instant,
     running: Option<BoxFuture<'static, Verdict>>,
 }
 
 impl StreamRights {
-    pub(crate) fn new(recheck: Arc<dyn Recheck>) -> Self {
+    /// Returns the rights of a stream that a request opens; `None` if they cannot change.
+    pub(crate) fn of(arrival: &Arrival) -> Option<Self> {
+        let recheck = arrival.recheck.clone()?;
+        let expiry = arrival.caller.as_ref().and_then(|caller| caller.expiry()).map(|time| {
+            // A moment later, so that the check finds that the credentials have expired.
+            Instant::now()
+                + time.duration_since(SystemTime::now()).unwrap_or_default()
+                + Duration::from_millis(1)
+        });
         let announcements = recheck.announcements();
-        let due = next_check(&*recheck);
-        Self { recheck, announcements, due, running: None }
+        Some(Self { recheck, announcements, expiry, due: next_check(expiry), running: None })
     }
 
     /// Waits for the next decision about the stream. Cancel safe: a check that has begun is continued by the next call.
@@ -50,7 +57,7 @@ impl StreamRights {
                 () = tokio::time::sleep_until(self.due) => {}
                 Ok(()) = self.announcements.changed() => {}
             }
-            self.due = next_check(&*self.recheck);
+            self.due = next_check(self.expiry);
         }
         let running = self.running.get_or_insert_with(|| self.recheck.clone().check());
         let verdict = tokio::time::timeout_at(self.due, running).await;
@@ -60,10 +67,10 @@ impl StreamRights {
 }
 
 /// Returns the time of the next check: soon, or when the credentials expire.
-fn next_check(recheck: &dyn Recheck) -> Instant {
+fn next_check(expiry: Option<Instant>) -> Instant {
     let now = Instant::now();
     let soon = now + RECHECK_INTERVAL;
-    recheck.expiry().filter(|expiry| *expiry > now).map_or(soon, |expiry| soon.min(expiry))
+    expiry.filter(|expiry| *expiry > now).map_or(soon, |expiry| soon.min(expiry))
 }
 
 /// Waits for the next decision about a stream. Waits forever if the rights of the stream cannot change.

@@ -38,7 +38,7 @@ impl Server {
         mut arrival: Box<Arrival>,
     ) -> impl Future<Output = Result<CallReply, Failure>> + Send + use<'_> {
         let request = self.canonical_request(request);
-        if let Some(refuse) = self.refuse_unscoped_request(&request, &arrival) {
+        if let Some(refuse) = self.refuse_unscoped(&arrival, [&request]) {
             return Either::Right(Box::pin(async move { Err(refuse.error().into()) }) as BoxFuture<'_, _>);
         }
         let watching = CallObserver::begin(self, || request.method(), Some(&request), &mut arrival);

@@ -13,6 +13,7 @@ use http_body::Body;
 use tokio::sync::Semaphore;
 use toolway_protocol::era::{Claim, Delivery, classify_in};
 use toolway_protocol::jsonrpc::{ParsedFrame, Rejection, parse};
+use toolway_protocol::{Message, Request as ProtocolRequest};
 
 use super::endpoint::body::ResponseBody;
 use super::endpoint::client_address::Network;
@@ -117,7 +118,7 @@ impl HttpService {
             Err(refusal) => return refusal,
         };
         if method != HttpMethod::POST
-            && let Some(refuse) = endpoint.server.refuse_unscoped(&arrival, [])
+            && let Some(refuse) = endpoint.server.refuse_unscoped(&arrival, None::<ProtocolRequest>)
         {
             return refusal_reply(None, &refuse);
         }
@@ -205,19 +206,23 @@ impl HttpService {
         arrival: &Arrival,
         parsed: &Result<ParsedFrame, Rejection>,
     ) -> Option<Response<ResponseBody>> {
-        arrival.caller.as_ref()?;
         let server = &self.inner.endpoint.server;
-        match parsed {
-            Ok(ParsedFrame::One(message)) => {
-                let refuse = server.refuse_unscoped(arrival, [message])?;
-                Some(refusal_reply(request_id(message), &refuse))
-            }
-            Ok(ParsedFrame::Batch(messages)) => {
-                let refuse = server.refuse_unscoped(arrival, messages.iter().flatten())?;
-                Some(refusal_reply(None, &refuse))
-            }
-            Err(_) => Some(refusal_reply(None, &server.refuse_unscoped(arrival, [])?)),
+        if !server.may_lack_scopes(arrival) {
+            return None;
         }
+        let request = |message: &Message| match message {
+            Message::Request { method, params, .. } => ProtocolRequest::decode(method, params).ok().flatten(),
+            Message::Notification { .. } | Message::Response { .. } => None,
+        };
+        let (id, requests): (_, Vec<_>) = match parsed {
+            Ok(ParsedFrame::One(message)) => (request_id(message), request(message).into_iter().collect()),
+            Ok(ParsedFrame::Batch(messages)) => {
+                (None, messages.iter().flatten().filter_map(request).collect())
+            }
+            Err(_) => (None, Vec::new()),
+        };
+        let requests = requests.into_iter().map(|request| server.canonical_request(request));
+        Some(refusal_reply(id, &server.refuse_unscoped(arrival, requests)?))
     }
 }
 

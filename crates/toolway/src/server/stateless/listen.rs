@@ -48,7 +48,7 @@ pub(super) async fn listen(
     let mut sight = NotificationFilter::new(server, arrival.visibility.clone());
     let heard = Notification::SubscriptionAcknowledged(SubscriptionAcknowledged::new(honoured));
     arrival.outbound.send(notification_frame(id, &heard)).await;
-    let mut rights = arrival.recheck.clone().map(StreamRights::new);
+    let mut rights = StreamRights::of(&arrival);
     loop {
         tokio::select! {
             biased;

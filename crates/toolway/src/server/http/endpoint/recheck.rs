@@ -2,10 +2,8 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use tokio::sync::watch;
-use tokio::time::Instant;
 use toolway_protocol::RpcError;
 
 use crate::ground::extensions::Extensions;
@@ -29,12 +27,7 @@ pub(super) async fn admit_for_stream(
     // A proof is valid once, so it is not checked again.
     let request = ConnectRequest { http_method: None, ..request };
     let (server, principal) = (server.clone(), arrival.principal.clone());
-    let expiry = arrival.caller.as_ref().and_then(|caller| caller.expiry()).map(|time| {
-        // A moment later, so that the check finds that it has expired.
-        Instant::now() + time.duration_since(SystemTime::now()).unwrap_or_default() + Duration::from_millis(1)
-    });
-    let head = AdmittedHead { server, request, extensions, principal, announcements, expiry };
-    arrival.recheck = Some(Arc::new(head));
+    arrival.recheck = Some(Arc::new(AdmittedHead { server, request, extensions, principal, announcements }));
     Ok(arrival)
 }
 
@@ -46,8 +39,6 @@ struct AdmittedHead {
     /// The principal that the hook named.
     principal: Option<Principal>,
     announcements: watch::Receiver<()>,
-    /// When the credentials expire.
-    expiry: Option<Instant>,
 }
 
 impl fmt::Debug for AdmittedHead {
@@ -71,9 +62,5 @@ impl Recheck for AdmittedHead {
 
     fn announcements(&self) -> watch::Receiver<()> {
         self.announcements.clone()
-    }
-
-    fn expiry(&self) -> Option<Instant> {
-        self.expiry
     }
 }

@@ -96,7 +96,7 @@ pub(super) async fn open(
     // One duplex stream for each direction: dropping its writer ends the input, while the output continues.
     let (writer, far_reader) = tokio::io::duplex(BUFFER_SIZE);
     let (far_writer, reader) = tokio::io::duplex(BUFFER_SIZE);
-    let rights = arrival.recheck.clone().map(StreamRights::new);
+    let rights = StreamRights::of(&arrival);
     // The messages of the pipe arrive with later requests, so facts about this request, such as its headers, are left
     // out.
     let Arrival { extensions, principal, visibility, .. } = *arrival;

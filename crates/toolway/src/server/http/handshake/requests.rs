@@ -271,7 +271,7 @@ fn listen(visit: &AdmittedRequest<'_>, live: &Arc<LiveSession>) -> Result<Stream
 
 fn open_feed(visit: &AdmittedRequest<'_>, live: &Arc<LiveSession>) -> Result<NotificationFeed, RpcError> {
     let sight = NotificationFilter::new(visit.server(), visit.arrival.visibility.clone());
-    let rights = visit.arrival.recheck.clone().map(StreamRights::new);
+    let rights = StreamRights::of(&visit.arrival);
     live.open_feed(visit.endpoint.stream_charge(visit.account(Some(live)).as_ref())?, sight, rights)
 }
 
