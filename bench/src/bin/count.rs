@@ -7,13 +7,16 @@ use std::process::ExitCode;
 
 use bytes::Bytes;
 use http::Request as HttpRequest;
+use http::header::{AUTHORIZATION, HeaderValue};
 use http_body_util::{BodyExt, Full};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tokio::runtime::Runtime;
+use toolway::auth::Auth;
 use toolway::client::{
     AccessToken, Http, HttpBody, HttpClient, OAuth, OutgoingMessage, TokenRequest, TokenSource, Transport,
 };
 use toolway::server::Extensions;
+use toolway::server::http::HttpService;
 use toolway::{BoxFuture, Client, ProtocolVersion};
 use toolway_protocol::era::{Delivery, classify};
 use toolway_protocol::json::Limits;
@@ -26,7 +29,7 @@ const CALL: &str = r#"{"jsonrpc":"2.0","id":12345,"method":"tools/call","params"
 /// Runs a case the given number of times.
 type Run = fn(&Runtime, usize);
 
-const CASES: [(&str, Run); 19] = [
+const CASES: [(&str, Run); 21] = [
     ("parse-and-classify", parse_and_classify),
     ("parse-to-arguments", parse_to_arguments),
     ("nesting-32k", |_, times| hostile(times, &nesting(32 << 10))),
@@ -35,8 +38,10 @@ const CASES: [(&str, Run); 19] = [
     ("keys-64k", |_, times| hostile(times, &keys(64 << 10))),
     ("escapes-32k", |_, times| hostile(times, &escapes(32 << 10))),
     ("escapes-64k", |_, times| hostile(times, &escapes(64 << 10))),
-    ("stateless-http-call", stateless_http_call),
-    ("session-http-call", session_http_call),
+    ("stateless-http-call", |runtime, times| stateless_http_call(runtime, times, None)),
+    ("stateless-http-call-verified", |runtime, times| stateless_http_call(runtime, times, Some(token()))),
+    ("session-http-call", |runtime, times| session_http_call(runtime, times, None)),
+    ("session-http-call-verified", |runtime, times| session_http_call(runtime, times, Some(token()))),
     ("stdio-call", stdio_call),
     ("tools-list-100", tools_list),
     ("call-three-typed", |runtime, times| in_process(runtime, times, "typed")),
@@ -242,11 +247,15 @@ fn client_pipe_call(runtime: &Runtime, times: usize) {
 }
 
 /// Measures the path from an HTTP request to an HTTP response: everything but the socket.
-fn stateless_http_call(runtime: &Runtime, times: usize) {
-    let service = bench::server(3).build().expect("a server").http();
+fn stateless_http_call(runtime: &Runtime, times: usize, token: Option<HeaderValue>) {
+    let service = protected(token.as_ref());
     runtime.block_on(async {
         for _ in 0..times {
-            let response = service.handle(request("tools/call", Some("add"), CALL)).await;
+            let mut call = request("tools/call", Some("add"), CALL);
+            if let Some(token) = &token {
+                call.headers_mut().insert(AUTHORIZATION, token.clone());
+            }
+            let response = service.handle(call).await;
             assert_eq!(response.status(), 200);
             black_box(response.into_body().collect().await).expect("a body");
         }
@@ -254,28 +263,50 @@ fn stateless_http_call(runtime: &Runtime, times: usize) {
 }
 
 /// Measures an HTTP call in a session of the handshake era.
-fn session_http_call(runtime: &Runtime, times: usize) {
+fn session_http_call(runtime: &Runtime, times: usize, token: Option<HeaderValue>) {
     const OPEN: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench-client","version":"10.20.30"}}}"#;
     const CALL: &str = r#"{"jsonrpc":"2.0","id":12345,"method":"tools/call","params":{"name":"add","arguments":{"a":17,"b":25}}}"#;
-    let service = bench::server(3).build().expect("a server").http();
+    let service = protected(token.as_ref());
     runtime.block_on(async {
-        let opened = service.handle(of_session(None, OPEN)).await;
+        let opened = service.handle(of_session(None, token.as_ref(), OPEN)).await;
         let session = opened.headers()["mcp-session-id"].clone();
         for _ in 0..times {
-            let response = service.handle(of_session(Some(&session), CALL)).await;
+            let response = service.handle(of_session(Some(&session), token.as_ref(), CALL)).await;
             assert_eq!(response.status(), 200);
             black_box(response.into_body().collect().await).expect("a body");
         }
     });
 }
 
-fn of_session(session: Option<&http::HeaderValue>, body: &'static str) -> HttpRequest<Full<Bytes>> {
+/// Returns a token that is as long as those of identity providers.
+fn token() -> HeaderValue {
+    HeaderValue::from_str(&format!("Bearer {}", "t".repeat(900))).expect("a header")
+}
+
+/// Returns a server that accepts only this token, or all callers.
+fn protected(token: Option<&HeaderValue>) -> HttpService {
+    let server = bench::server(3);
+    let server = match token.and_then(|token| token.to_str().ok()?.strip_prefix("Bearer ")) {
+        Some(token) => server.auth(Auth::resource("https://bench.example/mcp").tokens([(token, "bench")])),
+        None => server,
+    };
+    server.build().expect("a server").http()
+}
+
+fn of_session(
+    session: Option<&HeaderValue>,
+    token: Option<&HeaderValue>,
+    body: &'static str,
+) -> HttpRequest<Full<Bytes>> {
     let mut request = HttpRequest::post("/mcp")
         .header("host", "127.0.0.1:8000")
         .header("content-type", "application/json")
         .header("accept", "application/json, text/event-stream");
     if let Some(session) = session {
         request = request.header("mcp-session-id", session).header("mcp-protocol-version", "2025-11-25");
+    }
+    if let Some(token) = token {
+        request = request.header(AUTHORIZATION, token);
     }
     request.body(Full::new(Bytes::from_static(body.as_bytes()))).expect("a request")
 }

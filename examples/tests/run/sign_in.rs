@@ -21,6 +21,19 @@ async fn a_program_signs_in_without_a_user() {
     assert!(said.contains("2 + 3 = 5\n") && said.contains("nothing was sent"), "{said}");
 }
 
+#[tokio::test]
+async fn a_protected_server_lets_in_callers_with_a_token() {
+    let said = run_to_end("protected").await;
+    for part in [
+        "Bearer resource_metadata=\"http://127.0.0.1:",
+        "scope=\"notes:read\"\n",
+        "alice has no notes about milk\n",
+        "alice has saved \"buy milk\"\n",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
 async fn run_to_end(example: &str) -> String {
     let running = Command::new(program(example)).kill_on_drop(true).output();
     let output = tokio::time::timeout(PATIENCE, running).await.expect("the example ends").unwrap();

@@ -136,10 +136,13 @@ impl UpstreamCall<'_> {
         let (sink, meta) = (Arc::new(sink), self.downstream.meta());
         let told = sink.clone();
         let progress = Arc::new(move |progress: &Progress, bytes| told.progress(progress, bytes));
-        let client = self.upstream.upstream.client.clone();
+        let (upstream, caller) = (self.upstream.clone(), self.downstream.principal().cloned());
         InFlightCall::new(
             events,
-            Box::pin(async move { client.forward(&request, sink, progress, meta).await }),
+            Box::pin(async move {
+                let client = upstream.client_for(caller.as_ref()).await?;
+                client.forward(&request, sink, progress, meta).await
+            }),
         )
     }
 

@@ -16,12 +16,14 @@
 //! | `subscriptions.rs` | How does the gateway receive updates of the resources that its clients subscribe to? |
 //! | `element.rs` | How do tools, prompts and resources of another server become entries of this one? |
 //! | `call.rs` | How is one call forwarded, and what is its result? |
+//! | `caller_clients.rs` | Which client carries the calls of one caller? |
 //! | `upstreams.rs` | Which server has a URI, and what is the URI on each side? |
 //! | `upstream_event.rs` | What does the other server send and ask during a call? |
 //! | `parked.rs` | Where is a call while its caller answers a question? |
 //! | `failure.rs` | What is the caller told about a call that could not be forwarded? |
 
 mod call;
+mod caller_clients;
 mod edits;
 mod element;
 mod failure;

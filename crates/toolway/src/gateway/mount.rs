@@ -5,11 +5,15 @@ use std::sync::Arc;
 
 use toolway_protocol::types::{Prompt, Tool};
 
+use super::caller_clients::CallerClients;
 use super::edits::Edits;
 use super::source::MountedHub;
 use crate::client::Client;
+use crate::ground::error::Result;
+use crate::ground::future::BoxFuture;
 use crate::hub::{Follower, Hub};
-use crate::server::ServerBuilder;
+use crate::server::call::required_scopes::RequiredScopes;
+use crate::server::{Principal, ServerBuilder};
 
 impl ServerBuilder {
     /// Mounts another server, which makes this server a gateway: it also lists the tools, prompts and resources of the
@@ -66,9 +70,10 @@ impl ServerBuilder {
     /// # }
     /// ```
     pub fn mount(mut self, mount: impl IntoMount) -> Self {
-        let Mount { hub, follower: following, edits } = mount.into_mount();
+        let Mount { hub, follower: following, edits, scopes, caller_clients } = mount.into_mount();
         self.mistakes.extend(edits.mistakes());
-        self.source(Arc::new(MountedHub::new(hub, following, edits)))
+        self.mistakes.extend(scopes.mistake());
+        self.source(Arc::new(MountedHub::new(hub, following, edits, caller_clients)), scopes)
     }
 
     /// Mounts a server with `name__` before the names of its tools and prompts. URIs do not change.
@@ -156,6 +161,9 @@ pub struct Mount {
     /// The task that follows the server of a client that is mounted by itself.
     follower: Option<Follower>,
     edits: Edits,
+    /// The scopes that the elements need.
+    scopes: RequiredScopes,
+    caller_clients: Option<CallerClients>,
 }
 
 impl Mount {
@@ -164,9 +172,63 @@ impl Mount {
         mount.into_mount()
     }
 
+    fn new(hub: Hub, follower: Option<Follower>) -> Self {
+        let (edits, scopes) = (Edits::default(), RequiredScopes::default());
+        Self { hub, follower, edits, scopes, caller_clients: None }
+    }
+
     fn from_client(name: &str, client: Client) -> Self {
         let (hub, following) = Hub::from_client(name, client);
-        Self { hub, follower: Some(following), edits: Edits::default() }
+        Self::new(hub, Some(following))
+    }
+
+    /// Requires scopes for every element: a caller whose token lacks one is refused, as with
+    /// [`ToolEntry::scopes`](crate::server::ToolEntry::scopes).
+    ///
+    /// ```
+    /// # use toolway::prelude::*;
+    /// use toolway::server::Mount;
+    ///
+    /// # async fn example(mails: Client) {
+    /// let gateway = Server::new("gateway", "1.0.0").mount(Mount::of(mails).scopes(["mail"]));
+    /// # }
+    /// ```
+    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.scopes.add(scopes);
+        self
+    }
+
+    /// Uses a client of its own for the calls of each caller, so that the other server gets the token of the caller and
+    /// not that of the gateway. The function gets the name of the mounted server and the caller's principal, and is called
+    /// when the caller calls first; the client is kept while it is used. Callers without a principal are refused. The lists
+    /// and the updates of resources come through the mounted client.
+    ///
+    /// The token that a caller has sent to the gateway is for the gateway, and is never passed on.
+    ///
+    /// ```
+    /// use toolway::client::{Http, OAuth, StoreVault};
+    /// use toolway::prelude::*;
+    /// use toolway::server::Mount;
+    ///
+    /// # async fn example(vault: StoreVault) -> toolway::Result<()> {
+    /// let url = "https://mail.example/mcp";
+    /// let shared = Client::builder().oauth(OAuth::client_credentials("gateway", "…").for_issuer("https://id.example"));
+    /// let mount = Mount::of(shared.connect(url).await?).client_for(move |_, caller| {
+    ///     let oauth = OAuth::browser().vault(vault.clone()).profile(caller.as_str());
+    ///     async move { Client::builder().connect_http(Http::new(url).oauth(oauth)).await }
+    /// });
+    /// let gateway = Server::new("gateway", "1.0.0").mount(mount).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn client_for<F, Fut>(mut self, make: F) -> Self
+    where
+        F: Fn(String, Principal) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Client>> + Send + 'static,
+    {
+        let make = move |server, caller| Box::pin(make(server, caller)) as BoxFuture<'static, _>;
+        self.caller_clients = Some(CallerClients::new(Box::new(make)));
+        self
     }
 
     /// Renames a tool.
@@ -291,7 +353,7 @@ impl IntoMount for &Client {
 /// server exists.
 impl IntoMount for Hub {
     fn into_mount(self) -> Mount {
-        Mount { hub: self, follower: None, edits: Edits::default() }
+        Mount::new(self, None)
     }
 }
 

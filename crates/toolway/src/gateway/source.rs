@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::task::{AbortHandle, JoinSet};
 use toolway_protocol::capability::{JsonObject, ServerCapabilities};
 
+use super::caller_clients::CallerClients;
 use super::edits::Edits;
 use super::element;
 use super::subscriptions::{UpstreamSubscriber, WantedByServer};
@@ -39,8 +40,13 @@ struct Warnings {
 }
 
 impl MountedHub {
-    pub(super) fn new(hub: Hub, following: Option<Follower>, edits: Edits) -> Self {
-        let upstreams = Arc::new(Upstreams { hub, edits, parking: Arc::default() });
+    pub(super) fn new(
+        hub: Hub,
+        following: Option<Follower>,
+        edits: Edits,
+        caller_clients: Option<CallerClients>,
+    ) -> Self {
+        let upstreams = Arc::new(Upstreams { hub, edits, caller_clients, parking: Arc::default() });
         Self {
             upstreams,
             follower: Mutex::new(following),

@@ -5,16 +5,22 @@ use std::sync::Arc;
 
 use toolway_protocol::types::Content;
 
+use super::caller_clients::CallerClients;
 use super::edits::Edits;
 use super::parked::ParkingTable;
 use super::subscriptions::SubscribedUris;
+use crate::client::Client;
+use crate::ground::error::Result;
 use crate::hub::{Hub, Upstream};
+use crate::server::Principal;
 
 /// The servers of one mount, and the state that all calls to them share.
 pub(super) struct Upstreams {
     pub(super) hub: Hub,
     /// The edits of the author.
     pub(super) edits: Edits,
+    /// The clients of callers that have rights of their own; `None` if all use the client of the hub.
+    pub(super) caller_clients: Option<CallerClients>,
     /// Calls whose callers have to answer questions.
     pub(super) parking: Arc<ParkingTable>,
 }
@@ -60,6 +66,14 @@ impl Upstreams {
 impl UpstreamRef {
     pub(super) fn name(&self) -> &str {
         &self.upstream.name
+    }
+
+    /// Returns the client that carries the calls of a caller.
+    pub(super) async fn client_for(&self, caller: Option<&Principal>) -> Result<Client> {
+        match &self.upstreams.caller_clients {
+            Some(clients) => clients.get(&self.upstream.name, caller).await,
+            None => Ok(self.upstream.client.clone()),
+        }
     }
 
     /// Returns the name of a logger of the server. In a hub or a mount with a prefix, the server's name is put before

@@ -57,7 +57,11 @@ impl Server {
     /// Returns whether a caller may lack scopes. Only then the scopes of its requests matter.
     pub(crate) fn may_lack_scopes(&self, arrival: &Arrival) -> bool {
         let caller = arrival.caller.as_deref();
-        caller.is_some_and(|caller| self.inner.registry.has_scopes() || self.lacks_required(caller))
+        caller.is_some_and(|caller| self.has_scopes() || self.lacks_required(caller))
+    }
+
+    fn has_scopes(&self) -> bool {
+        self.inner.registry.has_scopes() || self.inner.sources.have_scopes()
     }
 
     fn lacks_required(&self, caller: &Verified) -> bool {
@@ -80,12 +84,13 @@ impl Server {
         let snapshot = self.inner.registry.load();
         let allowed = arrival.visibility.as_deref();
         match request {
+            Request::ReadResource(read) => self.add_scopes_of_uri(&snapshot, &read.uri, allowed, needed),
             Request::Subscribe(wanted) | Request::Unsubscribe(wanted) => {
-                add_uri(&snapshot, &wanted.uri, allowed, needed)
+                self.add_scopes_of_uri(&snapshot, &wanted.uri, allowed, needed);
             }
             Request::Listen(wanted) => {
                 for uri in wanted.notifications.resource_subscriptions.iter().flatten() {
-                    add_uri(&snapshot, uri, allowed, needed);
+                    self.add_scopes_of_uri(&snapshot, uri, allowed, needed);
                 }
             }
             request => needed.add(match snapshot.target_of(request, allowed) {
@@ -96,13 +101,25 @@ impl Server {
             }),
         }
     }
-}
 
-/// Adds the scopes of the resource or template that answers for a URI.
-fn add_uri(snapshot: &Snapshot, uri: &str, allowed: Option<&Visibility>, needed: &mut RequiredScopes) {
-    if let Some(entry) = snapshot.entry_for(uri)
-        && allowed.is_none_or(|allowed| allowed.allows_uri(snapshot, uri))
-    {
-        needed.add(entry.origin.scopes.iter());
+    /// Adds the scopes of the resource, template or source that answers for a URI, if the caller may see it.
+    fn add_scopes_of_uri(
+        &self,
+        snapshot: &Snapshot,
+        uri: &str,
+        allowed: Option<&Visibility>,
+        needed: &mut RequiredScopes,
+    ) {
+        let scopes = match snapshot.entry_for(uri) {
+            Some(entry) if allowed.is_none_or(|allowed| allowed.allows_uri(snapshot, uri)) => {
+                &entry.origin.scopes
+            }
+            Some(_) => return,
+            None => match self.inner.sources.scopes_for(uri) {
+                Some(scopes) if allowed.is_none_or(|allowed| allowed.allows_scopes(scopes)) => scopes,
+                _ => return,
+            },
+        };
+        needed.add(scopes.iter());
     }
 }

@@ -49,6 +49,11 @@ impl ForwardedCall {
         }
     }
 
+    /// Returns the caller's principal.
+    pub(crate) fn principal(&self) -> Option<&Principal> {
+        self.scope().principal()
+    }
+
     /// Returns the `_meta` of the request.
     pub(crate) fn meta(&self) -> Option<JsonObject> {
         self.0.get::<RequestMeta>()?.0.as_ref()?.decode().ok()

@@ -25,6 +25,7 @@ use crate::ground::mutex::Mutex;
 use crate::ground::panic::catch_panic_async;
 use crate::server::call::forwarded_call::RequestMeta;
 use crate::server::call::layer::stack::LayerStack;
+use crate::server::call::required_scopes::RequiredScopes;
 use crate::server::call::scope::{Arrival, Scope};
 use crate::server::call::visibility::Visibility;
 use crate::server::catalog::elements::Elements;
@@ -66,11 +67,13 @@ pub(crate) struct SourceConfig {
     /// The prefixes of names, the innermost first.
     prefixes: Vec<String>,
     layers: LayerStack,
+    /// The scopes that all elements need.
+    scopes: RequiredScopes,
 }
 
 impl SourceConfig {
-    pub(crate) fn new(source: Arc<dyn Source>) -> Self {
-        Self { source, prefixes: Vec::new(), layers: LayerStack::default() }
+    pub(crate) fn new(source: Arc<dyn Source>, scopes: RequiredScopes) -> Self {
+        Self { source, prefixes: Vec::new(), layers: LayerStack::default(), scopes }
     }
 
     /// Adds a prefix to the names of tools and prompts, as with other elements.
@@ -142,7 +145,11 @@ impl Sources {
         allowed: Option<&Visibility>,
     ) -> Result<ReadResourceResult, Failure> {
         let claim = self.claim(&reading.uri);
-        let claim = claim.filter(|(_, name)| allowed.is_none_or(|allowed| allowed.allows_unlisted(name)));
+        let is_seen = |(attached, name): &(&RunningSource, String)| {
+            let scopes = &attached.config.scopes;
+            allowed.is_none_or(|allowed| allowed.allows_unlisted(name) && allowed.allows_scopes(scopes))
+        };
+        let claim = claim.filter(is_seen);
         let claimed = claim
             .and_then(|(attached, _)| attached.config.source.read(reading.clone(), scope.with_states(None)));
         match claimed {
@@ -154,6 +161,16 @@ impl Sources {
     /// Returns whether any source has layers.
     pub(crate) fn have_layers(&self) -> bool {
         self.all.iter().any(|attached| !attached.config.layers.is_empty())
+    }
+
+    /// Returns whether any source requires scopes.
+    pub(crate) fn have_scopes(&self) -> bool {
+        self.all.iter().any(|attached| !attached.config.scopes.is_empty())
+    }
+
+    /// Returns the scopes of the source that could read a resource that is not offered.
+    pub(crate) fn scopes_for(&self, uri: &str) -> Option<&RequiredScopes> {
+        self.claim(uri).map(|(attached, _)| &attached.config.scopes)
     }
 
     /// Returns the layers of the source that could read a resource that is not offered.
@@ -248,7 +265,10 @@ impl Server {
             Some(name) if snapshot.entry_for(&name).is_some() => allowed.allows_uri(&snapshot, &name),
             // The server's own `read_resource` handlers take precedence over the sources.
             Some(name) if !self.inner.read_handlers.is_empty() => allowed.allows_uri(&snapshot, &name),
-            Some(name) => allowed.allows_unlisted(&name),
+            Some(name) => {
+                let scopes = self.inner.sources.scopes_for(&name);
+                allowed.allows_unlisted(&name) && scopes.is_none_or(|scopes| allowed.allows_scopes(scopes))
+            }
         }
     }
 
@@ -295,6 +315,7 @@ impl SourceHandle {
             elements.add_prefix(prefix);
         }
         elements.wrap_with(&attached.config.layers);
+        elements.origins_mut().for_each(|origin| origin.scopes.add(attached.config.scopes.iter()));
         elements.mark_offered();
         *attached.offered_elements.lock() = elements;
         let before = inner.registry.load_full();

@@ -12,6 +12,7 @@ use toolway_protocol::types::ReadResourceResult;
 use crate::ground::future::BoxFuture;
 use crate::server::Server;
 use crate::server::call::layer::stack::LayerStack;
+use crate::server::call::required_scopes::RequiredScopes;
 use crate::server::call::scope::{Arrival, Scope};
 use crate::server::call::visibility::Visibility;
 use crate::server::catalog::registry::Snapshot;
@@ -55,6 +56,14 @@ impl Sources {
 
     pub(crate) fn have_layers(&self) -> bool {
         false
+    }
+
+    pub(crate) fn have_scopes(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn scopes_for(&self, _: &str) -> Option<&RequiredScopes> {
+        None
     }
 
     pub(crate) fn layers_for(

@@ -1,8 +1,16 @@
 //! Is a token that is bound to a key worthless without the key?
 
+use std::sync::{Arc, Mutex};
+
+use http::HeaderMap;
 use serde_json::{Value, json};
+use toolway::ProtocolVersion;
 use toolway::auth::{Auth, Verified};
+use toolway::prelude::*;
 use toolway::server::http::HttpService;
+use toolway::store::MemoryStore;
+use toolway::testing::Issuer;
+use tower::Service;
 
 use super::world::{METADATA, RESOURCE, Reply, notes, send, stateless};
 
@@ -57,7 +65,50 @@ async fn clients_are_told_about_proofs() {
 }
 
 async fn document(service: &HttpService) -> toolway::server::http::ResponseBody {
-    use tower::Service;
     let mut service = service.well_known();
     service.call(http::Request::new(())).await.unwrap().into_body()
+}
+
+#[tokio::test]
+async fn a_proof_that_one_node_has_seen_is_refused_by_all() {
+    let issuer = Issuer::start().await.unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let store = Arc::new(MemoryStore::new());
+    let node = || {
+        let auth = Auth::resource(&url).issuer(issuer.url()).require_dpop();
+        notes().store(store.clone()).auth(auth).build().unwrap().http()
+    };
+    let (one, other) = (node(), node());
+    // A proxy in front of a node sees the headers of the requests that pass.
+    let seen = Arc::new(Mutex::new(HeaderMap::new()));
+    let passing = seen.clone();
+    let mut app: axum::Router = axum::Router::new();
+    for path in one.well_known().paths() {
+        app = app.route_service(path, one.well_known());
+    }
+    let app = app.nest_service("/mcp", one.clone()).layer(axum::middleware::map_request(
+        move |request: axum::extract::Request| {
+            if request.headers().contains_key("dpop") {
+                passing.lock().unwrap().clone_from(request.headers());
+            }
+            async move { request }
+        },
+    ));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let builder = Client::builder().protocol(ProtocolVersion::LATEST).oauth(issuer.user());
+    let client = builder.connect(&*url).await.unwrap();
+    assert_eq!(client.call("search", json!({})).await.unwrap().first_text(), Some("found"));
+    let header = |name: &'static str| (name, seen.lock().unwrap()[name].to_str().unwrap().to_owned());
+    let stolen = [header("authorization"), header("dpop")];
+    let call = |headers| stateless("tools/call", json!({"name": "search", "arguments": {}}), headers);
+    for node in [&one, &other] {
+        let reply = send(node, call(&stolen)).await;
+        assert_eq!(reply.status, 401, "{reply:?}");
+        assert_eq!(reply.json()["error"]["message"], "the proof was used before");
+        // A thief who has the token, but not the key, cannot make another proof.
+        assert_eq!(send(node, call(&stolen[..1])).await.status, 401);
+    }
+    // The caller itself can go on.
+    assert_eq!(client.call("search", json!({})).await.unwrap().first_text(), Some("found"));
 }

@@ -3,8 +3,10 @@
 mod client;
 mod dpop;
 mod fail_closed;
+mod gateway;
 mod keys;
 mod scopes;
+mod sessions;
 mod settings;
 mod streams;
 mod tokens;
