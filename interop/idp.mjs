@@ -1,10 +1,12 @@
 // An identity provider that people and programs sign in to, so that our client can be tested with a certified one:
 // `node idp.mjs PORT RESOURCE [OPTION…]` runs the package `oidc-provider` on 127.0.0.1.
 //
-// RESOURCE is the URL of the MCP server that tokens are for. A token is a JWT (ES256) with this audience and the scope
-// `tools`. Any name and password sign in; the login page is that of the package. A client may register itself. Two are
-// known from the start: `svc` with `svc-secret`, which has no user, and `front` with `front-secret`, which is an MCP
-// server that signs its own users in here and gets them back at `/auth/callback` of its origin.
+// RESOURCE is the URL of the MCP server that tokens are for. A token is a JWT (ES256) with this audience and the scopes
+// that the client has asked for among `tools`, `notes:read` and `notes:write`. Tokens can also be made for `/other` of this
+// origin, which is no server: RESOURCE must refuse them. Any name and password sign in; the login page is that of the
+// package. A client may register itself. Three are known from the start: `svc` with `svc-secret` and `ci` with `ci-secret`,
+// which have no user (the tokens of `ci` live an hour), and `front` with `front-secret`, which is an MCP server that signs
+// its own users in here and gets them back at `/auth/callback` of its origin.
 //
 // It prints one line when it listens and ends when its standard input is closed.
 //
@@ -12,6 +14,7 @@
 //   --dpop-nonce     a proof of possession (DPoP) must hold a nonce of this server
 //   --offline-only   refresh tokens only for the scope `offline_access`, which needs `prompt=consent` (OpenID Connect);
 //                    by default for every client that registered for them
+//   --keep-refresh   a refresh token can be used again; by default each use replaces it, and a second one ends the grant
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { Provider, errors } from 'oidc-provider';
@@ -21,13 +24,14 @@ const { values: options, positionals: [port, resource] } = parseArgs({
     options: {
         life: { type: 'string', default: '3600' },
         'dpop-nonce': { type: 'boolean', default: false },
-        'offline-only': { type: 'boolean', default: false }
+        'offline-only': { type: 'boolean', default: false },
+        'keep-refresh': { type: 'boolean', default: false }
     }
 });
 const issuer = `http://127.0.0.1:${port}`;
 const life = Number(options.life);
 if (!port || !resource || !(life > 0)) {
-    console.error('usage: node idp.mjs PORT RESOURCE [--life SECONDS] [--dpop-nonce] [--offline-only]');
+    console.error('usage: node idp.mjs PORT RESOURCE [--life SECONDS] [--dpop-nonce] [--offline-only] [--keep-refresh]');
     process.exit(2);
 }
 
@@ -41,7 +45,9 @@ const provider = new Provider(issuer, {
     jwks: { keys: [makeKey('RS256', 'rsa', { modulusLength: 2048 }), makeKey('ES256', 'ec', { namedCurve: 'P-256' })] },
     cookies: { keys: [randomBytes(32).toString('base64url')] },
     clients: [
-        { client_id: 'svc', client_secret: 'svc-secret', grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+        ...['svc', 'ci'].map(id => ({
+            client_id: id, client_secret: `${id}-secret`, grant_types: ['client_credentials'], response_types: [], redirect_uris: []
+        })),
         {
             client_id: 'front',
             client_secret: 'front-secret',
@@ -49,11 +55,13 @@ const provider = new Provider(issuer, {
             redirect_uris: [new URL('/auth/callback', resource).href]
         }
     ],
+    // A client may ask for more scopes later than those that it names when it registers.
+    extraClientMetadata: { properties: ['scope'], validator: (_ctx, _key, _value, metadata) => delete metadata.scope },
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
     pkce: { required: () => true },
     ttl: {
         AccessToken: life,
-        ClientCredentials: life,
+        ClientCredentials: (_ctx, _token, client) => (client.clientId === 'ci' ? 3600 : life),
         AuthorizationCode: 60,
         DeviceCode: 600,
         IdToken: 3600,
@@ -62,8 +70,8 @@ const provider = new Provider(issuer, {
         Grant: 24 * 3600,
         RefreshToken: 24 * 3600
     },
-    // A refresh token that is used twice ends the whole grant.
-    rotateRefreshToken: true,
+    // A refresh token that is used twice ends the whole grant, if each use replaces it.
+    rotateRefreshToken: !options['keep-refresh'],
     ...(!options['offline-only'] && { issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token') }),
     // The session of the browser does not end what a client got.
     expiresWithSession: () => false,
@@ -81,8 +89,14 @@ const provider = new Provider(issuer, {
             enabled: true,
             useGrantedResource: () => true,
             getResourceServerInfo: (_, indicator) => {
-                if (indicator !== resource) throw new errors.InvalidTarget();
-                return { scope: 'tools', audience: resource, accessTokenFormat: 'jwt', accessTokenTTL: life, jwt: { sign: { alg: 'ES256' } } };
+                if (![resource, `${issuer}/other`].includes(indicator)) throw new errors.InvalidTarget();
+                return {
+                    scope: 'tools notes:read notes:write',
+                    audience: indicator,
+                    accessTokenFormat: 'jwt',
+                    accessTokenTTL: life,
+                    jwt: { sign: { alg: 'ES256' } }
+                };
             }
         }
     }

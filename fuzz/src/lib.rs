@@ -15,10 +15,12 @@
 //! | `hubs.rs` | Do names lead back to where they came from, and what is a configuration? |
 //! | `clients.rs` | Where do redirects lead, and what reaches a terminal? |
 //! | `logins.rs` | What do the texts of OAuth mean, and can one of them reach a header or a log? |
+//! | `callers.rs` | Whom does a protected server let in, and can anything but the right key open it? |
 //! | `mutate.rs` | How is an input changed into another one that gets as far? |
 
 #![expect(clippy::unwrap_used, reason = "a broken property is a panic")]
 
+mod callers;
 mod clients;
 mod hubs;
 mod logins;
@@ -61,7 +63,7 @@ impl Outcome {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 24] = [
+pub const TARGETS: [Target; 27] = [
     stateless("frame", protocol::frame),
     stateless("header", protocol::header),
     stateless("json", protocol::json),
@@ -86,6 +88,9 @@ pub const TARGETS: [Target; 24] = [
     stateless("server_metadata", logins::server_metadata),
     stateless("callback", logins::callback),
     stateless("token_reply", logins::token_reply),
+    stateless("access_token", callers::access_token),
+    slow("key_set", callers::key_set, 20_000),
+    stateless("proof", callers::proof),
 ];
 
 const fn stateless(name: &'static str, property: fn(&[u8]) -> Outcome) -> Target {

@@ -37,6 +37,7 @@ macro_rules! targets {
 targets! {
     frame header json param_headers uri_template sse lines schema_check schema_dialects conversation http_session sealed_state cursor
     hub_names hub_config env_file redirect terminal command_line challenge resource_metadata server_metadata callback token_reply
+    access_token key_set proof
 }
 
 fn run(name: &str) {

@@ -173,7 +173,7 @@ impl Caller {
 }
 
 /// A user who signs in at once. Counts the logins.
-fn as_user(logins: Arc<AtomicUsize>) -> OAuth {
+pub(crate) fn as_user(logins: Arc<AtomicUsize>) -> OAuth {
     OAuth::browser().open_with(move |page| {
         logins.fetch_add(1, Ordering::Relaxed);
         async move {

@@ -5,7 +5,9 @@
 //! `http://`.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
+use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -22,6 +24,28 @@ pub(crate) async fn sign_in(page: &str) -> Checked<String> {
         End::Back(url) => Ok(url),
         End::Page(reply) => Err(format!("a page has no form: {}", shown(reply.text.as_str())).into()),
     }
+}
+
+/// Signs in at a page, and follows the pages back to the client, which may begin to listen only afterwards.
+pub(crate) async fn open(page: &str) -> Checked {
+    let back = sign_in(page).await?;
+    for _ in 0..MOST_VISITS {
+        if visit(&back).await.is_ok() {
+            return Ok(());
+        }
+        tokio::time::sleep(VISIT_PAUSE).await;
+    }
+    Err(format!("nobody listens at {back}").into())
+}
+
+/// Returns a token of the issuer for a resource, as a program gets it.
+pub(crate) async fn token(issuer: &str, resource: &str) -> Checked<String> {
+    let mut browser = Browser { authorization: Some(PROGRAM), ..Browser::default() };
+    let form = format!("grant_type=client_credentials&scope=notes%3Aread&resource={}", encoded(resource));
+    let reply = browser.send(&format!("{issuer}/token"), Some(form)).await?;
+    let body: Value = serde_json::from_str(&reply.body)?;
+    let token = body["access_token"].as_str();
+    Ok(token.ok_or_else(|| format!("there is no token in {}", shown(reply.body.as_str())))?.to_owned())
 }
 
 /// Signs in at a page for users of another device. The last page says that it is done.
@@ -71,6 +95,8 @@ pub(crate) async fn visit(url: &str) -> Checked<u16> {
 #[derive(Debug, Default)]
 struct Browser {
     cookies: Vec<Cookie>,
+    /// The name and the password of a program.
+    authorization: Option<&'static str>,
 }
 
 #[derive(Debug)]
@@ -102,10 +128,15 @@ impl Browser {
         if !cookies.is_empty() {
             let _ = write!(head, "cookie: {}\r\n", cookies.join("; "));
         }
+        // A browser names the place from which a form comes; a program is none.
+        let sender = match self.authorization {
+            Some(authorization) => format!("authorization: {authorization}"),
+            None => format!("origin: http://{host}"),
+        };
         let request = match form {
             None => format!("GET {target} HTTP/1.1\r\n{head}\r\n"),
             Some(form) => format!(
-                "POST {target} HTTP/1.1\r\n{head}origin: http://{host}\r\ncontent-length: {}\r\n\
+                "POST {target} HTTP/1.1\r\n{head}{sender}\r\ncontent-length: {}\r\n\
                  content-type: application/x-www-form-urlencoded\r\n\r\n{form}",
                 form.len()
             ),
@@ -226,6 +257,11 @@ fn encoded(text: &str) -> String {
 
 /// A login that goes in circles ends here.
 const MOST_PAGES: usize = 20;
+/// How often, and with which pauses, a client is visited that does not listen.
+const MOST_VISITS: usize = 300;
+const VISIT_PAUSE: Duration = Duration::from_millis(100);
+/// The program `ci` that `interop/idp.mjs` knows, with its password `ci-secret`.
+const PROGRAM: &str = "Basic Y2k6Y2ktc2VjcmV0";
 
 #[cfg(test)]
 mod tests {

@@ -17,6 +17,8 @@
 //! | `ending.rs` | Does the client recover when the server is killed, and does no process remain at the end? |
 //! | `toolway.rs` | Does the command `toolway` work with real servers? |
 //! | `auth.rs` | Does our client sign in to servers on other SDKs, with a real identity provider? |
+//! | `notes.rs` | What is the protected server that clients on other SDKs sign in to? |
+//! | `signs_in.rs` | Does our client sign in to our protected server? |
 //! | `browser.rs` | How does a user sign in where there is no screen? |
 //! | `hub.rs` | Do four real servers work as one, also while one of them is killed? |
 
@@ -30,16 +32,18 @@ mod era;
 mod everything;
 mod filesystem;
 mod hub;
+mod notes;
 mod schemas;
 mod sdk;
 mod server;
+mod signs_in;
 mod talk;
 mod toolway;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
-use check::Report;
+use check::{Checked, Report, Unmet};
 use era::{By, Era};
 use sdk::{Replies, Sdk};
 use server::{Server, Transport};
@@ -56,8 +60,15 @@ async fn main() -> ExitCode {
     let played = match words.as_slice() {
         [suite, column, servers @ ..] if suite == "hub" => play_hub(column, servers).await,
         [suite, eras, url, life, issuer @ ..] if suite == "auth" => {
-            play_auth(eras, url, life, issuer.first()).await
+            play_auth(Direction::Out, eras, url, life, issuer.first()).await
         }
+        [suite, eras, url, life, issuer] if suite == "notes" => {
+            play_auth(Direction::In, eras, url, life, Some(issuer)).await
+        }
+        [word, port, issuer] if word == "serve-notes" => serve_notes(port, issuer).await,
+        [word, page] if word == "open" => print(browser::open(page).await.map(|()| String::new())),
+        [word, page] if word == "sign-in" => print(browser::sign_in(page).await),
+        [word, issuer, resource] if word == "token" => print(browser::token(issuer, resource).await),
         [suite, transport, eras, command @ ..] => play(suite, transport, eras, command).await,
         _ => Err(USAGE.to_owned()),
     };
@@ -100,9 +111,24 @@ async fn play_hub(column: &str, words: &[String]) -> Result<bool, String> {
     Ok(report.passed())
 }
 
+/// The protected servers to which our client signs in.
+#[derive(Clone, Copy, Debug)]
+enum Direction {
+    /// Those on other SDKs.
+    Out,
+    /// Our own.
+    In,
+}
+
 /// Runs the checks of a protected server, in all eras at once, because most of the time they wait until a token expires.
 /// Returns whether all passed.
-async fn play_auth(eras: &str, url: &str, life: &str, issuer: Option<&String>) -> Result<bool, String> {
+async fn play_auth(
+    direction: Direction,
+    eras: &str,
+    url: &str,
+    life: &str,
+    issuer: Option<&String>,
+) -> Result<bool, String> {
     let life = life.parse().map_err(|_| format!("`{life}` is not a number of seconds\n{USAGE}"))?;
     let (url, life, issuer) = (url.to_owned(), Duration::from_secs(life), issuer.cloned());
     let server = auth::Protected { url, life, issuer };
@@ -111,13 +137,32 @@ async fn play_auth(eras: &str, url: &str, life: &str, issuer: Option<&String>) -
         let (era, server) = (era?, server.clone());
         let mut report = Report::new(era);
         // One after the other: the table has the eras in the order of their first lines.
-        auth::play_refusal(&server, era, &mut report).await;
+        match direction {
+            Direction::Out => auth::play_refusal(&server, era, &mut report).await,
+            Direction::In => signs_in::play_refusal(&server, era, &mut report).await,
+        }
         tasks.spawn(async move {
-            auth::play(&server, era, &mut report).await;
+            match direction {
+                Direction::Out => auth::play(&server, era, &mut report).await,
+                Direction::In => signs_in::play(&server, era, &mut report).await,
+            }
             report.passed()
         });
     }
     Ok(tasks.join_all().await.into_iter().all(|passed| passed))
+}
+
+/// Serves our protected server. Ends only with an error or a signal.
+async fn serve_notes(port: &str, issuer: &str) -> Result<bool, String> {
+    let port = port.parse().map_err(|_| format!("`{port}` is not a port\n{USAGE}"))?;
+    notes::serve(port, issuer).await.map_err(|error| Unmet::from(error).to_string())?;
+    Ok(true)
+}
+
+/// Prints what the scripts of clients ask the browser for.
+fn print(said: Checked<String>) -> Result<bool, String> {
+    println!("{}", said.map_err(|why| why.to_string())?);
+    Ok(true)
 }
 
 /// The checks of one server.
@@ -174,10 +219,18 @@ impl Suite {
 const USAGE: &str = "usage: interop SUITE TRANSPORT COLUMN[,COLUMN…] COMMAND…
        interop hub COLUMN -- TRANSPORT COMMAND… -- TRANSPORT COMMAND… -- …
        interop auth COLUMN[,COLUMN…] URL LIFE [ISSUER]
+       interop notes COLUMN[,COLUMN…] URL AGE ISSUER
+       interop serve-notes PORT ISSUER
+       interop open PAGE
+       interop sign-in PAGE
+       interop token ISSUER RESOURCE
   SUITE      everything, filesystem, typescript[-v1], python, python-v1[-json|-stateless], fastmcp[-v2|-v3]
   TRANSPORT  stdio, http or sse; over HTTP the server listens on 127.0.0.1, on the port that the variable PORT names. Where a proxy
              stands before it, INTEROP_PORT is that port and INTEROP_PROXY the proxy's; otherwise it is a free one
   COLUMN     `auto REVISION`, `handshake REVISION` or `stateless REVISION`; the command toolway instead of the client:
              `toolway REVISION`, or `toolway-pinned REVISION`
   COMMAND    {folder} stands for an empty folder
-  URL        a protected server that is running; its tokens live LIFE seconds. ISSUER makes tokens for programs";
+  URL        a protected server that is running; its tokens live LIFE seconds. ISSUER makes tokens for programs
+  notes      our client with our protected server, which `serve-notes` is; AGE seconds after a token was made it has been renewed
+  open       signs in at PAGE, as a user with a browser does. `sign-in` only prints the URL at which the client waits
+  token      prints a token of `idp.mjs` for a program";

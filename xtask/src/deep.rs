@@ -15,6 +15,7 @@ use crate::interop;
 use crate::run::{self, Result};
 use crate::steps::{Needs, Plan, Stage, Step, StepSuccess};
 use crate::test::{self, Rounds, passed_if_ok};
+use crate::verdicts;
 use crate::workspace::Workspace;
 
 /// `cargo xtask deep`: every part, or one.
@@ -42,7 +43,7 @@ const fn part(name: &'static str, repeat: &'static str, work: fn(&Workspace) -> 
     Step { name, rerun_command: repeat, needs: Needs::Nothing, work, counter: None }
 }
 
-const PARTS: [Stage<'_>; 14] = [
+const PARTS: [Stage<'_>; 15] = [
     &[part("suite", "cargo xtask deep --part suite", |workspace| {
         test::build(workspace)?;
         let _busy = BusyLoops::start(BUSY_LOOPS);
@@ -78,6 +79,9 @@ const PARTS: [Stage<'_>; 14] = [
         passed_if_ok(conformance.and(interop))
     })],
     &[part("cluster", "cargo xtask deep --part cluster", |workspace| run_in_turn(workspace, CLUSTER_STEPS))],
+    &[part("verdicts", "cargo xtask deep --part verdicts", |workspace| {
+        passed_if_ok(verdicts::run(workspace, verdicts::TOKENS))
+    })],
     &[part("rounds", "cargo xtask deep --part rounds", |workspace| {
         passed_if_ok(test::run_tests(workspace, Rounds::Full, None))
     })],

@@ -38,6 +38,7 @@ mod suite;
 mod surface;
 mod test;
 mod test_report;
+mod verdicts;
 mod workspace;
 
 use std::path::Path;
@@ -80,6 +81,10 @@ fn dispatch() -> Result<ExitCode> {
         "sign-in" => {
             arguments.finish()?;
             interop::try_sign_in(&workspace()?)
+        }
+        "verdicts" => {
+            let tokens = verdicts::parse(arguments)?;
+            verdicts::run(&workspace()?, tokens)
         }
         "counts" => {
             let mode = if arguments.flag("--bless") { counts::Mode::Bless } else { counts::Mode::Compare };
@@ -125,15 +130,15 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test          every test: unit, integration, doctests, conformance, interop
-                  --step NAME              only build, tests, conformance, interop, interop-cluster, interop-auth
-                                           or doctests
+                  --step NAME              only build, tests, conformance, interop, interop-cluster, interop-auth,
+                                           verdicts or doctests
                   --repeat N               run N times; shows which rounds failed
   check         everything CI runs: the tests, format, typos, dependency rules, the guide's proxy configurations, other
                 systems with each feature alone, newcomers' programs, clippy, docs, and the official schemas if they are
                 beside the checkout
                   --step NAME              only this step; an unknown name lists all
   deep          what takes too long for CI: all tests with busy loops, repeated, full rounds, latency, several nodes,
-                instruction counts, each feature alone on this system, fuzzing
+                verdicts, instruction counts, each feature alone on this system, fuzzing
                   --part NAME              only this part, at most an hour; an unknown name lists all
                   --executions N           with --part fuzz: N executions of each target, however long they take
   conformance   the official MCP conformance suite, strictly, against conformance/baseline.toml
@@ -151,6 +156,8 @@ usage: cargo xtask COMMAND
                   --server 'COMMAND|URL'   only the part everything, against this server
                   --cluster                only the part everything, against three nodes on a Redis behind HAProxy
   sign-in       try it: the example signed_in signs in to a server, with an identity provider and your browser
+  verdicts      our verdicts about access tokens against those of jose and joserfc; SEED=NUMBER makes other tokens
+                  --tokens N               N tokens, by default 10,000
   cross         the library and the command compile for Windows, the library for macOS
   surface       the public items of the libraries against their public-api.txt
                   --bless                  rewrite the files

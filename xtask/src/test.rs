@@ -14,6 +14,7 @@ use crate::interop;
 use crate::run::{self, Result};
 use crate::steps::{self, BUILD, CheckCounter, Needs, Plan, Stage, Step, StepSuccess};
 use crate::test_report;
+use crate::verdicts;
 use crate::workspace::Workspace;
 
 /// Which tests to run, and how often.
@@ -112,6 +113,16 @@ pub(crate) const STAGES: [Stage<'_>; 3] = [
             needs: Needs::Build,
             work: |workspace| passed_if_ok(interop::run_auth(workspace)),
             counter: Some(CheckCounter { unit: "logins to real servers", in_log: passed_by_interop }),
+        },
+        Step {
+            name: "verdicts",
+            rerun_command: "cargo xtask verdicts",
+            needs: Needs::Build,
+            work: |workspace| passed_if_ok(verdicts::run(workspace, verdicts::TOKENS_IN_CI)),
+            counter: Some(CheckCounter {
+                unit: "tokens judged by other libraries too",
+                in_log: passed_by_verdicts,
+            }),
         },
         Step {
             name: "doctests",
@@ -234,6 +245,12 @@ fn passed_by_interop(log: &str) -> u64 {
     results.filter_map(|line| number_before(line, " passed,")).sum()
 }
 
+/// Finds the line `verdicts: 12 passed, …`.
+fn passed_by_verdicts(log: &str) -> u64 {
+    let results = log.lines().filter(|line| line.starts_with("verdicts: "));
+    results.filter_map(|line| number_before(line, " passed,")).sum()
+}
+
 fn number_before(text: &str, word: &str) -> Option<u64> {
     text.split_once(word)?.0.rsplit(' ').next()?.parse().ok()
 }
@@ -242,7 +259,7 @@ const TESTS: &str = "tests";
 
 #[cfg(test)]
 mod tests {
-    use super::{STAGES, passed_by_cargo, passed_by_conformance, passed_by_interop};
+    use super::{STAGES, passed_by_cargo, passed_by_conformance, passed_by_interop, passed_by_verdicts};
 
     #[test]
     fn what_passed_is_counted_in_what_each_step_writes() {
@@ -252,6 +269,8 @@ mod tests {
         assert_eq!(passed_by_conformance(conformance), 131);
         let interop = "interop: 6 passed, 0 failed\nx passed, y\ninterop, real servers: 40 passed, 0 failed, 2 could not be asked\n";
         assert_eq!(passed_by_interop(interop), 46);
+        let verdicts = "verdicts: 7 tokens with the seed 1\nverdicts: 7 passed, none that only we accept\n";
+        assert_eq!(passed_by_verdicts(verdicts), 7);
         assert_eq!(passed_by_cargo("nothing"), 0);
     }
 

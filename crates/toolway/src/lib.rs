@@ -62,6 +62,7 @@
 //! The rest:
 //!
 //! - [`Client`]: a client of one server; [`Hub`]: a client of many servers, from the files that configure them.
+//! - [`auth`]: protected servers, which only callers with a token of an identity provider reach.
 //! - [`agent`]: tools for a model: one list of native and remote tools, in the format of each provider.
 //! - [`store`]: where a server keeps data that outlives a request, and how to write your own store.
 //! - [`testing`]: client and server connected in memory, over a pipe and over HTTP; contexts without a client for unit
@@ -84,7 +85,7 @@
 //! | `client` | | [`Client`] |
 //! | `http` | | Streamable HTTP with sessions and resumable streams, for the server, the client or both |
 //! | `tls` | | clients over `https://`, with the certificate authorities that the system trusts |
-//! | `auth` | | clients that sign in to servers that ask for it (OAuth) |
+//! | `auth` | | OAuth: clients that sign in, and [servers](auth) that let in only callers with a token |
 //! | `h2c` | | HTTP/2 without TLS in addition to HTTP/1.1, if the server has its own socket |
 //! | `otel` | | OpenTelemetry: calls join the traces of their callers, and are measured |
 //! | `testing` | | [`testing`], with server, client and HTTP |
@@ -239,6 +240,12 @@ mod guide {
     struct MountInAxum;
     #[doc = include_str!("../../../docs/guide/cors.md")]
     struct Cors;
+    #[doc = include_str!("../../../docs/guide/protect-a-server.md")]
+    struct ProtectAServer;
+    #[doc = include_str!("../../../docs/guide/per-tool-scopes.md")]
+    struct PerToolScopes;
+    #[doc = include_str!("../../../docs/guide/identity-providers.md")]
+    struct IdentityProviders;
     #[doc = include_str!("../../../docs/guide/who-is-calling.md")]
     struct WhoIsCalling;
     #[doc = include_str!("../../../docs/guide/behind-a-proxy.md")]

@@ -3,7 +3,7 @@
 //! The identity provider is the package `oidc-provider`, in `interop/idp.mjs`. The servers are scripts in `interop` on
 //! other SDKs, which let in only callers with a token. Each server has an identity provider of its own, whose access
 //! tokens live so briefly that the client must renew them. The program `interop` is the client; it signs in as a user,
-//! and as a program.
+//! and as a program. The other direction is in `auth_clients.rs`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::auth_clients;
 use super::program::FinishedProgram;
 use super::servers::{self, run_concurrently};
 use super::table::{Coverage, Peers, Run, Table};
@@ -20,7 +21,7 @@ use crate::run::{self, Result};
 use crate::server_process::{ServerProcess, free_port};
 use crate::workspace::Workspace;
 
-/// Signs in to every server, to several at once.
+/// Signs in to every server, to several at once, and then with every client to ours.
 pub(super) fn run(workspace: &Workspace) -> Result {
     let directory = workspace.target.join("interop");
     let (program, programs) = thread::scope(|scope| {
@@ -36,7 +37,10 @@ pub(super) fn run(workspace: &Workspace) -> Result {
         finished?.report(&server.run(), &mut table);
     }
     println!("-- all of them: {:.1} s", start.elapsed().as_secs_f64());
-    table.print()
+    let signed_in = table.print();
+    let others_signed_in = auth_clients::run(&program, &programs, &directory);
+    let failures: Vec<String> = [signed_in, others_signed_in].into_iter().filter_map(Result::err).collect();
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
 /// Lets a person try it: starts an identity provider and a server, and signs in with the example `signed_in`, which opens
@@ -60,8 +64,10 @@ pub(super) fn try_out(workspace: &Workspace) -> Result {
 }
 
 /// The installed packages and the scripts.
-struct Programs {
+pub(super) struct Programs {
     node: Node,
+    /// The packages of clients.
+    client_node: Node,
     python: Python,
     scripts: PathBuf,
 }
@@ -75,11 +81,16 @@ impl Programs {
             let python = python.join().map_err(|_| "an installation panicked; see above")?;
             Ok::<_, String>((node?, python?))
         })?;
-        Ok(Self { node, python, scripts })
+        let client_node = Node::install(directory.join("node-remote"), NODE_CLIENT_PACKAGES)?;
+        copy_script(&scripts, auth_clients::NODE_SCRIPT, &client_node)?;
+        Ok(Self { node, client_node, python, scripts })
     }
 
     /// A command that runs a script of `interop`.
-    fn command(&self, script: &str) -> Command {
+    pub(super) fn command(&self, script: &str) -> Command {
+        if script == auth_clients::NODE_SCRIPT {
+            return self.client_node.command(&self.client_node.prefix.join(script));
+        }
         if NODE_SCRIPTS.contains(&script) {
             return self.node.command(&self.node.prefix.join(script));
         }
@@ -93,12 +104,17 @@ impl Programs {
 fn install_node(workspace: &Workspace, directory: &Path) -> Result<Node> {
     let node = Node::install(directory.join("node-auth"), NODE_PACKAGES)?;
     for script in NODE_SCRIPTS {
-        // A module finds packages only in its own folder or above, so it is copied next to them.
-        let (source, copy) = (workspace.root.join("interop").join(script), node.prefix.join(script));
-        fs::copy(&source, &copy)
-            .map_err(|error| format!("could not copy {} to {}: {error}", source.display(), copy.display()))?;
+        copy_script(&workspace.root.join("interop"), script, &node)?;
     }
     Ok(node)
+}
+
+/// Copies a script next to packages: a module finds packages only in its own folder or above.
+fn copy_script(scripts: &Path, script: &str, node: &Node) -> Result {
+    let (source, copy) = (scripts.join(script), node.prefix.join(script));
+    fs::copy(&source, &copy)
+        .map(drop)
+        .map_err(|error| format!("could not copy {} to {}: {error}", source.display(), copy.display()))
 }
 
 /// A server that lets in only callers with a token.
@@ -185,7 +201,7 @@ const SERVERS: &[Server] = &[
     },
 ];
 const EXAMPLE: &str = "--example=signed_in";
-const IDP: &str = "idp.mjs";
+pub(super) const IDP: &str = "idp.mjs";
 const TYPESCRIPT_SERVER: &str = "protected_v2.mjs";
 const NODE_SCRIPTS: &[&str] = &[IDP, TYPESCRIPT_SERVER];
 /// The last one checks the tokens for the server; the first one brings the same version for itself.
@@ -195,9 +211,11 @@ const NODE_PACKAGES: &[&str] = &[
     "@modelcontextprotocol/node@2.1.2",
     "jose@6.2.17",
 ];
+/// The packages of the folder `node-remote`, which `everything.rs` also uses.
+const NODE_CLIENT_PACKAGES: &[&str] = &["mcp-remote@0.15.1", "@modelcontextprotocol/client@2.4.0"];
 /// The packages of the folder `py-servers`, which `servers.rs` also uses.
 const PYTHON_PACKAGES: &[&str] = &["mcp==2.3.0", "fastmcp==4.1.2"];
-const ERAS: &[&str] = &["auto 2026-07-28", "stateless 2026-07-28", "handshake 2025-11-25"];
+pub(super) const ERAS: &[&str] = &["auto 2026-07-28", "stateless 2026-07-28", "handshake 2025-11-25"];
 /// The life of an access token, in seconds.
 const LIFE: &str = "2";
-const RUN_TIMEOUT: Duration = Duration::from_secs(5 * 60);
+pub(super) const RUN_TIMEOUT: Duration = Duration::from_secs(5 * 60);

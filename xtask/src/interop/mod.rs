@@ -9,12 +9,14 @@
 //! | Does every feature work, with every client and in every revision it speaks? | `everything.rs` |
 //! | Does our client work with real servers? | `servers.rs` |
 //! | Does our client sign in to real servers, with a real identity provider? | `auth.rs` |
+//! | Do users of other clients sign in to our protected server? | `auth_clients.rs` |
 //! | How do three nodes become one server? | `cluster.rs` |
 //! | Which transport do a client and a server use, and how does the client find the server? | `transport.rs` |
 //! | How is a program run that reports checks, and what is shown of its output? | `program.rs` |
 //! | What did the programs report, and is anything missing? | `table.rs` |
 
 mod auth;
+mod auth_clients;
 mod cluster;
 mod everything;
 mod hello;
@@ -122,7 +124,7 @@ impl Options {
     }
 }
 
-/// Signs in to real servers with a real identity provider.
+/// Signs in to real servers with a real identity provider, and to ours with real clients.
 pub(crate) fn run_auth(workspace: &Workspace) -> Result {
     auth::run(workspace)
 }

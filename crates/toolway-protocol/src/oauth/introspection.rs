@@ -11,7 +11,7 @@ use super::document::Document;
 ///
 /// assert_eq!(IntrospectionReply::read(br#"{"active": false}"#), Some(IntrospectionReply::Inactive));
 /// assert!(matches!(IntrospectionReply::read(br#"{"active": true, "sub": "ann"}"#), Some(IntrospectionReply::Active(_))));
-/// // This is no answer: it must not count as one that admits the caller.
+/// // This does not count as an answer, so it must not admit the caller.
 /// assert_eq!(IntrospectionReply::read(br#"{"active": "true"}"#), None);
 /// ```
 #[derive(Debug, Clone, PartialEq)]

@@ -15,6 +15,7 @@ mod formats;
 mod logs;
 mod messages;
 mod network;
+mod proofs;
 mod proxy;
 mod random;
 mod replicas;

@@ -5,6 +5,8 @@ use std::ops::Deref;
 
 use serde::de::DeserializeOwned;
 
+use crate::auth::verifier::Verified;
+use crate::server::Ctx;
 use crate::server::parameter::{Missing, Parameter, Scope, States};
 
 /// The claims of the caller's token, as a parameter of a handler. A call without a verified caller fails, and so does one
@@ -72,11 +74,19 @@ impl<T: DeserializeOwned + Send + Sync + 'static> Parameter for Claims<T> {
     }
 
     fn from_scope(scope: &Scope) -> Result<Self, Missing> {
-        let claims = scope.caller().ok_or(Missing)?.claims();
+        let claims = scope.arrival().caller.as_deref().ok_or(Missing)?.claims();
         // The error is not logged: it may quote claims.
         T::deserialize(claims).map(Self).map_err(|_| {
             tracing::warn!("the claims of a caller do not fit `Claims<{}>`", std::any::type_name::<T>());
             Missing
         })
+    }
+}
+
+impl Ctx {
+    /// Returns the verified caller: over HTTP if the server has [`Auth`](crate::auth::Auth), otherwise if the application
+    /// has attached one to the request.
+    pub fn verified(&self) -> Option<&Verified> {
+        self.scope().arrival().caller.as_deref()
     }
 }

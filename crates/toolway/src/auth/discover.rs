@@ -1,9 +1,11 @@
 //! What does an issuer say about itself?
 
+use std::time::Duration;
+
 use ::http::HeaderMap;
 use toolway_protocol::oauth::{Answer, Discovery, Next, ServerMetadata};
 
-use crate::client::http::request::tls::TlsSettings;
+use crate::client::http::request::tls::{self, TlsSettings};
 use crate::client::http::request::url::Url;
 use crate::client::oauth::fetch::{Carrier, Fetcher, MAX_REPLY};
 use crate::ground::error::{Error, ErrorKind, Result};
@@ -11,7 +13,11 @@ use crate::ground::error::{Error, ErrorKind, Result};
 /// Makes a sender of requests to an issuer, which the author of the server has named.
 pub(crate) fn fetcher(issuer: &str, allows_private: bool) -> Result<Fetcher> {
     let carrier = Carrier::BuiltIn { tls: TlsSettings::default(), connect_timeout: CONNECT_TIMEOUT };
-    Ok(Fetcher::new(Url::parse(issuer)?, allows_private, carrier))
+    let url = Url::parse(issuer)?;
+    if url.uri().scheme_str() == Some("https") {
+        tls::check(&url)?;
+    }
+    Ok(Fetcher::new(url, allows_private, carrier))
 }
 
 /// Fetches the metadata of an issuer.
@@ -36,4 +42,4 @@ pub(crate) async fn metadata_of(issuer: &str, fetcher: &Fetcher) -> Result<Serve
 }
 
 /// How long a connection to an issuer may take.
-const CONNECT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -35,7 +35,9 @@ pub(crate) struct Gate {
     pub(crate) metadata_url: Option<String>,
     /// The scopes that clients ask for first.
     pub(crate) scope: String,
-    pub(crate) pace: LogPace,
+    /// Paces the log messages about refused callers, and those about tokens that cannot be verified.
+    pub(crate) refusal_pace: LogPace,
+    pub(crate) outage_pace: LogPace,
 }
 
 /// How tokens that are bound to a key are used. Such a token always needs a proof.
@@ -172,7 +174,7 @@ impl Gate {
                 self.challenge(Some(text)).with_text(text.clone())
             }
             Rejection::Unavailable(cause) => {
-                if self.pace.is_due(LOG_INTERVAL, Instant::now()) {
+                if self.outage_pace.is_due(LOG_INTERVAL, Instant::now()) {
                     tracing::error!(cause, "a token cannot be verified, so its caller is asked to try again");
                 }
                 Refuse::unavailable()
@@ -216,7 +218,7 @@ impl Gate {
 
     /// Logs why a caller is refused, at most once a second: strangers cause these lines.
     fn log(&self, reason: &str) {
-        if self.pace.is_due(LOG_INTERVAL, Instant::now()) {
+        if self.refusal_pace.is_due(LOG_INTERVAL, Instant::now()) {
             tracing::info!(reason, "a caller was refused");
         }
     }

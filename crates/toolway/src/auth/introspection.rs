@@ -7,7 +7,7 @@ use std::time::Duration;
 use ::http::header::HeaderValue;
 use serde_json::Value;
 use tokio::sync::{OnceCell, Semaphore};
-use toolway_protocol::oauth::{ClaimRules, IntrospectionReply, form};
+use toolway_protocol::oauth::{ClaimRules, HttpUrl, IntrospectionReply, form};
 
 use crate::auth::discover::{fetcher, metadata_of};
 use crate::auth::issuer::{caller, rejected};
@@ -37,7 +37,7 @@ pub struct Introspection {
     audiences: Vec<String>,
     accepts_any_audience: bool,
     scope_claims: Vec<String>,
-    fetcher: Option<Fetcher>,
+    fetcher: Result<Fetcher>,
     /// Limits the requests that run: strangers can cause them.
     requests: Arc<Semaphore>,
 }
@@ -46,7 +46,7 @@ impl Introspection {
     /// Asks the authorization server with this URL, as a client that it knows. Its metadata says where to ask.
     pub fn new(issuer: impl Into<String>, client_id: impl Into<String>, secret: impl Into<String>) -> Self {
         let issuer = issuer.into();
-        let fetcher = fetcher(&issuer, false).ok();
+        let fetcher = fetcher(&issuer, false);
         Self {
             issuer,
             endpoint: OnceCell::new(),
@@ -86,9 +86,9 @@ impl Introspection {
     }
 
     async fn ask(&self, token: &str) -> Result<IntrospectionReply> {
-        let fetcher = self.fetcher.as_ref();
-        let fetcher = fetcher
-            .ok_or_else(|| Error::new(ErrorKind::Misuse, format!("{:?} is not a URL", self.issuer)))?;
+        // A server with such a mistake is not built.
+        let fetcher =
+            self.fetcher.as_ref().map_err(|error| Error::new(ErrorKind::Misuse, error.to_string()))?;
         let endpoint = self.endpoint.get_or_try_init(|| self.find_endpoint(fetcher)).await?;
         let body = form::encode([("token", token), ("token_type_hint", "access_token")]);
         let credentials = form::encode_text(&self.client_id) + ":" + &form::encode_text(self.secret.reveal());
@@ -171,9 +171,9 @@ impl Verifier for Introspection {
 
     fn mistakes(&self) -> Vec<String> {
         let mut mistakes = Vec::new();
-        if self.fetcher.is_none() {
-            mistakes.push(format!("the issuer {:?} of `Introspection` is not a URL", self.issuer));
-        }
+        mistakes.extend(self.fetcher.as_ref().err().map(ToString::to_string));
+        let endpoint = self.endpoint.get().filter(|url| HttpUrl::parse(url).is_none());
+        mistakes.extend(endpoint.map(|url| format!("the endpoint {url:?} of `Introspection` is not a URL")));
         if self.audiences.is_empty() && !self.accepts_any_audience {
             mistakes.push(
                 "`Introspection` accepts no token: name this server with `audience`, as it is in the `aud` of tokens".to_owned(),

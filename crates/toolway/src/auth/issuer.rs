@@ -19,7 +19,7 @@ use crate::server::call::verified::Verified;
 /// use toolway::auth::{Auth, TrustedIssuer};
 ///
 /// let entra = TrustedIssuer::new("https://login.microsoftonline.com/TENANT/v2.0")
-///     .audience("api://notes")
+///     .audience("CLIENT-ID-OF-THIS-API")
 ///     .scope_claim("roles")
 ///     .algorithms(["RS256"]);
 /// let auth = Auth::resource("https://notes.example/mcp").issuer(entra);
@@ -73,15 +73,15 @@ impl TrustedIssuer {
         self
     }
 
-    /// Accepts tokens that were made for any server. **Whoever gets a token of one of the issuer's users can then act as
-    /// this user here**: a server that the user called, or a program of another team.
+    /// Accepts tokens that were made for any server. **Every program that gets a token of one of the issuer's users can then
+    /// act as this user here**: a server that the user called, or a program of another team.
     pub fn dangerously_any_audience(mut self) -> Self {
         self.accepts_any_audience = true;
         self
     }
 
     /// Also takes scopes from this claim, besides `scope` and `scp`: `roles`, or `realm_access.roles` for a member inside of
-    /// another one.
+    /// another one, if no claim has this whole name.
     pub fn scope_claim(mut self, path: impl Into<String>) -> Self {
         self.scope_claims.push(path.into());
         self
@@ -206,10 +206,7 @@ pub(crate) fn caller(
     let subject = text("sub").or(client).unwrap_or_default().to_owned();
     let mut scopes = BTreeSet::new();
     for path in ["scope", "scp"].into_iter().chain(scope_claims.iter().map(String::as_str)) {
-        let found = path.split('.').try_fold(None, |inside: Option<&Value>, name| {
-            inside.map_or_else(|| claims.get(name), |inside| inside.get(name)).map(Some)
-        });
-        let found = found.flatten().and_then(Scopes::from_json).unwrap_or_default();
+        let found = claim_at(&claims, path).and_then(Scopes::from_json).unwrap_or_default();
         scopes.extend(found.iter().map(str::to_owned));
     }
     let key = claims.get("cnf").and_then(|confirmed| confirmed.get("jkt")).map(|key| {
@@ -231,6 +228,15 @@ pub(crate) fn caller(
     caller.with_claims(Value::Object(claims))
 }
 
+/// Returns the claim with this name or, if there is none, the member at this path of names.
+fn claim_at<'c>(claims: &'c Map<String, Value>, path: &str) -> Option<&'c Value> {
+    claims.get(path).or_else(|| {
+        let mut names = path.split('.');
+        let first = claims.get(names.next()?)?;
+        names.try_fold(first, |inside, name| inside.get(name))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -241,14 +247,19 @@ mod tests {
     fn a_caller_is_made_of_claims() {
         let claims = json!({
             "sub": "ann", "client_id": "app", "scope": "notes:read", "scp": ["mail"],
-            "realm_access": {"roles": ["admin"]}, "exp": 1000, "cnf": {"jkt": "thumb"},
+            "realm_access": {"roles": ["admin"]}, "https://notes.example/roles": "editor", "exp": 1000,
+            "cnf": {"jkt": "thumb"},
         });
         let Value::Object(claims) = claims else { panic!() };
-        let made =
-            caller(claims, "https://id.example", &["realm_access.roles".to_owned()], Duration::from_secs(60));
+        let made = caller(
+            claims,
+            "https://id.example",
+            &["realm_access.roles".to_owned(), "https://notes.example/roles".to_owned(), "a.b".to_owned()],
+            Duration::from_secs(60),
+        );
         assert_eq!(made.principal().as_str(), "https://id.example#ann");
         assert_eq!(made.client_id(), Some("app"));
-        assert_eq!(made.scopes().collect::<Vec<_>>(), ["admin", "mail", "notes:read"]);
+        assert_eq!(made.scopes().collect::<Vec<_>>(), ["admin", "editor", "mail", "notes:read"]);
         assert_eq!(made.expiry(), Some(UNIX_EPOCH + Duration::from_secs(1060)));
         assert_eq!(made.key.as_deref(), Some("thumb"));
         let machine = json!({"client_id": "app", "cnf": {"jkt": 7}, "exp": 1e300});

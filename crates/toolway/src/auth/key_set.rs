@@ -260,7 +260,7 @@ const SEARCH_INTERVAL: Duration = Duration::from_secs(30);
 /// The shortest time between a fetch that failed and the next one.
 const FAILURE_INTERVAL: Duration = Duration::from_secs(5);
 /// The age at which keys are not used any more, if no newer ones can be fetched.
-const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_AGE: Duration = Duration::from_secs(24 * 3600);
 /// The shortest life of a set of keys, whatever its issuer says.
 const MIN_LIFE: Duration = Duration::from_secs(5 * 60);
 /// The life of a set of keys whose issuer does not say it.

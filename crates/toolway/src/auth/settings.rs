@@ -80,7 +80,7 @@ impl Auth {
             hides_unscoped: false,
             dpop: DpopUse::Accepted,
             needs_nonce: false,
-            leeway: Duration::from_secs(60),
+            leeway: LEEWAY,
             mistakes: Vec::new(),
         }
     }
@@ -122,8 +122,8 @@ impl Auth {
         self
     }
 
-    /// Accepts fixed tokens, each for a caller: a name, or a [`Verified`] with scopes. A caller that is given by its name has
-    /// the scopes that every request needs. For tests and for scripts on trusted machines: such a token never expires.
+    /// Accepts fixed tokens, each for a caller: a name, or a [`Verified`] with scopes. A caller without
+    /// scopes has those that every request needs. For tests and for scripts on trusted machines: such a token never expires.
     ///
     /// ```
     /// use toolway::auth::Auth;
@@ -316,7 +316,8 @@ impl MakeProtection for Auth {
             dpop: self.dpop,
             metadata_url,
             scope: self.scopes.iter().collect::<Vec<_>>().join(" "),
-            pace: LogPace::default(),
+            refusal_pace: LogPace::default(),
+            outage_pace: LogPace::default(),
         };
         Protection {
             authenticator: Arc::new(gate),
@@ -373,5 +374,7 @@ fn is_loopback(host: &str) -> bool {
     bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
+/// By how much clocks may differ.
+const LEEWAY: Duration = Duration::from_secs(60);
 /// The path of the document about the whole host.
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";

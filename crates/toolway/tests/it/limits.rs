@@ -102,6 +102,7 @@ fn all() -> Vec<(String, String)> {
     let from = all.len();
     for (folder, prefix) in [
         ("crates/toolway/src/agent", "agent"),
+        ("crates/toolway/src/auth", "auth"),
         ("crates/toolway-cli/src", "cli"),
         ("crates/toolway/src/client", "client"),
         ("crates/toolway/src/hub", "hub"),

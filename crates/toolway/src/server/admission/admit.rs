@@ -19,6 +19,7 @@ use crate::server::Server;
 pub(crate) use crate::server::admission::connect_request::ConnectRequest;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::{Arrival, Scope};
+use crate::server::call::verified::Verified;
 use crate::server::call::visibility::Visibility;
 use crate::server::handler::function::{ErasedHandler, Handler};
 
@@ -417,6 +418,9 @@ impl Admit {
     fn into_arrival(self, mut arrival: Box<Arrival>) -> Box<Arrival> {
         arrival.extensions.extend(self.extensions);
         arrival.principal = self.principal.or(arrival.principal);
+        if arrival.caller.is_none() {
+            arrival.caller = arrival.extensions.get::<Verified>();
+        }
         if let Some(mut allowed) = self.allowed {
             if let Some(scoped) = &arrival.visibility {
                 Arc::make_mut(&mut allowed).holder.clone_from(&scoped.holder);

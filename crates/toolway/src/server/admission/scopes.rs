@@ -1,7 +1,8 @@
 //! Which scopes does a request need, and does its caller have them?
 //!
-//! Scopes apply to callers whose credentials were verified. Over HTTP the check comes before anything of the request runs,
-//! so that the status can be 403; `execute/` checks again, for callers without HTTP.
+//! Scopes apply to callers whose credentials were verified, and over HTTP to all: a caller that is not known has none. There
+//! the check comes before anything of the request runs, so that the status can be 403; `execute/` checks again, for callers
+//! without HTTP.
 
 use std::borrow::Borrow;
 use std::sync::Arc;
@@ -46,18 +47,26 @@ impl Server {
         arrival: &Arrival,
         requests: impl IntoIterator<Item = impl Borrow<Request>>,
     ) -> Option<Refuse> {
-        let caller = arrival.caller.as_deref().filter(|_| self.may_lack_scopes(arrival))?;
+        if !self.may_lack_scopes(arrival) {
+            return None;
+        }
         let mut needed = RequiredScopes::default();
         for request in requests {
             self.add_scopes_of(request.borrow(), arrival, &mut needed);
         }
-        (self.lacks_required(caller) || !caller.has_all(&needed)).then(|| self.insufficient(&needed))
+        let is_enough = match arrival.caller.as_deref() {
+            Some(caller) => !self.lacks_required(caller) && caller.has_all(&needed),
+            None => needed.is_empty(),
+        };
+        (!is_enough).then(|| self.insufficient(&needed))
     }
 
     /// Returns whether a caller may lack scopes. Only then the scopes of its requests matter.
     pub(crate) fn may_lack_scopes(&self, arrival: &Arrival) -> bool {
-        let caller = arrival.caller.as_deref();
-        caller.is_some_and(|caller| self.has_scopes() || self.lacks_required(caller))
+        match arrival.caller.as_deref() {
+            Some(caller) => self.has_scopes() || self.lacks_required(caller),
+            None => arrival.headers.is_some() && self.has_scopes(),
+        }
     }
 
     fn has_scopes(&self) -> bool {

@@ -33,6 +33,11 @@ impl Server {
         };
         let states = &inner.states;
         let mut mistakes = inner.registry.load().elements.check(states, absent);
+        if door == OVER_HTTP && inner.protection.is_none() && inner.registry.has_scopes() {
+            mistakes.push(
+                "elements need scopes, but no caller has any: protect the server with `auth`".to_owned(),
+            );
+        }
         for reader in &inner.read_handlers {
             reader.check("the handler of `read_resource`", states, absent(&reader.layers), &mut mistakes);
         }

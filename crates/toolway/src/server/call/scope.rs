@@ -27,7 +27,7 @@ use crate::server::call::memory_record::MemoryRecord;
 use crate::server::call::principal::Principal;
 use crate::server::call::question_log::{QuestionContext, QuestionLog};
 use crate::server::call::state::States;
-use crate::server::call::stream_rights::Recheck;
+use crate::server::call::stream_rights::{Recheck, StreamRights};
 use crate::server::call::telemetry::RequestTelemetry;
 use crate::server::call::threshold::Threshold;
 use crate::server::call::verified::Verified;
@@ -100,6 +100,12 @@ impl Default for Arrival {
 }
 
 impl Arrival {
+    /// Returns the rights of a stream that the request opens; `None` if they cannot change.
+    pub(crate) fn stream_rights(&self) -> Option<StreamRights> {
+        let expiry = self.caller.as_ref().and_then(|caller| caller.expiry());
+        self.recheck.clone().map(|recheck| StreamRights::new(recheck, expiry))
+    }
+
     /// Returns the part that hooks get. It has no way to send messages to the caller.
     pub(crate) fn for_hooks(&self) -> Box<Self> {
         Box::new(Self {

@@ -9,7 +9,6 @@ use tokio::time::Instant;
 use toolway_protocol::RpcError;
 
 use crate::ground::future::BoxFuture;
-use crate::server::call::scope::Arrival;
 use crate::server::call::visibility::Visibility;
 
 /// The time between two checks of the rights of one stream, and the longest time that a check may take.
@@ -37,17 +36,16 @@ pub(crate) struct StreamRights {
 }
 
 impl StreamRights {
-    /// Returns the rights of a stream that a request opens; `None` if they cannot change.
-    pub(crate) fn of(arrival: &Arrival) -> Option<Self> {
-        let recheck = arrival.recheck.clone()?;
-        let expiry = arrival.caller.as_ref().and_then(|caller| caller.expiry()).map(|time| {
+    /// The rights of a stream whose caller has credentials that expire at `expiry`.
+    pub(crate) fn new(recheck: Arc<dyn Recheck>, expiry: Option<SystemTime>) -> Self {
+        let expiry = expiry.map(|time| {
             // A moment later, so that the check finds that the credentials have expired.
             Instant::now()
                 + time.duration_since(SystemTime::now()).unwrap_or_default()
                 + Duration::from_millis(1)
         });
         let announcements = recheck.announcements();
-        Some(Self { recheck, announcements, expiry, due: next_check(expiry), running: None })
+        Self { recheck, announcements, expiry, due: next_check(expiry), running: None }
     }
 
     /// Waits for the next decision about the stream. Cancel safe: a check that has begun is continued by the next call.

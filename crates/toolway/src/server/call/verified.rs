@@ -6,10 +6,8 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
-use crate::server::call::context::Ctx;
 use crate::server::call::principal::Principal;
 use crate::server::call::required_scopes::RequiredScopes;
-use crate::server::call::scope::Scope;
 
 /// A caller whose credentials were verified: who it is, and what it may do.
 ///
@@ -149,20 +147,5 @@ impl fmt::Debug for Verified {
             .field("client_id", &self.client_id)
             .field("scopes", &self.scopes)
             .finish_non_exhaustive()
-    }
-}
-
-impl Scope {
-    /// Returns the verified caller, if there is one.
-    pub(crate) fn caller(&self) -> Option<&Verified> {
-        self.arrival().caller.as_deref()
-    }
-}
-
-impl Ctx {
-    /// Returns the verified caller: over HTTP if the server has [`Auth`](crate::auth::Auth), otherwise if the application
-    /// has attached one to the request.
-    pub fn verified(&self) -> Option<&Verified> {
-        self.scope().caller()
     }
 }

@@ -21,8 +21,8 @@ macro_rules! elements {
             }
 
             /// Requires scopes: a caller whose token lacks one is refused, over HTTP with the status 403 and a challenge
-            /// that names the scopes. Scopes are checked only for callers whose credentials were verified, so not on a
-            /// pipe. A second call adds scopes.
+            /// that names the scopes. Over HTTP, a caller whose credentials were not verified has no scopes; on a pipe,
+            /// scopes do not apply. A second call adds scopes.
             pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
                 self.origin.scopes.add(scopes);
                 self

@@ -14,7 +14,7 @@ use crate::ground::budget::Resource;
 use crate::ground::outbound::Outbound;
 use crate::server::Server;
 use crate::server::call::scope::Arrival;
-use crate::server::call::stream_rights::{StreamRights, next_verdict};
+use crate::server::call::stream_rights::next_verdict;
 use crate::server::catalog::visible::NotificationFilter;
 use crate::server::changes::listeners::{Listener, has_setting, promised_lists};
 use crate::server::failure::errors::busy;
@@ -48,7 +48,7 @@ pub(super) async fn listen(
     let mut sight = NotificationFilter::new(server, arrival.visibility.clone());
     let heard = Notification::SubscriptionAcknowledged(SubscriptionAcknowledged::new(honoured));
     arrival.outbound.send(notification_frame(id, &heard)).await;
-    let mut rights = StreamRights::of(&arrival);
+    let mut rights = arrival.stream_rights();
     loop {
         tokio::select! {
             biased;

@@ -371,3 +371,26 @@ async fn tools_that_are_added_later_need_their_scopes_too() {
     server.add_tool(super::world::wipe::entry()).unwrap();
     assert_eq!(send(&service, call()).await.status, 403);
 }
+
+#[tokio::test]
+async fn without_a_verifier_no_caller_over_http_has_scopes() {
+    let server = notes().build().unwrap();
+    let service = server.http();
+    let call = |tool: &str| stateless("tools/call", json!({"name": tool, "arguments": {}}), &[]);
+    assert_eq!(send(&service, call("search")).await.status, 200);
+    let reply = send(&service, call("put")).await;
+    assert_eq!(reply.status, 403, "{reply:?}");
+    assert_eq!(reply.challenges(), ["Bearer error=\"insufficient_scope\", scope=\"notes:write\""]);
+    // A web application that has verified its caller attaches it to the request.
+    let mut put = call("put");
+    let caller = Verified::new("ann").with_scopes(["notes:write"]);
+    put.extensions_mut().insert(Extensions::new().with(caller.clone()));
+    assert_eq!(send(&service, put).await.text(), "saved by ann");
+    let hook =
+        async |_: ConnectRequest| Admit::anyone().with(Verified::new("bob").with_scopes(["notes:write"]));
+    let service = notes().on_connect(hook).build().unwrap().http();
+    assert_eq!(send(&service, call("put")).await.status, 200);
+    assert_eq!(send(&service, call("wipe")).await.status, 403);
+    let error = server.serve_http("127.0.0.1:0").await.unwrap_err().to_string();
+    assert!(error.contains("protect the server with `auth`"), "{error}");
+}

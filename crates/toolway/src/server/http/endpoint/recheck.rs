@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use toolway_protocol::RpcError;
+use toolway_protocol::{Request, RpcError};
 
 use crate::ground::extensions::Extensions;
 use crate::ground::future::BoxFuture;
@@ -52,6 +52,9 @@ impl Recheck for AdmittedHead {
         Box::pin(async move {
             let admission = self.server.admit(self.request.clone(), self.extensions.clone());
             let arrival = admission.await.map_err(|refuse| refuse.error())?;
+            if let Some(refuse) = self.server.refuse_unscoped(&arrival, None::<Request>) {
+                return Err(refuse.error());
+            }
             if arrival.principal == self.principal {
                 Ok(arrival.visibility)
             } else {

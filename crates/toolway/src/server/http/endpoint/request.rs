@@ -36,6 +36,7 @@ use crate::server::admission::admit::Refuse;
 use crate::server::admission::connect_request::ConnectRequest;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
+use crate::server::call::verified::Verified;
 use crate::server::catalog::tool::ToolEntry;
 use crate::server::failure::errors::busy;
 
@@ -223,9 +224,15 @@ impl Endpoint {
         remote: Option<SocketAddr>,
         connection: Option<Arc<Account>>,
     ) {
-        // A web application that has authenticated the caller may pass the caller's principal in the extensions.
+        // A web application that has authenticated the caller may pass it in the extensions.
+        if arrival.caller.is_none() {
+            arrival.caller = arrival.extensions.get::<Verified>();
+        }
         if arrival.principal.is_none() {
             arrival.principal = arrival.extensions.get::<Principal>().as_deref().cloned();
+        }
+        if let (None, Some(caller)) = (&arrival.principal, &arrival.caller) {
+            arrival.principal = Some(caller.principal().clone());
         }
         arrival.account = Some(match (&arrival.principal, connection, remote) {
             (Some(principal), ..) => {

@@ -96,7 +96,7 @@ pub(super) async fn open(
     // One duplex stream for each direction: dropping its writer ends the input, while the output continues.
     let (writer, far_reader) = tokio::io::duplex(BUFFER_SIZE);
     let (far_writer, reader) = tokio::io::duplex(BUFFER_SIZE);
-    let rights = StreamRights::of(&arrival);
+    let rights = arrival.stream_rights();
     // The messages of the pipe arrive with later requests, so facts about this request, such as its headers, are left
     // out.
     let Arrival { extensions, principal, visibility, .. } = *arrival;
@@ -341,7 +341,7 @@ async fn write_passed_on(endpoint: &Endpoint, pipe: &SsePipe, id: &str, post: &B
         }
         Ok(_) => true,
         Err(_) => {
-            tracing::warn!("a message that another server has passed on was refused by `on_connect`");
+            tracing::warn!("a message that another server has passed on was refused");
             true
         }
     }

@@ -29,7 +29,6 @@ use super::shared::remote_log::{self, StoredNotifications, StoredStream, take_ov
 use super::stream_reader::StreamReader;
 use crate::ground::error::Result;
 use crate::server::call::scope::Arrival;
-use crate::server::call::stream_rights::StreamRights;
 use crate::server::catalog::visible::NotificationFilter;
 use crate::server::failure::errors::busy;
 use crate::server::handshake;
@@ -271,7 +270,7 @@ fn listen(visit: &AdmittedRequest<'_>, live: &Arc<LiveSession>) -> Result<Stream
 
 fn open_feed(visit: &AdmittedRequest<'_>, live: &Arc<LiveSession>) -> Result<NotificationFeed, RpcError> {
     let sight = NotificationFilter::new(visit.server(), visit.arrival.visibility.clone());
-    let rights = StreamRights::of(&visit.arrival);
+    let rights = visit.arrival.stream_rights();
     live.open_feed(visit.endpoint.stream_charge(visit.account(Some(live)).as_ref())?, sight, rights)
 }
 
