@@ -85,8 +85,8 @@ fn check_parts(signed_part: &str) {
         let time = claims.get(name).map(|time| time.as_f64().unwrap());
         assert!(time.is_none_or(|time| time <= now() + LEEWAY), "{claims}");
     }
-    let is_someone = |name: &&str| claims[*name].as_str().is_some_and(|text| !text.is_empty());
-    assert!(["sub", "client_id", "azp"].iter().any(|name| is_someone(&name)), "{claims}");
+    let is_someone = |name: &str| claims[name].as_str().is_some_and(|text| !text.is_empty());
+    assert!(["sub", "client_id", "azp"].into_iter().any(is_someone), "{claims}");
     assert!(claims["cnf"].get("jkt").is_none(), "{claims}: a bound token without a proof");
 }
 
@@ -181,7 +181,7 @@ fn server_for_proofs() -> (HttpService, u32) {
     let mut service = SERVICE.lock().unwrap_or_else(PoisonError::into_inner);
     let count = service.as_ref().map_or(0, |(_, count)| count + 1);
     let server = match &*service {
-        Some((server, _)) if count % MAX_PROOFS != 0 => server.clone(),
+        Some((server, _)) if !count.is_multiple_of(MAX_PROOFS) => server.clone(),
         _ => {
             let thumbprint = hash(&Jwk::read(&public_key()).unwrap().thumbprint_text());
             let caller = Verified::new("ann").with_key(thumbprint);

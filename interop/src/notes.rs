@@ -47,4 +47,4 @@ pub(crate) async fn serve(port: u16, issuer: &str) -> toolway::Result<()> {
 
 /// A token that has expired must be refused soon, but not before the client knows: it counts from the moment at which it got
 /// the token, and not from the beginning of the second in which the token was made.
-const LEEWAY: Duration = Duration::from_secs(2);
+const LEEWAY: Duration = Duration::from_secs(3);

@@ -140,10 +140,10 @@ struct Comparison {
 /// How many of the tokens that we refuse are accepted by the judges.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
-    by_none: usize,
-    by_jose: usize,
-    by_joserfc: usize,
-    by_both: usize,
+    neither: usize,
+    jose_only: usize,
+    joserfc_only: usize,
+    both: usize,
 }
 
 impl Comparison {
@@ -170,10 +170,10 @@ impl Comparison {
         if let Some(text) = ours["ours"].as_str() {
             let counts = self.refused.entry(text.to_owned()).or_default();
             *match accepted {
-                [false, false] => &mut counts.by_none,
-                [true, false] => &mut counts.by_jose,
-                [false, true] => &mut counts.by_joserfc,
-                [true, true] => &mut counts.by_both,
+                [false, false] => &mut counts.neither,
+                [true, false] => &mut counts.jose_only,
+                [false, true] => &mut counts.joserfc_only,
+                [true, true] => &mut counts.both,
             } += 1;
         } else if accepted == [true, true] {
             self.accepted_by_all += 1;
@@ -197,10 +197,10 @@ impl Comparison {
         );
         let _ = writeln!(table, " both  jose  joserfc  neither  our text [the rule]");
         let mut only_we = 0;
-        for (text, Counts { by_none, by_jose, by_joserfc, by_both }) in &self.refused {
-            only_we += by_both;
+        for (text, Counts { neither, jose_only, joserfc_only, both }) in &self.refused {
+            only_we += both;
             let rule = rule_of(text).unwrap_or("NO RULE");
-            let _ = writeln!(table, "{by_both:5} {by_jose:5} {by_joserfc:8} {by_none:8}  {text} [{rule}]");
+            let _ = writeln!(table, "{both:5} {jose_only:5} {joserfc_only:8} {neither:8}  {text} [{rule}]");
         }
         let _ = writeln!(table, "{only_we} are refused by us only");
         table
@@ -295,7 +295,7 @@ mod tests {
         let comparison = compare(REFUSED, "accepted", "no");
         assert_eq!(
             comparison.refused["the token is not an access token"],
-            Counts { by_jose: 1, ..Counts::default() }
+            Counts { jose_only: 1, ..Counts::default() }
         );
         comparison.verdict().unwrap();
         let table = compare(REFUSED, "accepted", "accepted").table();

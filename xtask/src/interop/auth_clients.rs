@@ -116,5 +116,5 @@ const CLIENTS: &[Client] = &[
 pub(super) const NODE_SCRIPT: &str = "signs_in.mjs";
 const PYTHON_SCRIPT: &str = "signs_in.py";
 const SHORT_LIFE: &[&str] = &["--life", "3"];
-/// The server accepts a token for two more seconds; expiry has a resolution of one second.
-const AGE: &str = "6";
+/// The server accepts a token for three more seconds; expiry has a resolution of one second.
+const AGE: &str = "7";
