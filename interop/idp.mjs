@@ -3,7 +3,7 @@
 //
 // RESOURCE is the URL of the MCP server that tokens are for. A token is a JWT (ES256) with this audience and the scopes
 // that the client has asked for among `tools`, `notes:read` and `notes:write`. Tokens can also be made for `/other` of this
-// origin, which is no server: RESOURCE must refuse them. Any name and password sign in; the login page is that of the
+// origin, where there is not a server: RESOURCE must refuse them. Any name and password sign in; the login page is that of the
 // package. A client may register itself. Three are known from the start: `svc` with `svc-secret` and `ci` with `ci-secret`,
 // which have no user (the tokens of `ci` live an hour), and `front` with `front-secret`, which is an MCP server that signs
 // its own users in here and gets them back at `/auth/callback` of its origin.

@@ -25,16 +25,17 @@ const [library, program, url, age, issuer] = process.argv.slice(2);
 const PROXY = join(dirname(createRequire(import.meta.url).resolve('mcp-remote/package.json')), 'dist', 'proxy.js');
 const STATELESS = '2026-07-28';
 const PINNED = { versionNegotiation: { mode: { pin: STATELESS } } };
+const AUTO = { versionNegotiation: { mode: 'auto' } };
 // The proxy passes on the messages of any era, and makes those of the new era of old ones itself if it is told to.
 const ERAS = [
-    { name: 'auto', version: STATELESS, options: library === 'remote' ? {} : { versionNegotiation: { mode: 'auto' } }, proxy: ['--protocol', 'auto'] },
+    { name: 'auto', version: STATELESS, options: library === 'remote' ? {} : AUTO, proxy: ['--protocol', 'auto'] },
     { name: 'stateless', version: STATELESS, options: PINNED, proxy: [] },
     { name: 'handshake', version: '2025-11-25', options: {}, proxy: [] }
 ];
 const CHECK_TIMEOUT = 60_000; // ms
 const NO_USER = 1000; // how long we look at a proxy that waits for a user who does not sign in
 const EARLY = 'mcp-remote renews a token one minute before it expires';
-// Nobody listens there: the user brings back what the identity provider says.
+// The client does not listen there: the user brings back what the identity provider says.
 const REDIRECT = 'http://localhost:19191/callback';
 
 /** Runs our program and returns what it prints. */
@@ -70,7 +71,8 @@ class User {
     }
 }
 
-/** The client starts only a proxy of this class once; for another one it finds out the era with a process that nobody sees. */
+/** A class of its own makes the client start one process only. Otherwise it starts another one first to find out the era, and
+ * hides the page that this one asks the user to open. */
 class RemoteProxy extends StdioClientTransport {}
 
 /** A client. `auth` has a user, a fixed token or nothing. */
@@ -152,6 +154,8 @@ class Peer {
 
     async close() {
         await this.client.close();
+        // A client that is not connected yet does not end the process that it has started.
+        await this.transport?.close();
         if (this.folder) rmSync(this.folder, { recursive: true, force: true });
     }
 }
@@ -264,5 +268,5 @@ async function* play(era) {
 const reports = ERAS.map(era => Array.fromAsync(play(era)));
 // The table has the eras in the order of their first lines.
 for (const report of reports) console.log((await report).join('\n'));
-// Some requests that nobody waits for any more have not reached their time limit yet.
+// Requests that were given up have not reached their time limit yet.
 process.exit();

@@ -28,7 +28,7 @@ LIBRARY, PROGRAM, URL, AGE, ISSUER = sys.argv[1:6]
 ERAS = [("auto", "2026-07-28", "auto"), ("stateless", "2026-07-28", "2026-07-28"), ("handshake", "2025-11-25", "legacy")]
 SIGNS_IN = "a user signs in, sees the tools and calls them"
 CHECK_TIMEOUT = 60
-# Nobody listens there: the user brings back what the identity provider says.
+# The client does not listen there: the user brings back what the identity provider says.
 REDIRECT = "http://localhost:19191/callback"
 
 

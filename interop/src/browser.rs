@@ -35,7 +35,7 @@ pub(crate) async fn open(page: &str) -> Checked {
         }
         tokio::time::sleep(VISIT_PAUSE).await;
     }
-    Err(format!("nobody listens at {back}").into())
+    Err(format!("no client listens at {back}").into())
 }
 
 /// Returns a token of the issuer for a resource, as a program gets it.
@@ -128,7 +128,7 @@ impl Browser {
         if !cookies.is_empty() {
             let _ = write!(head, "cookie: {}\r\n", cookies.join("; "));
         }
-        // A browser names the place from which a form comes; a program is none.
+        // A browser names the place from which a form comes; a program has a password instead.
         let sender = match self.authorization {
             Some(authorization) => format!("authorization: {authorization}"),
             None => format!("origin: http://{host}"),

@@ -8,7 +8,7 @@ use toolway::auth::{Auth, Claims};
 use toolway::prelude::*;
 use toolway::server::Headers;
 
-/// What the identity provider says about the caller.
+/// The claims of a token.
 #[derive(Deserialize)]
 struct Caller {
     sub: String,

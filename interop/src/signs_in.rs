@@ -16,7 +16,7 @@ use crate::check::{Checked, Report, Unmet, holds, in_time, same, says};
 use crate::era::Era;
 use crate::talk::patient;
 
-/// Is the client refused without a token, and with one that is for another server?
+/// Checks that the client is refused without a token, and with one that is for another server.
 pub(crate) async fn play_refusal(server: &Protected, era: Era, report: &mut Report) {
     let none = async { refused(connect(server, era, None).await, "authentication is required") };
     report.check("refused", "without a token it is not let in", none).await;
@@ -69,7 +69,7 @@ struct User {
     logins: Arc<AtomicUsize>,
 }
 
-/// What the server says about a call.
+/// The reply of the tool `whoami`.
 struct Caller {
     name: String,
     token: String,

@@ -238,7 +238,8 @@ fn rule_of(text: &str) -> Option<&'static str> {
 }
 
 /// The rules by which we refuse tokens, by the texts that callers get.
-const RULES: [(&str, &str); 17] = [
+const RULES: [(&str, &str); 18] = [
+    ("a member of the token has the wrong type", "members of the types that the standards say"),
     ("the token is too long", "at most 16 KiB"),
     ("the token is not three parts in Base64", "three parts, strict base64url"),
     (

@@ -67,6 +67,7 @@ use input::Kind;
 /// | `blocking` | the function is not `async` and may block: it runs on a blocking thread |
 /// | `single_use` | the state that a client of 2026-07-28 sends back is accepted only once: see `ToolEntry::single_use` |
 /// | `deadline = Duration::from_secs(30)` | the maximum duration of a call: see `ToolEntry::with_deadline` |
+/// | `scopes("notes:write")` | the scopes that the token of a caller needs, one or more: see `ToolEntry::scopes` |
 /// | `icon = "url"`, `icons = ["url", icon(src = "url", mime = "image/png", sizes = ["48x48"], theme = "dark")]` | the icons |
 /// | `meta = {"team": "docs"}` | `_meta` |
 /// | `schema = {…}` | is merged into the schema that is derived from the types; `#[arg(…)]` takes precedence |
@@ -158,7 +159,7 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 /// | `mime = "…"` | the media type |
 /// | `size = 1024` | the size in bytes; not for templates |
 /// | `annotations(audience = [user, assistant], priority = 0.9, last_modified = "…")` | the audience and importance |
-/// | `name`, `title`, `description`, `icon`, `icons`, `meta`, `blocking` | as for a [`tool`](macro@tool) |
+/// | `name`, `title`, `description`, `scopes`, `icon`, `icons`, `meta`, `blocking` | as for a [`tool`](macro@tool) |
 ///
 /// | key of `#[arg(…)]` | meaning |
 /// |---|---|

@@ -109,6 +109,11 @@ impl Jwk {
         is_named && is_kind
     }
 
+    /// Returns whether the key may verify a token that names its algorithm like this: `Ed25519` and `EdDSA` are two names.
+    pub fn allows(&self, name: Option<&str>) -> bool {
+        self.algorithm.is_none() || self.algorithm.as_deref() == name
+    }
+
     /// Returns the text whose SHA-256 names the key (RFC 7638).
     pub fn thumbprint_text(&self) -> String {
         let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode_to_string(bytes);

@@ -93,6 +93,8 @@ pub enum JwtError {
     Encoding,
     /// A part is not a JSON object, or has a key twice.
     Json,
+    /// A member of it has another type than the standard says.
+    Type,
     /// Its algorithm is not one of those that are accepted, or does not fit the key.
     Algorithm,
     /// Its header has `crit` or `b64`, which change what the other parts mean.
@@ -123,6 +125,7 @@ impl fmt::Display for JwtError {
             Self::TooLong => "the token is too long",
             Self::Encoding => "the token is not three parts in Base64",
             Self::Json => "a part of the token is not a JSON object with unique keys",
+            Self::Type => "a member of the token has the wrong type",
             Self::Algorithm => "the algorithm of the token is not accepted",
             Self::Critical => "the token has extensions that are not supported",
             Self::Kind => "the token is not an access token",
@@ -159,6 +162,9 @@ impl<'t> Jwt<'t> {
         let claims = Document::read(&decode(claims)?).ok_or(JwtError::Json)?;
         if ["crit", "b64"].iter().any(|name| header.get(name).is_some()) {
             return Err(JwtError::Critical);
+        }
+        if !has_standard_types(&header) {
+            return Err(JwtError::Type);
         }
         let algorithm = header.get("alg").and_then(Value::as_str).and_then(Algorithm::of_name);
         let algorithm = algorithm.ok_or(JwtError::Algorithm)?;
@@ -221,6 +227,15 @@ impl fmt::Debug for Jwt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Jwt").field("algorithm", &self.algorithm).finish_non_exhaustive()
     }
+}
+
+/// Checks the types of the members that RFC 7515 defines, also of those that are not used. Only `typ` has an error of its own.
+fn has_standard_types(header: &Document) -> bool {
+    let is_text = |name: &&str| header.get(name).is_none_or(Value::is_string);
+    let is_list = |list: &Value| list.as_array().is_some_and(|list| list.iter().all(Value::is_string));
+    ["kid", "cty", "jku", "x5u", "x5t", "x5t#S256"].iter().all(|name| is_text(&name))
+        && header.get("x5c").is_none_or(is_list)
+        && header.get("jwk").is_none_or(Value::is_object)
 }
 
 fn decode(part: &str) -> Result<Vec<u8>, JwtError> {
@@ -287,6 +302,9 @@ impl ClaimRules<'_> {
             }
         }
         self.check_audience(token.claim("aud"), token.text_claim("client_id"))?;
+        if ["sub", "jti"].iter().any(|name| token.claim(name).is_some_and(|claim| !claim.is_string())) {
+            return Err(JwtError::Type);
+        }
         let names = ["sub", "client_id", "azp"];
         if names.iter().all(|name| token.text_claim(name).is_none()) {
             return Err(JwtError::Subject);
@@ -303,7 +321,7 @@ impl ClaimRules<'_> {
         let is_ours =
             |name: &Value| name.as_str().is_some_and(|name| self.audiences.iter().any(|known| known == name));
         let is_accepted = match audience {
-            Some(Value::Array(names)) => names.iter().any(is_ours),
+            Some(Value::Array(names)) => names.iter().all(Value::is_string) && names.iter().any(is_ours),
             Some(name) => is_ours(name),
             None => client.is_some_and(|client| self.client_ids.iter().any(|known| known == client)),
         };
@@ -366,6 +384,8 @@ mod tests {
             (raw(r#"{"alg":"HS256"}"#, "{}"), JwtError::Algorithm),
             (raw(r#"{"alg":"es256"}"#, "{}"), JwtError::Algorithm),
             (raw(r#"{"alg":["ES256"]}"#, "{}"), JwtError::Algorithm),
+            (raw(r#"{"alg":"ES256","kid":7}"#, "{}"), JwtError::Type),
+            (raw(r#"{"alg":"ES256","x5c":"x"}"#, "{}"), JwtError::Type),
             (raw(r#"{"alg":"ES256","crit":[]}"#, "{}"), JwtError::Critical),
             (raw(r#"{"alg":"ES256","b64":true}"#, "{}"), JwtError::Critical),
             (format!("{}{}", raw(fine, "{}"), "A".repeat(MAX_JWT)), JwtError::TooLong),
@@ -389,6 +409,7 @@ mod tests {
             ("aud", json!("https://notes.example/mcp/"), Err(JwtError::Audience)),
             ("aud", json!(["other", "api://notes"]), Ok(())),
             ("aud", json!(["other", 1]), Err(JwtError::Audience)),
+            ("aud", json!(["api://notes", null]), Err(JwtError::Audience)),
             ("aud", json!([]), Err(JwtError::Audience)),
             ("aud", json!({"https://notes.example/mcp": 1}), Err(JwtError::Audience)),
             ("aud", Value::Null, Err(JwtError::Audience)),
@@ -404,7 +425,8 @@ mod tests {
             ("iat", json!(1e300), Err(JwtError::TooEarly)),
             ("iat", json!([]), Err(JwtError::Time)),
             ("sub", json!(""), Err(JwtError::Subject)),
-            ("sub", json!(7), Err(JwtError::Subject)),
+            ("sub", json!(7), Err(JwtError::Type)),
+            ("jti", json!([]), Err(JwtError::Type)),
         ] {
             let mut changed = claims();
             changed[name] = value.clone();

@@ -209,9 +209,9 @@ pub(crate) fn caller(
         let found = claim_at(&claims, path).and_then(Scopes::from_json).unwrap_or_default();
         scopes.extend(found.iter().map(str::to_owned));
     }
-    let key = claims.get("cnf").and_then(|confirmed| confirmed.get("jkt")).map(|key| {
-        // A binding that cannot be read must not be ignored: no key has this thumbprint.
-        key.as_str().unwrap_or_default().to_owned()
+    let key = claims.get("cnf").map(|confirmed| {
+        // A binding that cannot be checked, such as to a certificate, must not be ignored: no key has this thumbprint.
+        confirmed.get("jkt").and_then(Value::as_str).unwrap_or_default().to_owned()
     });
     let expiry = claims.get("exp").and_then(Value::as_f64).filter(|time| (0.0..1e11).contains(time));
     let expiry = expiry.map(|time| UNIX_EPOCH + Duration::from_secs_f64(time) + leeway);
@@ -267,6 +267,8 @@ mod tests {
         let made = caller(claims, "https://id.example", &[], Duration::ZERO);
         assert_eq!(made.subject(), "app");
         assert_eq!(made.key.as_deref(), Some(""), "a binding that cannot be read is not ignored");
+        let certified = Map::from_iter([("cnf".to_owned(), json!({"x5t#S256": "certificate"}))]);
+        assert_eq!(caller(certified, "", &[], Duration::ZERO).key.as_deref(), Some(""));
         assert_eq!(made.expiry(), None);
     }
 }

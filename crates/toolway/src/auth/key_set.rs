@@ -45,7 +45,7 @@ struct State {
 
 #[derive(Clone)]
 struct Keys {
-    keys: Arc<Vec<Jwk>>,
+    all: Arc<Vec<Jwk>>,
     renew_at: Instant,
     fetched_at: Instant,
     /// In seconds since 1970.
@@ -68,7 +68,7 @@ impl KeySet {
     /// Verifies the signature of a token.
     pub(crate) async fn verify(self: &Arc<Self>, token: &Jwt<'_>) -> Result<(), KeyError> {
         let keys = self.current().await?;
-        match keys::verify(&keys.keys, token) {
+        match keys::verify(&keys.all, token) {
             KeyVerdict::Signed => return Ok(()),
             KeyVerdict::Forged => return Err(KeyError::Forged),
             KeyVerdict::Unknown => {}
@@ -88,7 +88,7 @@ impl KeySet {
                 KeyError::Unavailable("an unknown key was looked for a moment ago".to_owned())
             });
         };
-        match keys::verify(&keys.keys, token) {
+        match keys::verify(&keys.all, token) {
             KeyVerdict::Signed => Ok(()),
             KeyVerdict::Forged => Err(KeyError::Forged),
             KeyVerdict::Unknown => {
@@ -201,7 +201,7 @@ impl KeySet {
         let life = life_of(&reply.headers);
         let fetched_at = Instant::now();
         let renew_at = fetched_at + life.mul_f64(RENEW_FRACTION);
-        Ok(Keys { keys: Arc::new(keys), renew_at, fetched_at, fetched_on: now() / 1000 })
+        Ok(Keys { all: Arc::new(keys), renew_at, fetched_at, fetched_on: now() / 1000 })
     }
 
     /// Finds the URL of the keys in the metadata of the issuer.

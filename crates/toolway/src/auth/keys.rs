@@ -29,7 +29,8 @@ pub(crate) fn verify(keys: &[Jwk], token: &Jwt<'_>) -> KeyVerdict {
 
 /// Verifies the signature of a token with one key, which must fit its algorithm.
 pub(crate) fn verify_with(key: &Jwk, token: &Jwt<'_>) -> bool {
-    if !key.fits(token.algorithm) {
+    let name = token.header("alg").and_then(serde_json::Value::as_str);
+    if !key.fits(token.algorithm) || !key.allows(name) {
         return false;
     }
     let (message, signature) = (token.signed_part(), token.signature());

@@ -1,7 +1,7 @@
 use toolway::prelude::*;
 
 #[tool(nam = "x", title = 7)]
-//~ unknown option `nam`, did you mean `name`? `#[tool]` has: name, title, description, read_only, destructive, idempotent, open_world, blocking, single_use, deadline, icon, icons, meta, schema, input_schema, output_schema
+//~ unknown option `nam`, did you mean `name`? `#[tool]` has: name, title, description, read_only, destructive, idempotent, open_world, blocking, single_use, deadline, scopes, icon, icons, meta, schema, input_schema, output_schema
 //~ write `title = "…"`
 unsafe fn all((a, b): (f64, f64), c: impl Into<String>, #[arg(minimun = 1)] d: &mut String) -> impl Sized {
 //~ a parameter of a tool needs a name: write `name: Type` and destructure it in the body

@@ -102,12 +102,20 @@ impl Server {
                     self.add_scopes_of_uri(&snapshot, uri, allowed, needed);
                 }
             }
-            request => needed.add(match snapshot.target_of(request, allowed) {
-                Some(ElementRef::Tool(tool)) => tool.origin.scopes.iter(),
-                Some(ElementRef::Prompt(prompt)) => prompt.origin.scopes.iter(),
-                Some(ElementRef::Resource(resource)) => resource.origin.scopes.iter(),
-                None => return,
-            }),
+            Request::CallTool(_) | Request::GetPrompt(_) | Request::Complete(_) => {
+                needed.add(match snapshot.target_of(request, allowed) {
+                    Some(ElementRef::Tool(tool)) => tool.origin.scopes.iter(),
+                    Some(ElementRef::Prompt(prompt)) => prompt.origin.scopes.iter(),
+                    Some(ElementRef::Resource(resource)) => resource.origin.scopes.iter(),
+                    None => return,
+                });
+            }
+            Request::ListTools(_)
+            | Request::ListResources(_)
+            | Request::ListResourceTemplates(_)
+            | Request::ListPrompts(_)
+            | Request::SetLogLevel(_)
+            | Request::Other(..) => {}
         }
     }
 

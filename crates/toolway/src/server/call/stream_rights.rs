@@ -14,6 +14,9 @@ use crate::server::call::visibility::Visibility;
 /// The time between two checks of the rights of one stream, and the longest time that a check may take.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(60);
 
+/// The time between two checks of credentials that should have expired.
+const EXPIRED_INTERVAL: Duration = Duration::from_secs(5);
+
 /// The elements that a caller may see, or the reason why it is refused.
 pub(crate) type Verdict = Result<Option<Arc<Visibility>>, RpcError>;
 
@@ -64,11 +67,15 @@ impl StreamRights {
     }
 }
 
-/// Returns the time of the next check: soon, or when the credentials expire.
+/// Returns the time of the next check: soon, or when the credentials expire. Those that should have expired may still be
+/// accepted, if a clock was set; then they are checked again very soon.
 fn next_check(expiry: Option<Instant>) -> Instant {
     let now = Instant::now();
-    let soon = now + RECHECK_INTERVAL;
-    expiry.filter(|expiry| *expiry > now).map_or(soon, |expiry| soon.min(expiry))
+    match expiry {
+        Some(expiry) if expiry <= now => now + EXPIRED_INTERVAL,
+        Some(expiry) => expiry.min(now + RECHECK_INTERVAL),
+        None => now + RECHECK_INTERVAL,
+    }
 }
 
 /// Waits for the next decision about a stream. Waits forever if the rights of the stream cannot change.

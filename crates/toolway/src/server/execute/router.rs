@@ -143,7 +143,8 @@ impl Server {
         let snapshot = self.inner.registry.load_full();
         let is_seen = |tool: &&ToolEntry| scope.visibility().is_none_or(|allowed| allowed.allows_tool(tool));
         let Some(tool) = snapshot.tool(name).filter(is_seen) else {
-            let seen = snapshot.tool_names().filter(|name| snapshot.tool(name).filter(is_seen).is_some());
+            let seen =
+                snapshot.tool_names().filter(|name| snapshot.tool(name).is_some_and(|tool| is_seen(&tool)));
             return Err(unknown_name_error("tool", name, seen).into());
         };
         let sent = self.arguments_for_report(arguments.as_ref());
@@ -320,7 +321,9 @@ fn visible_prompt<'s>(
     let is_seen = |prompt: &&PromptEntry| allowed.is_none_or(|allowed| allowed.allows_prompt(prompt));
     let found = snapshot.prompt(name).filter(is_seen);
     found.ok_or_else(|| {
-        let seen = snapshot.prompt_names().filter(|name| snapshot.prompt(name).filter(is_seen).is_some());
+        let seen = snapshot
+            .prompt_names()
+            .filter(|name| snapshot.prompt(name).is_some_and(|prompt| is_seen(&prompt)));
         unknown_name_error("prompt", name, seen)
     })
 }

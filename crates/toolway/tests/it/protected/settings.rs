@@ -32,7 +32,10 @@ fn mistakes_are_found_when_the_server_is_built() {
         (auth().issuer(TrustedIssuer::new("https://b.example").algorithms(["HS256"])), "is not supported"),
         (auth().tokens([("", "ci")]), "a fixed token is empty"),
         (auth().verifier(verifier).verifier(verifier), "`verifier` is called twice"),
-        (Auth::resource(RESOURCE).verifier(Introspection::new("id", "a", "b").audience("x")), "is not a URL"),
+        (
+            Auth::resource(RESOURCE).verifier(Introspection::new("id", "a", "b").audience("x")),
+            "is not an HTTP URL",
+        ),
         (
             Auth::resource(RESOURCE).verifier(Introspection::new("https://id.example", "a", "b")),
             "name this server",

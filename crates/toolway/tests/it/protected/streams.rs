@@ -41,8 +41,8 @@ async fn a_stream_ends_with_the_token_of_its_caller() {
             }
         };
         while events.next().await.is_some() {}
-        // Not at the next check of all rights, which comes after a minute.
+        // Not only at the next check of all rights, which comes after a minute.
         let open = opened.elapsed();
-        assert!((Duration::from_secs(19)..Duration::from_secs(25)).contains(&open), "{kind}: {open:?}");
+        assert!((Duration::from_secs(15)..Duration::from_secs(30)).contains(&open), "{kind}: {open:?}");
     }
 }
