@@ -231,9 +231,9 @@ impl fmt::Debug for Jwt<'_> {
 
 /// Checks the types of the members that RFC 7515 defines, also of those that are not used. Only `typ` has an error of its own.
 fn has_standard_types(header: &Document) -> bool {
-    let is_text = |name: &&str| header.get(name).is_none_or(Value::is_string);
+    let is_text = |name: &str| header.get(name).is_none_or(Value::is_string);
     let is_list = |list: &Value| list.as_array().is_some_and(|list| list.iter().all(Value::is_string));
-    ["kid", "cty", "jku", "x5u", "x5t", "x5t#S256"].iter().all(|name| is_text(&name))
+    ["kid", "cty", "jku", "x5u", "x5t", "x5t#S256"].iter().all(|name| is_text(name))
         && header.get("x5c").is_none_or(is_list)
         && header.get("jwk").is_none_or(Value::is_object)
 }

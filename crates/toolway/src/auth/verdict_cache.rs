@@ -95,15 +95,15 @@ const MAX_VERDICTS: usize = 10_000;
 mod tests {
     use super::*;
 
-    fn caller(name: &str) -> Verdict {
-        Ok(Arc::new(Verified::new(name)))
+    fn caller(name: &str) -> Arc<Verified> {
+        Arc::new(Verified::new(name))
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_verdict_ends_and_belongs_to_one_token() {
         let cache = VerdictCache::new();
         let (ann, bob) = (cache.key("token of ann"), cache.key("token of bob"));
-        cache.put(ann, &caller("ann"), Duration::from_secs(30));
+        cache.put(ann, &Ok(caller("ann")), Duration::from_secs(30));
         cache.put(bob, &Err(Rejected::invalid("no")), Duration::from_secs(5));
         assert_eq!(cache.get(ann).unwrap().unwrap().subject(), "ann");
         assert!(cache.get(bob).unwrap().is_err());
@@ -118,13 +118,13 @@ mod tests {
     async fn strangers_do_not_push_out_known_callers_and_the_cache_is_bounded() {
         let cache = VerdictCache::new();
         let ann = cache.key("ann");
-        cache.put(ann, &caller("ann"), Duration::from_secs(30));
+        cache.put(ann, &Ok(caller("ann")), Duration::from_secs(30));
         for number in 0..3 * MAX_VERDICTS {
             cache.put(cache.key(&number.to_string()), &Err(Rejected::invalid("no")), Duration::from_secs(5));
         }
         assert!(cache.get(ann).is_some());
         for number in 0..3 * MAX_VERDICTS {
-            cache.put(cache.key(&number.to_string()), &caller("x"), Duration::from_secs(5));
+            cache.put(cache.key(&number.to_string()), &Ok(caller("x")), Duration::from_secs(5));
             // A token that is used stays.
             assert!(cache.get(ann).is_some());
         }
