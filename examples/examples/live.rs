@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
+use toolway::ProtocolVersion;
+use toolway::client::Notification;
 use toolway::prelude::*;
 use toolway::server::{ResourceEntry, ToolEntry};
 use toolway::types::Resource;
-use toolway::{Notification, ProtocolVersion};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -51,8 +51,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
+use toolway::client::Notification;
 use toolway::client::NotificationReader;
-use toolway::{Client, Code, Notification, ProtocolVersion};
+use toolway::{Client, Code, ProtocolVersion};
 
 #[tokio::test]
 async fn hello() {

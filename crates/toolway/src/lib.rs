@@ -134,7 +134,7 @@ pub use server::{Ctx, Json, Server, State, ToolError};
 #[cfg(feature = "macros")]
 pub use toolway_macros::{Form, prompt, resource, service, tool};
 pub use toolway_protocol::jsonrpc::Code;
-pub use toolway_protocol::{Era, Notification, ProtocolVersion, RawJson, RpcError, capability, types};
+pub use toolway_protocol::{Era, ProtocolVersion, RawJson, RpcError, capability, types};
 #[cfg(any(feature = "server", feature = "client"))]
 pub(crate) use toolway_schema::closest;
 #[cfg(not(feature = "client"))]

@@ -18,10 +18,11 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use toolway::client::Notification;
 use toolway::client::{Answer, ClientBuilder};
 use toolway::prelude::*;
 use toolway::types::LogLevel;
-use toolway::{Form, Notification, ProtocolVersion};
+use toolway::{Form, ProtocolVersion};
 
 const CLIENTS: usize = 100;
 /// Calls of each client; every client uses the ids from 0 on.

@@ -4,7 +4,7 @@ use std::process::Output;
 
 use serde_json::json;
 use tokio::process::Command;
-use toolway::Notification;
+use toolway::client::Notification;
 
 use super::{PATIENCE, call, next, program, start_session};
 

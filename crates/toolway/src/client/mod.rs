@@ -65,6 +65,7 @@ pub use pipe::printable::escape_for_terminal;
 #[cfg(feature = "auth")]
 pub use process::browser::open_browser;
 pub use process::command::Command;
+pub use toolway_protocol::Notification;
 pub use wire::inbox::{AnswerFrame, Inbox};
 pub use wire::outgoing::OutgoingMessage;
 pub use wire::target::{Connector, IntoTarget, Target};

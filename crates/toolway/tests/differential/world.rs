@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
-use toolway::Notification;
+use toolway::client::Notification;
 use toolway::types::CallToolResult;
 
 /// Everything observable of one call of a program.

@@ -136,7 +136,7 @@ async fn a_batch_of_the_server_is_taken_apart() {
     let client = client.unwrap();
     let mut news = client.notifications();
     assert_eq!(client.tools().await.unwrap()[0].name, "t");
-    assert!(matches!(news.try_next(), Some(toolway::Notification::ToolsChanged(_))));
+    assert!(matches!(news.try_next(), Some(toolway::client::Notification::ToolsChanged(_))));
 }
 
 #[tokio::test]

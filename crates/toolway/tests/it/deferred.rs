@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot};
+use toolway::client::Notification;
 use toolway::prelude::*;
 use toolway::server::{ResourceEntry, ServerBuilder, ToolEntry};
 use toolway::testing::each_wire;
 use toolway::types::Resource;
-use toolway::{Code, Notification, ProtocolVersion};
+use toolway::{Code, ProtocolVersion};
 
 use crate::pipe::Talk;
 

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use toolway::ErrorKind;
+use toolway::client::Notification;
 use toolway::prelude::*;
 use toolway::server::{PromptEntry, ToolEntry};
 use toolway::testing::{each_session, each_wire};
-use toolway::{ErrorKind, Notification};
 
 use crate::listening::{Listening, TOLD, listen};
 use crate::pipe::Talk;

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::task::AbortHandle;
+use toolway::Era;
+use toolway::client::Notification;
 use toolway::client::NotificationReader;
 use toolway::prelude::*;
-use toolway::{Era, Notification};
 
 /// The number of wires on which a server can send change notifications: all but HTTP in the handshake era without
 /// sessions.

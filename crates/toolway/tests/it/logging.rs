@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::Notify;
+use toolway::ProtocolVersion;
+use toolway::client::Notification;
 use toolway::client::NotificationReader;
 use toolway::prelude::*;
 use toolway::server::ToolEntry;
 use toolway::testing::{each_session, each_wire};
 use toolway::types::{LogLevel, LogMessage};
-use toolway::{Notification, ProtocolVersion};
 
 /// Returns the log messages so far. Messages arrive before the answer of the call that they belong to.
 fn logged(news: &mut NotificationReader) -> Vec<LogMessage> {

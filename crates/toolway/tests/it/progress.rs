@@ -1,7 +1,7 @@
 //! Progress: what is sent, and what may a caller request?
 
 use serde_json::{Value, json};
-use toolway::Notification;
+use toolway::client::Notification;
 use toolway::prelude::*;
 use toolway::testing::each_wire;
 

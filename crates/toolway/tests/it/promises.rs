@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::{Notify, mpsc};
 use toolway::capability::{JsonObject, ServerCapabilities};
+use toolway::client::Notification;
 use toolway::client::NotificationReader;
 use toolway::prelude::*;
 use toolway::server::element::ToolHandler;
@@ -18,7 +19,7 @@ use toolway::testing::{each_session, each_wire};
 use toolway::types::{
     CacheScope, CallToolResult, LogLevel, Resource, ResourceTemplate, SubscriptionFilter, Tool,
 };
-use toolway::{BoxFuture, Era, Notification, ProtocolVersion, RawJson};
+use toolway::{BoxFuture, Era, ProtocolVersion, RawJson};
 
 use crate::http::{post, read};
 use crate::pipe::Talk;

@@ -326,7 +326,7 @@ async fn a_new_connection_is_told_what_the_old_one_knew() {
         client.call("chat", json!({})).await.unwrap();
         assert!(matches!(
             std::iter::from_fn(|| news.try_next()).last(),
-            Some(toolway::Notification::LogMessage(_))
+            Some(toolway::client::Notification::LogMessage(_))
         ));
         server.resource_updated("note://it");
         assert_eq!(changes.next().await, Some(Change::Resource("note://it".to_owned())));

@@ -9,9 +9,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::{AbortHandle, JoinSet};
+use toolway::client::Notification;
 use toolway::client::NotificationReader;
 use toolway::prelude::*;
-use toolway::{Error, Notification, ProtocolVersion};
+use toolway::{Error, ProtocolVersion};
 
 use crate::proxy::{Cut, End, Proxy};
 use crate::story::{

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
-use toolway::Notification;
 use toolway::client::Answer;
+use toolway::client::Notification;
 use toolway::prelude::*;
 use toolway::server::ToolEntry;
 use toolway::server::ask::{AskError, OnceError};

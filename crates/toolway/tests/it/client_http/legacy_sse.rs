@@ -6,10 +6,11 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use toolway::client::Notification;
 use toolway::client::{Answer, ClientBuilder, Http, HttpBody, HttpClient};
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
-use toolway::{BoxFuture, Chain, ErrorKind, Form, Notification, ProtocolVersion};
+use toolway::{BoxFuture, Chain, ErrorKind, Form, ProtocolVersion};
 use tower::Service;
 
 use super::stage::{Asked, Stage, Stream, calling, news, number, text};

@@ -9,8 +9,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use toolway::client::Notification;
 use toolway::prelude::*;
-use toolway::{Error, Notification, ProtocolVersion};
+use toolway::{Error, ProtocolVersion};
 
 /// A server that answers nothing by itself: each request is passed to the test, which answers it.
 pub(crate) struct Stage {

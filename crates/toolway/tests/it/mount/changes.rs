@@ -1,12 +1,13 @@
 //! Are all callers notified of changes behind a gateway?
 
 use serde_json::json;
+use toolway::ProtocolVersion;
+use toolway::client::Notification;
 use toolway::client::{Change, NotificationReader};
 use toolway::prelude::*;
 use toolway::server::{ResourceEntry, ToolEntry};
 use toolway::testing::connect;
 use toolway::types::{Resource, ResourceTemplate};
-use toolway::{Notification, ProtocolVersion};
 
 use super::{Wire, in_front_of, through};
 use crate::ports::Port;

@@ -6,10 +6,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use toolway::client::ClientBuilder;
+use toolway::client::Notification;
 use toolway::prelude::*;
 use toolway::testing::{connect, each_wire_as};
 use toolway::types::{LogLevel, LogMessage, Progress};
-use toolway::{Code, Notification, ProtocolVersion};
+use toolway::{Code, ProtocolVersion};
 
 use super::{through, through_as};
 use crate::ports::Port;

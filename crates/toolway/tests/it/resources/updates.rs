@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use toolway::ProtocolVersion;
+use toolway::client::Notification;
 use toolway::prelude::*;
 use toolway::server::ResourceEntry;
 use toolway::testing::{each_session, each_wire};
-use toolway::{Notification, ProtocolVersion};
 
 use super::pages::{Shelf, library};
 use super::uris::{readme, study};
