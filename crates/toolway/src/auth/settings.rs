@@ -323,6 +323,7 @@ impl MakeProtection for Auth {
             authenticator: Arc::new(gate),
             required: self.scopes,
             hides_unscoped: self.hides_unscoped,
+            extension: (self.dpop != DpopUse::Accepted).then_some(DPOP_EXTENSION),
             document: MetadataDocument { json, paths },
         }
     }
@@ -378,3 +379,5 @@ fn is_loopback(host: &str) -> bool {
 const LEEWAY: Duration = Duration::from_secs(60);
 /// The path of the document about the whole host.
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+/// The capability of servers that accept tokens which are bound to a key.
+const DPOP_EXTENSION: &str = "io.modelcontextprotocol/auth/dpop";

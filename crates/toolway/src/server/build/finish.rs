@@ -137,6 +137,10 @@ impl ServerBuilder {
         };
         let has_resource_handlers = !self.read_handlers.is_empty() || !self.list_handlers.is_empty();
         let mut declared = self.declared;
+        if let Some(extension) = protection.as_ref().and_then(|protection| protection.extension) {
+            let extensions = declared.extensions.get_or_insert_default();
+            extensions.entry(extension.to_owned()).or_insert_with(|| JsonObject::new().into());
+        }
         if !self.sources.is_empty() && (has_resource_handlers || !elements.resources.is_empty()) {
             // The capabilities of sources must not limit those of the server's own resources.
             add_capabilities(&mut declared, &resource_capabilities());

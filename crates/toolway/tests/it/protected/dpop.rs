@@ -64,6 +64,18 @@ async fn clients_are_told_about_proofs() {
     assert!(document["dpop_signing_alg_values_supported"].as_array().unwrap().contains(&json!("ES256")));
 }
 
+#[test]
+fn servers_that_want_proofs_declare_it() {
+    let extensions = |change: fn(Auth) -> Auth| {
+        let auth = change(Auth::resource(RESOURCE).issuer("https://id.example"));
+        let capabilities = notes().auth(auth).build().unwrap().capabilities();
+        capabilities.extensions.unwrap_or_default().into_keys().collect::<Vec<_>>()
+    };
+    assert!(extensions(|auth| auth).is_empty());
+    assert_eq!(extensions(Auth::offer_dpop), ["io.modelcontextprotocol/auth/dpop"]);
+    assert_eq!(extensions(Auth::require_dpop), ["io.modelcontextprotocol/auth/dpop"]);
+}
+
 async fn document(service: &HttpService) -> toolway::server::http::ResponseBody {
     let mut service = service.well_known();
     service.call(http::Request::new(())).await.unwrap().into_body()
