@@ -155,7 +155,7 @@ usage: cargo xtask COMMAND
                   --latency MS             delay each direction by MS milliseconds; stdio is left out
                   --server 'COMMAND|URL'   only the part everything, against this server
                   --cluster                only the part everything, against three nodes on a Redis behind HAProxy
-  sign-in       try it: the example signed_in signs in to a server, with an identity provider and your browser
+  sign-in       try it: the command signs in to the example protected, with an identity provider and your browser
   verdicts      our verdicts about access tokens against those of jose and joserfc; SEED=NUMBER makes other tokens
                   --tokens N               N tokens, by default 10,000
   cross         the library and the command compile for Windows, the library for macOS

@@ -43,24 +43,33 @@ pub(super) fn run(workspace: &Workspace) -> Result {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
-/// Lets a person try it: starts an identity provider and a server, and signs in with the example `signed_in`, which opens
-/// the browser.
+/// Lets a person try it: starts an identity provider and the example `protected`, and signs in with the `toolway` command,
+/// which opens the browser.
 pub(super) fn try_out(workspace: &Workspace) -> Result {
     let directory = workspace.target.join("interop");
-    run::check_success(&mut workspace.cargo(&["build", "--quiet", "--package=toolway-examples", EXAMPLE]))?;
+    let build = ["build", "--quiet", "--workspace", "--all-features", "--bin=toolway", "--example=protected"];
+    run::check_success(&mut workspace.cargo(&build))?;
     let node = install_node(workspace, &directory)?;
     let (idp_port, port) = (free_port()?, free_port()?);
-    let (issuer, url) = (format!("http://127.0.0.1:{idp_port}"), format!("http://127.0.0.1:{port}/mcp"));
+    let (issuer, address) = (format!("http://127.0.0.1:{idp_port}"), format!("127.0.0.1:{port}"));
+    let url = format!("http://{address}/mcp");
     let mut command = node.command(&node.prefix.join(IDP));
     command.args([&idp_port.to_string(), &url]);
     let _idp = ServerProcess::start_script(idp_port, &mut command, directory.join("try-idp.log"))?;
-    let mut command = node.command(&node.prefix.join(TYPESCRIPT_SERVER));
-    command.args([&port.to_string(), &issuer]);
+    let mut command = Command::new(workspace.debug_program("examples/protected"));
+    command.args([&address, &issuer]);
     let _server = ServerProcess::start_script(port, &mut command, directory.join("try-server.log"))?;
-    println!("-- the server {url} lets in users of {issuer}; any name and password sign in");
-    let mut command = workspace.cargo(&["run", "--quiet", "--package=toolway-examples", EXAMPLE, "--", &url]);
-    // The tokens are worthless afterwards.
-    run::check_success(command.env("XDG_DATA_HOME", directory.join("try-vault")))
+    println!("-- the example `protected` lets in users of {issuer}; any name and password sign in");
+    // The tool `put` needs one more scope, so it leads to the browser again.
+    let steps: [&[&str]; 3] =
+        [&["login", &url], &["call", &url, "search", "text=milk"], &["call", &url, "put", "text=milk"]];
+    for step in steps {
+        println!("$ toolway {}", step.join(" "));
+        let mut command = Command::new(workspace.debug_program("toolway"));
+        // The tokens are worthless afterwards.
+        run::check_success(command.args(step).env("XDG_DATA_HOME", directory.join("try-vault")))?;
+    }
+    Ok(())
 }
 
 /// The installed packages and the scripts.
@@ -200,7 +209,6 @@ const SERVERS: &[Server] = &[
         callers: Callers::All,
     },
 ];
-const EXAMPLE: &str = "--example=signed_in";
 pub(super) const IDP: &str = "idp.mjs";
 const TYPESCRIPT_SERVER: &str = "protected_v2.mjs";
 const NODE_SCRIPTS: &[&str] = &[IDP, TYPESCRIPT_SERVER];

@@ -3,6 +3,8 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use http::HeaderMap;
+
 use crate::server::admission::admit::Refuse;
 use crate::server::admission::connect_request::ConnectRequest;
 use crate::server::call::verified::Verified;
@@ -22,10 +24,15 @@ impl ProtectionSettings {
 pub(crate) struct Protection {
     never: Infallible,
     pub(crate) hides_unscoped: bool,
+    pub(crate) extension: Option<&'static str>,
 }
 
 impl Protection {
     pub(crate) async fn authenticate(&self, _: &ConnectRequest) -> Result<Arc<Verified>, Refuse> {
+        match self.never {}
+    }
+
+    pub(crate) fn recall(&self, _: &HeaderMap) -> Option<Arc<Verified>> {
         match self.never {}
     }
 
