@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use ::http::HeaderMap;
 use ::http::header::AUTHORIZATION;
 use toolway_protocol::oauth::{Algorithm, Jwt, JwtError, MAX_JWT};
 
@@ -58,46 +59,65 @@ enum Scheme {
     Dpop,
 }
 
-/// Returns the token of a request; `None` if it has none. Fails if there is more than one, or if it is malformed. A token in
-/// the URL is none: URLs are logged.
-fn presented(request: &ConnectRequest) -> Result<Option<(Scheme, &str)>, &'static str> {
-    let mut lines = request.headers().get_all(AUTHORIZATION).iter();
+/// Returns the credentials of a request; `None` if it has none. Fails if there are several. The characters of the token are
+/// not checked yet. A token in the URL does not count: URLs are logged.
+fn presented(headers: &HeaderMap) -> Result<Option<(Scheme, &[u8])>, &'static str> {
+    let mut lines = headers.get_all(AUTHORIZATION).iter();
     let Some(line) = lines.next() else { return Ok(None) };
     if lines.next().is_some() {
         return Err("the request has more than one Authorization header");
     }
-    let line = line.to_str().map_err(|_| "the Authorization header is malformed")?;
-    let (scheme, token) = line.split_once(' ').unwrap_or((line, ""));
-    let scheme = match scheme.to_ascii_lowercase().as_str() {
-        "bearer" => Scheme::Bearer,
-        "dpop" => Scheme::Dpop,
+    let line = line.as_bytes();
+    let (scheme, mut token) = line.split_at(line.iter().position(|byte| *byte == b' ').unwrap_or(line.len()));
+    let scheme = match scheme {
+        scheme if scheme.eq_ignore_ascii_case(b"bearer") => Scheme::Bearer,
+        scheme if scheme.eq_ignore_ascii_case(b"dpop") => Scheme::Dpop,
         _ => return Ok(None),
     };
-    let token = token.trim_matches(' ');
-    // A comma may come from a proxy that joined two headers.
-    let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',');
-    if is_token { Ok(Some((scheme, token))) } else { Err("the Authorization header is malformed") }
+    while let [b' ', rest @ ..] | [rest @ .., b' '] = token {
+        token = rest;
+    }
+    Ok(Some((scheme, token)))
+}
+
+/// Returns a token as text, if it can be one. A comma may come from a proxy that joined two headers.
+fn well_formed(token: &[u8]) -> Option<&str> {
+    let is_token = !token.is_empty() && token.iter().all(|byte| byte.is_ascii_graphic() && *byte != b',');
+    std::str::from_utf8(token).ok().filter(|_| is_token)
 }
 
 impl Gate {
     async fn check(&self, request: &ConnectRequest) -> Result<Arc<Verified>, Refuse> {
-        let (scheme, token) = match presented(request) {
+        let (scheme, token) = match presented(request.headers()) {
             Ok(Some(presented)) => presented,
             Ok(None) => return Err(self.challenge(None)),
             Err(text) => return Err(self.malformed(text)),
         };
-        let caller = self.verdict(token).await.map_err(|rejected| self.refuse(&rejected))?;
-        self.check_binding(&caller, scheme, token, request).await?;
+        let key = self.cache.key(token);
+        let verdict = match self.cache.get(key) {
+            // Only well-formed tokens have a verdict, so this one need not be checked.
+            Some(verdict) => verdict,
+            None => match well_formed(token) {
+                Some(token) => Box::pin(self.verify_and_keep(token, key)).await,
+                None => return Err(self.malformed("the Authorization header is malformed")),
+            },
+        };
+        let caller = verdict.map_err(|rejected| self.refuse(&rejected))?;
+        if self.needs_no_proof(&caller, scheme) {
+            return Ok(caller);
+        }
+        Box::pin(self.check_binding(&caller, scheme, token, request)).await?;
         Ok(caller)
     }
 
-    /// Verifies a token, unless this was done a moment ago.
-    async fn verdict(&self, token: &str) -> Verdict {
-        let key = self.cache.key(token);
-        if let Some(verdict) = self.cache.get(key) {
-            return verdict;
-        }
-        let (verdict, is_opaque) = Box::pin(self.verify(token)).await;
+    /// Returns whether nothing but the token shows that a request is from the caller.
+    fn needs_no_proof(&self, caller: &Verified, scheme: Scheme) -> bool {
+        scheme == Scheme::Bearer && caller.key.is_none() && self.dpop != DpopUse::Required
+    }
+
+    /// Verifies a token, and keeps the verdict for a while.
+    async fn verify_and_keep(&self, token: &str, key: u128) -> Verdict {
+        let (verdict, is_opaque) = self.verify(token).await;
         let verdict = verdict.map(|caller| Arc::new(self.with_implied(caller)));
         let life = match &verdict {
             Ok(_) if is_opaque => MAX_OPAQUE,
@@ -136,15 +156,12 @@ impl Gate {
         &self,
         caller: &Verified,
         scheme: Scheme,
-        token: &str,
+        token: &[u8],
         request: &ConnectRequest,
     ) -> Result<(), Refuse> {
         let invalid = |text| Err(self.refuse(&Rejected::invalid(text)));
         let thumbprint = match (&caller.key, scheme) {
-            (None, Scheme::Bearer) if self.dpop == DpopUse::Required => {
-                return invalid("the token must be bound to a key");
-            }
-            (None, Scheme::Bearer) => return Ok(()),
+            (None, Scheme::Bearer) => return invalid("the token must be bound to a key"),
             (None, Scheme::Dpop) => return invalid("the token is not bound to a key"),
             (Some(_), Scheme::Bearer) => {
                 return invalid("the token is bound to a key: send it with the scheme DPoP and a proof");
@@ -239,6 +256,12 @@ impl Authenticator for Gate {
         request: &'a ConnectRequest,
     ) -> BoxFuture<'a, Result<Arc<Verified>, Refuse>> {
         Box::pin(self.check(request))
+    }
+
+    fn recall(&self, headers: &HeaderMap) -> Option<Arc<Verified>> {
+        let (scheme, token) = presented(headers).ok()??;
+        let caller = self.cache.get(self.cache.key(token))?.ok()?;
+        self.needs_no_proof(&caller, scheme).then_some(caller)
     }
 
     fn with_implied(&self, caller: Verified) -> Verified {

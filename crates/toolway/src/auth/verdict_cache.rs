@@ -1,11 +1,11 @@
 //! Which tokens were verified a moment ago?
 
 use std::collections::HashMap;
-use std::hash::Hasher;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use siphasher::sip128::{Hasher128, SipHasher24};
+use siphasher::sip128::{Hasher128, SipHasher13};
 use tokio::time::Instant;
 
 use crate::auth::verifier::Rejected;
@@ -27,13 +27,35 @@ pub(crate) struct VerdictCache {
 }
 
 struct Generations<T> {
-    young: HashMap<u128, (T, Instant)>,
-    old: HashMap<u128, (T, Instant)>,
+    young: HashMap<u128, (T, Instant), HashedAlready>,
+    old: HashMap<u128, (T, Instant), HashedAlready>,
+}
+
+/// Uses the keys of a map, which are hashes, as they are.
+#[derive(Default)]
+struct Unhashed(u64);
+
+type HashedAlready = BuildHasherDefault<Unhashed>;
+
+impl Hasher for Unhashed {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn write_u128(&mut self, hash: u128) {
+        #[expect(clippy::cast_possible_truncation, reason = "each half of a hash is as good as the other")]
+        let half = hash as u64;
+        self.0 = half;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 impl<T> Default for Generations<T> {
     fn default() -> Self {
-        Self { young: HashMap::new(), old: HashMap::new() }
+        Self { young: HashMap::default(), old: HashMap::default() }
     }
 }
 
@@ -65,9 +87,9 @@ impl VerdictCache {
     }
 
     /// Returns the name of a token in the cache.
-    pub(crate) fn key(&self, token: &str) -> u128 {
-        let mut hasher = SipHasher24::new_with_key(&self.key);
-        hasher.write(token.as_bytes());
+    pub(crate) fn key(&self, token: &[u8]) -> u128 {
+        let mut hasher = SipHasher13::new_with_key(&self.key);
+        hasher.write(token);
         hasher.finish128().as_u128()
     }
 
@@ -102,12 +124,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_verdict_ends_and_belongs_to_one_token() {
         let cache = VerdictCache::new();
-        let (ann, bob) = (cache.key("token of ann"), cache.key("token of bob"));
+        let (ann, bob) = (cache.key(b"token of ann"), cache.key(b"token of bob"));
         cache.put(ann, &Ok(caller("ann")), Duration::from_secs(30));
         cache.put(bob, &Err(Rejected::invalid("no")), Duration::from_secs(5));
         assert_eq!(cache.get(ann).unwrap().unwrap().subject(), "ann");
         assert!(cache.get(bob).unwrap().is_err());
-        assert!(cache.get(cache.key("token of ann ")).is_none());
+        assert!(cache.get(cache.key(b"token of ann ")).is_none());
         tokio::time::advance(Duration::from_secs(5)).await;
         assert!(cache.get(bob).is_none() && cache.get(ann).is_some());
         tokio::time::advance(Duration::from_secs(25)).await;
@@ -117,14 +139,18 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn strangers_do_not_push_out_known_callers_and_the_cache_is_bounded() {
         let cache = VerdictCache::new();
-        let ann = cache.key("ann");
+        let ann = cache.key(b"ann");
         cache.put(ann, &Ok(caller("ann")), Duration::from_secs(30));
         for number in 0..3 * MAX_VERDICTS {
-            cache.put(cache.key(&number.to_string()), &Err(Rejected::invalid("no")), Duration::from_secs(5));
+            cache.put(
+                cache.key(number.to_string().as_bytes()),
+                &Err(Rejected::invalid("no")),
+                Duration::from_secs(5),
+            );
         }
         assert!(cache.get(ann).is_some());
         for number in 0..3 * MAX_VERDICTS {
-            cache.put(cache.key(&number.to_string()), &Ok(caller("x")), Duration::from_secs(5));
+            cache.put(cache.key(number.to_string().as_bytes()), &Ok(caller("x")), Duration::from_secs(5));
             // A token that is used stays.
             assert!(cache.get(ann).is_some());
         }

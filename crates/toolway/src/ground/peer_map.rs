@@ -55,8 +55,12 @@ impl<T> PeerMap<T> {
     /// Returns the value of a peer, or creates it.
     pub(super) fn get_or_insert(&self, name: PeerName, create: impl FnOnce(&PeerName) -> Arc<T>) -> Arc<T> {
         let mut values = self.0.lock();
-        if let Some(value) = values.get(&name).and_then(Weak::upgrade) {
-            return value;
+        if let Some(known) = values.get_mut(&name) {
+            return known.upgrade().unwrap_or_else(|| {
+                let value = create(&name);
+                *known = Arc::downgrade(&value);
+                value
+            });
         }
         // Values that are no longer used are removed before the map would have to grow.
         if values.len() == values.capacity() {

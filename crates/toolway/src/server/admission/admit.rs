@@ -298,17 +298,15 @@ impl Server {
             Some(protection) if !connecting.is_pipe() => Some(protection.authenticate(&connecting).await?),
             _ => self.attached_caller(&extensions)?,
         };
+        let Some(admission) = &self.inner.admission else {
+            return Ok(Box::new(self.arrival_of(caller, extensions)));
+        };
         // The peer has not sent a message yet.
         let arrival = Arrival {
             headers: connecting.headers.clone(),
-            extensions,
-            principal: caller.as_ref().map(|caller| caller.principal().clone()),
-            visibility: self.scoped_visibility(caller.as_ref()),
-            caller,
             remote: connecting.remote(),
-            ..Arrival::default()
+            ..self.arrival_of(caller, extensions)
         };
-        let Some(admission) = &self.inner.admission else { return Ok(Box::new(arrival)) };
         let admitted = Box::new(arrival.clone());
         let scope = Scope::begin(self.clone(), Box::new(arrival));
         let cause: BoxError = match catch_panic_async(|| admission.call(connecting, &scope)).await {
@@ -318,6 +316,17 @@ impl Server {
         };
         tracing::error!(error = %Chain(&*cause), "`on_connect` failed, so the peer is refused");
         Err(Refuse::check_failed())
+    }
+
+    /// Describes an admitted request of this caller.
+    pub(crate) fn arrival_of(&self, caller: Option<Arc<Verified>>, extensions: Extensions) -> Arrival {
+        Arrival {
+            extensions,
+            principal: caller.as_ref().map(|caller| caller.principal().clone()),
+            visibility: self.scoped_visibility(caller.as_ref()),
+            caller,
+            ..Arrival::default()
+        }
     }
 }
 

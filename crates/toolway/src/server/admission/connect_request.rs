@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 
-use http::header::{AUTHORIZATION, HeaderValue};
+use http::header::{AUTHORIZATION, AsHeaderName, HeaderName, HeaderValue};
 use http::{HeaderMap, Method as HttpMethod};
 use toolway_protocol::http::header::{MirroredHeader, decode};
 
@@ -85,10 +85,7 @@ impl ConnectRequest {
     ///
     /// A message whose method differs from the header is refused before it reaches a handler.
     pub fn method(&self) -> Option<&str> {
-        match self.mirrored("mcp-method") {
-            MirroredHeader::One(method) => Some(method),
-            MirroredHeader::Absent | MirroredHeader::Unreadable => None,
-        }
+        mcp_method(self.headers())
     }
 
     /// Returns the name of the tool or prompt, or the URI of the resource, that the message is about, as the `Mcp-Name`
@@ -110,14 +107,10 @@ impl ConnectRequest {
     /// }
     /// ```
     pub fn target(&self) -> Option<Cow<'_, str>> {
-        match self.mirrored("mcp-name") {
+        match mirrored(self.headers(), &MCP_NAME) {
             MirroredHeader::One(name) => decode(name),
             MirroredHeader::Absent | MirroredHeader::Unreadable => None,
         }
-    }
-
-    fn mirrored(&self, name: &str) -> MirroredHeader<'_> {
-        MirroredHeader::from_lines(self.headers().get_all(name).iter().map(HeaderValue::as_bytes))
     }
 
     /// Returns the address of the connection, if it is known. Behind a proxy this is the address of the proxy, unless
@@ -156,6 +149,22 @@ impl fmt::Debug for ConnectRequest {
             .finish_non_exhaustive()
     }
 }
+
+/// Returns the method of a message, as the `Mcp-Method` header names it.
+pub(crate) fn mcp_method(headers: &HeaderMap) -> Option<&str> {
+    match mirrored(headers, &MCP_METHOD) {
+        MirroredHeader::One(method) => Some(method),
+        MirroredHeader::Absent | MirroredHeader::Unreadable => None,
+    }
+}
+
+/// Returns the value of a header that must equal a part of the message.
+pub(crate) fn mirrored(headers: &HeaderMap, name: impl AsHeaderName) -> MirroredHeader<'_> {
+    MirroredHeader::from_lines(headers.get_all(name).iter().map(HeaderValue::as_bytes))
+}
+
+pub(crate) static MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
+pub(crate) static MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 impl Parameter for ConnectRequest {
     fn from_scope(scope: &Scope) -> Result<Self, Missing> {

@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::HeaderMap;
 
 use crate::ground::future::BoxFuture;
 use crate::server::admission::admit::Refuse;
@@ -21,6 +22,10 @@ pub(crate) trait Authenticator: Send + Sync {
         &'a self,
         request: &'a ConnectRequest,
     ) -> BoxFuture<'a, Result<Arc<Verified>, Refuse>>;
+
+    /// Returns the caller whose credentials these headers have, if they were verified a moment ago and nothing else has to
+    /// be checked.
+    fn recall(&self, headers: &HeaderMap) -> Option<Arc<Verified>>;
 
     /// Adds the scopes that those of a caller stand for.
     fn with_implied(&self, caller: Verified) -> Verified;
@@ -50,6 +55,8 @@ pub(crate) struct Protection {
     pub(crate) required: RequiredScopes,
     /// `true` if a caller does not see elements whose scopes it lacks.
     pub(crate) hides_unscoped: bool,
+    /// The extension of the protocol that clients are told about in the capabilities.
+    pub(crate) extension: Option<&'static str>,
     pub(crate) document: MetadataDocument,
 }
 
@@ -63,6 +70,10 @@ pub(crate) struct MetadataDocument {
 impl Protection {
     pub(crate) async fn authenticate(&self, request: &ConnectRequest) -> Result<Arc<Verified>, Refuse> {
         self.authenticator.authenticate(request).await
+    }
+
+    pub(crate) fn recall(&self, headers: &HeaderMap) -> Option<Arc<Verified>> {
+        self.authenticator.recall(headers)
     }
 
     /// Accepts a caller that the application has verified, if it has the scopes that every request needs.

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::task::Poll;
 
-use ::http::header::{ACCEPT, AsHeaderName, HeaderMap, HeaderName, HeaderValue};
+use ::http::header::{ACCEPT, HeaderMap, HeaderName};
 use ::http::request::Parts;
 use ::http::{Method as HttpMethod, Response, StatusCode};
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use http_body::Body;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use toolway_protocol::http::header::{MirroredHeader, MirroredHeaders};
+use toolway_protocol::http::header::MirroredHeaders;
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::{Method, RpcError};
 
@@ -33,7 +33,7 @@ use crate::ground::peer_map::PeerName;
 use crate::ground::poll_once::poll_once;
 use crate::server::Server;
 use crate::server::admission::admit::Refuse;
-use crate::server::admission::connect_request::ConnectRequest;
+use crate::server::admission::connect_request::{ConnectRequest, MCP_METHOD, MCP_NAME, mcp_method, mirrored};
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
 use crate::server::call::verified::Verified;
@@ -182,14 +182,19 @@ impl Endpoint {
         let forwarded = remote.and_then(|remote| self.trusted_proxies.client_of(remote.ip(), &parts.headers));
         let remote = forwarded.map(|address| SocketAddr::new(address, 0)).or(remote);
         let headers = Arc::new(std::mem::take(&mut parts.headers));
-        let mut arrival = if self.server.checks_callers() {
+        let checks_callers = self.server.checks_callers();
+        let opens_stream = checks_callers
+            && (parts.method == HttpMethod::GET || mcp_method(&headers) == Some(Method::Listen.name()));
+        // A stream needs the request once more: its caller is checked again while it is open.
+        let recalled = if opens_stream { None } else { self.server.recalled_caller(&headers) };
+        let mut arrival = if let Some(caller) = recalled {
+            Box::new(self.server.arrival_of(Some(caller), extensions))
+        } else if checks_callers {
             let session_id = session_id(&headers).map(str::to_owned);
             let query = parts.uri.query().map(str::to_owned);
             let http_method = Some(parts.method.clone());
             let headers = Some(headers.clone());
             let connecting = ConnectRequest { headers, query, session_id, remote, http_method };
-            let opens_stream =
-                parts.method == HttpMethod::GET || connecting.method() == Some(Method::Listen.name());
             let admission = if opens_stream {
                 Box::pin(admit_for_stream(&self.server, connecting, extensions)) as BoxFuture<'_, _>
             } else {
@@ -271,7 +276,7 @@ impl Endpoint {
             return Ok(());
         }
         let arguments: Value = params.arguments()?.and_then(|text| text.decode().ok()).unwrap_or_default();
-        tool.param_headers().check(&arguments, is_required, |name| mirrored(arrival, name))
+        tool.param_headers().check(&arguments, is_required, |name| mirrored(headers(arrival), name))
     }
 
     /// Checks the media types of a POST and reads its body. The memory of the body is charged to its sender until the
@@ -345,18 +350,11 @@ pub(crate) static PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-pr
 /// How the names of the headers begin that repeat arguments.
 const PARAM_PREFIX: &str = "mcp-param-";
 
-static MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
-static MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
-
 pub(crate) fn mirrored_headers(arrival: &Arrival) -> MirroredHeaders<'_> {
+    let headers = headers(arrival);
     MirroredHeaders {
-        protocol_version: mirrored(arrival, &PROTOCOL_VERSION),
-        method: mirrored(arrival, &MCP_METHOD),
-        name: mirrored(arrival, &MCP_NAME),
+        protocol_version: mirrored(headers, &PROTOCOL_VERSION),
+        method: mirrored(headers, &MCP_METHOD),
+        name: mirrored(headers, &MCP_NAME),
     }
-}
-
-/// Returns the value of a header that must equal a part of the message.
-pub(crate) fn mirrored(arrival: &Arrival, name: impl AsHeaderName) -> MirroredHeader<'_> {
-    MirroredHeader::from_lines(headers(arrival).get_all(name).iter().map(HeaderValue::as_bytes))
 }
