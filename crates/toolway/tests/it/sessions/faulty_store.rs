@@ -54,6 +54,12 @@ impl FaultyStore {
         self.visits.swap(0, Ordering::AcqRel)
     }
 
+    /// Loses the claims of all requests of a session, as by a fail-over.
+    pub(super) async fn lose_claims(&self, session: &str) {
+        let step = Step::new().then(Operation::Clear("running".into()));
+        self.memory.run(&format!("s/{session}"), &step).await.unwrap();
+    }
+
     fn check(&self) -> Result<()> {
         if self.is_away.load(Ordering::Acquire) {
             return Err(StoreError::new(StoreFailure::NotDone, "the store is away"));

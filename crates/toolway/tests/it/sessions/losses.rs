@@ -186,3 +186,19 @@ async fn a_cancellation_that_the_store_has_lost_is_delivered_again() {
     let rest = timeout(SECOND, events.rest()).await.expect("the request was cancelled");
     assert_eq!(rest, Vec::<Value>::new());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_cancellation_of_a_request_whose_claim_the_store_has_lost_is_delivered_when_it_is_known_again() {
+    let pair = Pair::new(NEWEST).await;
+    let events = Events::of(pair.here.call(7, "pay", json!({})).await);
+    pair.stores[0].lose_claims(&pair.here.session).await;
+    // The server at which the client cancels notices the fail-over before the one that runs the request, which does not
+    // hear its messages yet.
+    pair.stores[1].losses.fetch_add(1, Ordering::AcqRel);
+    pair.stores[1].loses_messages.store(true, Ordering::Release);
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+    assert_eq!(pair.there.post(&cancel).await.status(), StatusCode::ACCEPTED);
+    pair.stores[0].losses.fetch_add(1, Ordering::AcqRel);
+    let rest = timeout(SECOND * 16, events.rest()).await.expect("the request was cancelled");
+    assert_eq!(rest, Vec::<Value>::new());
+}

@@ -33,29 +33,33 @@ impl Delivery {
         let gaps = session.node.gaps();
         let deadline = Instant::now() + HEALING_TIME;
         let mut pause = FIRST_PAUSE;
+        let mut is_stored = self.attempt(session).await?;
         // A fail-over may have lost the question. The server that asked it makes it known again.
-        while !self.attempt(session).await?
+        while !is_stored
             && session.node.may_store_be_behind()
             && Instant::now() < deadline
             && self.is_awaited(session).await?
         {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(MAX_PAUSE);
+            is_stored = self.attempt(session).await?;
         }
+        // It may also have lost the claim of a request, a moment ago.
+        let is_due = !is_stored && session.node.may_store_be_behind();
         if let Ok(permit) = REMEMBERED.try_acquire_many(self.size()) {
             let session = session.clone();
             tokio::spawn(async move {
-                self.repeat(&session, gaps).await;
+                self.repeat(&session, gaps, is_due).await;
                 drop(permit);
             });
         }
         Ok(())
     }
 
-    /// Delivers this again when the store may have lost it.
-    async fn repeat(self, session: &SharedSession, mut gaps: GapWatch) {
+    /// Delivers this again when the store may have lost it, and now if it `is_due`.
+    async fn repeat(self, session: &SharedSession, mut gaps: GapWatch, mut is_due: bool) {
         let end = Instant::now() + REMEMBERED_FOR;
-        while tokio::time::timeout_at(end, gaps.next()).await.is_ok() {
+        while std::mem::take(&mut is_due) || tokio::time::timeout_at(end, gaps.next()).await.is_ok() {
             for pause in PAUSES_AFTER_GAP {
                 // The other server may first have to write the claim or the question again.
                 tokio::time::sleep(pause).await;
