@@ -40,8 +40,10 @@ pub(super) struct TokenOwner {
 }
 
 impl Tokens {
+    /// Counts the life of the token from `asked_at`, when it was asked for: the reply may have taken long.
     pub(super) fn new(
         reply: TokenReply,
+        asked_at: u64,
         requested: Scopes,
         former: Option<&Self>,
         owner: TokenOwner,
@@ -58,7 +60,7 @@ impl Tokens {
                 .refresh_token
                 .map(Secret::new)
                 .or_else(|| former.and_then(|former| former.refresh.clone())),
-            expires_at: life.map(|life| now().saturating_add(life)),
+            expires_at: life.map(|life| asked_at.saturating_add(life)),
             life,
             granted: granted.unwrap_or_else(|| requested.clone()),
             requested,
@@ -220,7 +222,14 @@ mod tests {
 
     fn tokens(reply: &str) -> Tokens {
         let owner = TokenOwner { issuer: "i".to_owned(), resource: None, client_id: "c".to_owned() };
-        Tokens::new(TokenReply::read(reply.as_bytes()).unwrap(), Scopes::parse("a b"), None, owner, None)
+        Tokens::new(
+            TokenReply::read(reply.as_bytes()).unwrap(),
+            now(),
+            Scopes::parse("a b"),
+            None,
+            owner,
+            None,
+        )
     }
 
     #[test]
@@ -264,7 +273,7 @@ mod tests {
     fn an_old_refresh_token_lives_on() {
         let old = tokens(r#"{"access_token":"t","refresh_token":"r","token_type":"bearer","scope":"a"}"#);
         let reply = TokenReply::read(br#"{"access_token":"u","token_type":"bearer"}"#).unwrap();
-        let new = Tokens::new(reply, Scopes::parse("a b"), Some(&old), old.owner.clone(), None);
+        let new = Tokens::new(reply, now(), Scopes::parse("a b"), Some(&old), old.owner.clone(), None);
         assert_eq!((new.refresh, new.granted.to_string()), (Some(Secret::new("r")), "a".to_owned()));
     }
 }

@@ -224,13 +224,23 @@ impl SignedIn {
         if let Some(newer) = tokens.as_ref().filter(|tokens| tokens.authorization.as_ref() != sent) {
             response = send_with(client, request, newer, &login.nonces).await?;
         }
-        let (mut logins, mut step_ups, mut nonces) = (0, 0, 0);
+        let (mut logins, mut step_ups, mut nonces, mut expiries) = (0, 0, 0, 0);
         loop {
             let has_nonce = login.nonces.note(request.uri(), response.headers());
             let challenges = read_challenges(response.headers());
             match response.status() {
                 StatusCode::UNAUTHORIZED if has_nonce && nonces < MAX_NONCES && wants_nonce(&challenges) => {
                     nonces += 1;
+                }
+                // A new token that expired under way says nothing about the next one.
+                StatusCode::UNAUTHORIZED
+                    if logins > 0 && expiries < MAX_EXPIRIES && has_expired(tokens.as_deref()) =>
+                {
+                    expiries += 1;
+                    match login.renew(tokens, demand(challenges), false).await? {
+                        Some(other) => tokens = Some(other),
+                        None => return Ok(response),
+                    }
                 }
                 // A new token that is refused at once is not renewed again and again.
                 StatusCode::UNAUTHORIZED if logins < MAX_LOGINS && logins + step_ups < MAX_ATTEMPTS => {
@@ -288,6 +298,10 @@ async fn send_with(
     request.headers_mut().remove(PROOF_HEADER);
     add_token(request, tokens, nonces)?;
     client.send(request.clone()).await
+}
+
+fn has_expired(tokens: Option<&Tokens>) -> bool {
+    tokens.is_some_and(|tokens| !tokens.is_alive())
 }
 
 /// Calls of the application are sent with POST. Streams and the end of a session must not open a browser.
@@ -348,6 +362,8 @@ fn demand(challenges: Vec<Challenge>) -> Demand {
     Demand { challenge: without.into_iter().chain(with_key).next(), key }
 }
 
+/// How many new tokens may expire before the server has read them.
+const MAX_EXPIRIES: usize = 4;
 /// How often one request may lead to a login.
 const MAX_LOGINS: usize = 2;
 /// How often one request may lead to a login for more scopes.

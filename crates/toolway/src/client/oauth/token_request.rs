@@ -46,6 +46,7 @@ impl Flow<'_> {
         let mut form = form.clone();
         form.extend(resource.clone().map(|resource| ("resource", resource)));
         let Binding { key, is_needed } = &wanted.binding;
+        let asked_at = now();
         let reply = self.ask(self.fetcher, server, client, &form, key.as_deref()).await?;
         let url = token_endpoint(server)?;
         let key = match reply.token_type {
@@ -65,7 +66,7 @@ impl Flow<'_> {
             }
         };
         let owner = TokenOwner { issuer: server.issuer.clone(), resource, client_id: client.id.clone() };
-        Ok(Tokens::new(reply, wanted.scopes.clone(), wanted.former, owner, key))
+        Ok(Tokens::new(reply, asked_at, wanted.scopes.clone(), wanted.former, owner, key))
     }
 
     /// Asks a token endpoint, again if it wants a nonce.

@@ -63,6 +63,29 @@ async fn a_server_that_refuses_every_token_does_not_cause_endless_logins() {
     }
 }
 
+/// On a slow machine, a token with a short life can expire before the server reads it.
+#[tokio::test]
+async fn a_new_token_that_expires_under_way_is_renewed_a_few_times() {
+    for (name, refused) in [("a few", 4), ("all", usize::MAX)] {
+        let pair = Pair::on_loopback().await;
+        pair.state().token = json!({"refresh_token": "canary-refresh", "expires_in": 0});
+        let seen = AtomicUsize::new(0);
+        pair.state().gate = Some(Box::new(move |token| {
+            let is_accepted = token.is_some() && seen.fetch_add(1, Ordering::Relaxed) >= refused;
+            (!is_accepted).then(|| refusal(401, &["Bearer"]))
+        }));
+        let outcome = pair.connect(pair.user()).await;
+        pair.close().await;
+        if refused == usize::MAX {
+            check(name, &pair, &outcome.unwrap_err(), ErrorKind::PeerRefused, "refuses the token that");
+            assert_eq!(pair.visits_to(Site::Id, "/token").len(), 6, "{name}");
+        } else {
+            outcome.unwrap();
+        }
+        assert_eq!(pair.state().opened.len(), 1, "the user signs in once");
+    }
+}
+
 #[tokio::test]
 async fn a_server_that_always_wants_more_scopes_gets_three_logins_at_most() {
     let counter = AtomicUsize::new(0);
