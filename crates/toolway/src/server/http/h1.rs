@@ -19,12 +19,17 @@ pub(super) async fn serve_connection(
     let limits = &service.endpoint().limits;
     let peer = &peer;
     let answer = service_fn(|request| async move { Ok::<_, Infallible>(service.route(request, peer).await) });
-    let connection = http1::Builder::new()
+    let mut builder = http1::Builder::new();
+    builder
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_timeout)
-        .max_headers(limits.headers)
-        .max_buf_size(limits.head)
-        .serve_connection(TokioIo::new(socket), answer);
+        .max_header_size(limits.head)
+        .max_buf_size(MAX_BUFFER);
+    if limits.headers != DEFAULT_HEADERS {
+        // With a limit of its own, hyper allocates and copies room for so many headers with each request.
+        builder.max_headers(limits.headers);
+    }
+    let connection = builder.serve_connection(TokioIo::new(socket), answer);
     tokio::pin!(connection);
     tokio::select! {
         outcome = connection.as_mut() => outcome,
@@ -34,3 +39,8 @@ pub(super) async fn serve_connection(
         }
     }
 }
+
+/// How many bytes of a body are read, or written to a client that does not read, at a time.
+const MAX_BUFFER: usize = 256 << 10;
+/// The number of headers that hyper accepts by itself.
+const DEFAULT_HEADERS: usize = 100;
