@@ -9,11 +9,14 @@
 //! | `mutex.rs` | How do several tasks share a value behind a lock? |
 //! | `outbound.rs` | How does a running request send messages to its client before the reply? |
 //! | `future.rs`, `poll_once.rs` | Which future type do traits return, and is a future ready at its first poll? |
+//! | `abort_on_drop.rs` | How does a task end with the future that waits for it? |
 //! | `random.rs`, `jitter.rs` | How are unguessable names and random waits made? |
 //! | `log_pace.rs` | How often is the same event logged? |
 //! | `operator.rs` | How does an operator see an important event if no log is installed? |
 //! | `unprintable.rs` | Which characters must not reach a person unchanged? |
 
+#[cfg(all(feature = "server", any(feature = "http", feature = "stdio")))]
+pub(crate) mod abort_on_drop;
 #[cfg(feature = "server")]
 pub(crate) mod budget;
 pub(crate) mod error;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use ::http::{Response, StatusCode};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 use toolway_protocol::Id;
 use toolway_protocol::jsonrpc::write_error;
 
 use super::body::{BodyWriter, KEEP_ALIVE_INTERVAL, ResponseBody, event_stream};
 use super::permit::RequestPermit;
 use super::reply::{UNREAD, reply};
+use crate::ground::abort_on_drop::AbortOnDrop;
 use crate::ground::budget::Account;
 use crate::ground::outbound::{Outbound, OutboundFrame, OutboundItem};
 use crate::server::call::scope::Arrival;
@@ -100,13 +100,4 @@ fn event(frame: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(frame.len() + 32);
     sse::write_message(&mut bytes, None, frame);
     bytes
-}
-
-/// A task that is aborted when this handle is dropped.
-struct AbortOnDrop(JoinHandle<Vec<u8>>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }

@@ -10,8 +10,10 @@ mod platform;
 #[path = "portable.rs"]
 mod platform;
 
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::ground::abort_on_drop::AbortOnDrop;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
@@ -47,6 +49,16 @@ impl Server {
         let (reader, writer) = platform::take().map_err(|error| {
             Error::new(ErrorKind::Transport, "stdin and stdout cannot be served").caused_by(error)
         })?;
-        self.serve_io(reader, writer).await
+        // As a task it runs on a thread that also waits for input. A future that `main` awaits runs on a thread of its own,
+        // which every message would have to wake.
+        let server = self.clone();
+        let mut serving = AbortOnDrop(tokio::spawn(async move { server.serve_io(reader, writer).await }));
+        match (&mut serving.0).await {
+            Ok(outcome) => outcome,
+            Err(stopped) => match stopped.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                Err(_) => Err(Error::new(ErrorKind::Cancelled, "the runtime was shut down")),
+            },
+        }
     }
 }
