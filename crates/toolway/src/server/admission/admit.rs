@@ -324,6 +324,7 @@ impl Server {
             extensions,
             principal: caller.as_ref().map(|caller| caller.principal().clone()),
             visibility: self.scoped_visibility(caller.as_ref()),
+            account: caller.as_ref().map(|caller| caller.account(&self.inner.ledger)),
             caller,
             ..Arrival::default()
         }
@@ -426,7 +427,10 @@ impl Admit {
     /// Adds the decision to what is known about the peer.
     fn into_arrival(self, mut arrival: Box<Arrival>) -> Box<Arrival> {
         arrival.extensions.extend(self.extensions);
-        arrival.principal = self.principal.or(arrival.principal);
+        if let Some(principal) = self.principal {
+            // Another name has another account.
+            (arrival.principal, arrival.account) = (Some(principal), None);
+        }
         if arrival.caller.is_none() {
             arrival.caller = arrival.extensions.get::<Verified>();
         }

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
+use crate::ground::budget::{Account, Ledger};
+use crate::ground::peer_map::PeerName;
 use crate::server::call::principal::Principal;
 use crate::server::call::required_scopes::RequiredScopes;
 
@@ -36,6 +39,8 @@ pub struct Verified {
     /// The thumbprint of the key that the credentials are bound to.
     pub(crate) key: Option<String>,
     principal: Principal,
+    /// The account at the server that has verified the caller first, so that it need not be looked up with each request.
+    account: OnceLock<Arc<Account>>,
 }
 
 impl Verified {
@@ -51,6 +56,7 @@ impl Verified {
             claims: Value::Object(Map::new()),
             expiry: None,
             key: None,
+            account: OnceLock::new(),
         }
     }
 
@@ -59,6 +65,7 @@ impl Verified {
     pub fn with_issuer(mut self, issuer: impl Into<String>) -> Self {
         let issuer = issuer.into();
         self.principal = Principal::new(format!("{issuer}#{}", self.subject));
+        self.account = OnceLock::new();
         self.issuer = Some(issuer);
         self
     }
@@ -132,6 +139,13 @@ impl Verified {
     /// Returns when the credentials expire.
     pub fn expiry(&self) -> Option<SystemTime> {
         self.expiry
+    }
+
+    /// Returns the account of the caller at a server.
+    pub(crate) fn account(&self, ledger: &Arc<Ledger>) -> Arc<Account> {
+        let look_up = || ledger.account_of(PeerName::Principal(self.principal.0.clone()));
+        let known = self.account.get_or_init(look_up);
+        if known.belongs_to(ledger) { known.clone() } else { look_up() }
     }
 
     pub(crate) fn has_all(&self, scopes: &RequiredScopes) -> bool {

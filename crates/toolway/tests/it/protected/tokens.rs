@@ -152,7 +152,8 @@ async fn more_than_one_credential_is_a_bad_request() {
         assert_eq!(world.call("search", &token).await.status, 200);
     }
     for line in [format!("bearer {token}"), format!("BEARER   {token}")] {
-        let reply = send(&world.service, stateless("tools/list", json!({}), &[("authorization", line)])).await;
+        let reply =
+            send(&world.service, stateless("tools/list", json!({}), &[("authorization", line)])).await;
         assert_eq!(reply.status, 200, "{reply:?}");
     }
 }

@@ -239,10 +239,9 @@ impl Endpoint {
         if let (None, Some(caller)) = (&arrival.principal, &arrival.caller) {
             arrival.principal = Some(caller.principal().clone());
         }
-        arrival.account = Some(match (&arrival.principal, connection, remote) {
-            (Some(principal), ..) => {
-                self.server.inner.ledger.account_of(PeerName::Principal(principal.0.clone()))
-            }
+        let ledger = &self.server.inner.ledger;
+        arrival.account.get_or_insert_with(|| match (&arrival.principal, connection, remote) {
+            (Some(principal), ..) => ledger.account_of(PeerName::Principal(principal.0.clone())),
             (None, Some(account), _) => account,
             (None, None, Some(remote)) => self.account_at(remote.ip()),
             (None, None, None) => self.server.common_account(),
