@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use siphasher::sip128::{Hasher128, SipHasher13};
+use highway::{HighwayHash, HighwayHasher, Key};
 use tokio::time::Instant;
 
 use crate::auth::verifier::Rejected;
@@ -20,7 +20,7 @@ pub(crate) type Verdict = Result<Arc<Verified>, Rejected>;
 /// Each kind of verdict has two generations. If the younger one is full, it becomes the older one, and what was older is
 /// forgotten. Tokens that are used stay in the younger one.
 pub(crate) struct VerdictCache {
-    key: [u8; 16],
+    key: Key,
     accepted: Mutex<Generations<Arc<Verified>>>,
     /// Separate, so that tokens of a stranger cannot push out those of known callers.
     refused: Mutex<Generations<Rejected>>,
@@ -80,17 +80,19 @@ impl<T: Clone> Generations<T> {
 
 impl VerdictCache {
     pub(crate) fn new() -> Self {
-        let mut key = [0; 16];
         // With a key that can be guessed, a caller could make a token with the hash of another one.
-        getrandom::fill(&mut key).expect("the system has a source of randomness");
-        Self { key, accepted: Mutex::default(), refused: Mutex::default() }
+        let draw = || getrandom::u64().expect("the system has a source of randomness");
+        Self {
+            key: Key(std::array::from_fn(|_| draw())),
+            accepted: Mutex::default(),
+            refused: Mutex::default(),
+        }
     }
 
     /// Returns the name of a token in the cache.
     pub(crate) fn key(&self, token: &[u8]) -> u128 {
-        let mut hasher = SipHasher13::new_with_key(&self.key);
-        hasher.write(token);
-        hasher.finish128().as_u128()
+        let [low, high] = HighwayHasher::new(self.key).hash128(token);
+        u128::from(high) << 64 | u128::from(low)
     }
 
     pub(crate) fn get(&self, key: u128) -> Option<Verdict> {

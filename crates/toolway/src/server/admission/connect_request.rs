@@ -85,7 +85,10 @@ impl ConnectRequest {
     ///
     /// A message whose method differs from the header is refused before it reaches a handler.
     pub fn method(&self) -> Option<&str> {
-        mcp_method(self.headers())
+        match mirrored(self.headers(), &MCP_METHOD) {
+            MirroredHeader::One(method) => Some(method),
+            MirroredHeader::Absent | MirroredHeader::Unreadable => None,
+        }
     }
 
     /// Returns the name of the tool or prompt, or the URI of the resource, that the message is about, as the `Mcp-Name`
@@ -147,14 +150,6 @@ impl fmt::Debug for ConnectRequest {
             .field("remote", &self.remote)
             .field("headers", &names)
             .finish_non_exhaustive()
-    }
-}
-
-/// Returns the method of a message, as the `Mcp-Method` header names it.
-pub(crate) fn mcp_method(headers: &HeaderMap) -> Option<&str> {
-    match mirrored(headers, &MCP_METHOD) {
-        MirroredHeader::One(method) => Some(method),
-        MirroredHeader::Absent | MirroredHeader::Unreadable => None,
     }
 }
 

@@ -33,7 +33,7 @@ use crate::ground::peer_map::PeerName;
 use crate::ground::poll_once::poll_once;
 use crate::server::Server;
 use crate::server::admission::admit::Refuse;
-use crate::server::admission::connect_request::{ConnectRequest, MCP_METHOD, MCP_NAME, mcp_method, mirrored};
+use crate::server::admission::connect_request::{ConnectRequest, MCP_METHOD, MCP_NAME, mirrored};
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
 use crate::server::call::verified::Verified;
@@ -183,8 +183,7 @@ impl Endpoint {
         let remote = forwarded.map(|address| SocketAddr::new(address, 0)).or(remote);
         let headers = Arc::new(std::mem::take(&mut parts.headers));
         let checks_callers = self.server.checks_callers();
-        let opens_stream = checks_callers
-            && (parts.method == HttpMethod::GET || mcp_method(&headers) == Some(Method::Listen.name()));
+        let opens_stream = checks_callers && (parts.method == HttpMethod::GET || is_listen(&headers));
         // A stream needs the request once more: its caller is checked again while it is open.
         let recalled = if opens_stream { None } else { self.server.recalled_caller(&headers) };
         let mut arrival = if let Some(caller) = recalled {
@@ -338,6 +337,12 @@ fn too_large(max: usize) -> Response<ResponseBody> {
 pub(crate) fn headers(arrival: &Arrival) -> &HeaderMap {
     static NONE: LazyLock<HeaderMap> = LazyLock::new(HeaderMap::new);
     arrival.headers.as_deref().unwrap_or(&NONE)
+}
+
+/// Returns whether a request says that it opens a stream of changes. It is refused later if its message differs.
+fn is_listen(headers: &HeaderMap) -> bool {
+    let method = headers.get(&MCP_METHOD).map(|method| method.as_bytes().trim_ascii());
+    method == Some(Method::Listen.name().as_bytes())
 }
 
 /// Returns whether the client accepts an event stream.
