@@ -40,12 +40,28 @@ pub(crate) async fn open(page: &str) -> Checked {
 
 /// Returns a token of the issuer for a resource, as a program gets it.
 pub(crate) async fn token(issuer: &str, resource: &str) -> Checked<String> {
-    let mut browser = Browser { authorization: Some(PROGRAM), ..Browser::default() };
-    let form = format!("grant_type=client_credentials&scope=notes%3Aread&resource={}", encoded(resource));
-    let reply = browser.send(&format!("{issuer}/token"), Some(form)).await?;
-    let body: Value = serde_json::from_str(&reply.body)?;
-    let token = body["access_token"].as_str();
-    Ok(token.ok_or_else(|| format!("there is no token in {}", shown(reply.body.as_str())))?.to_owned())
+    let form = [("grant_type", "client_credentials"), ("scope", "notes:read"), ("resource", resource)];
+    token_of(&format!("{issuer}/token"), PROGRAM, &form).await
+}
+
+/// Returns the token that a token endpoint makes for a program.
+pub(crate) async fn token_of(url: &str, program: Program, form: &[(&str, &str)]) -> Checked<String> {
+    let reply = post(url, program, form).await?;
+    let token = reply["access_token"].as_str();
+    Ok(token.ok_or_else(|| format!("there is no token in {}", shown(&reply)))?.to_owned())
+}
+
+/// Sends a form as a program, and returns the reply.
+pub(crate) async fn post(url: &str, program: Program, form: &[(&str, &str)]) -> Checked<Value> {
+    let credentials = base64_simd::STANDARD.encode_to_string(format!("{}:{}", program.id, program.secret));
+    let mut browser = Browser { authorization: Some(format!("Basic {credentials}")), ..Browser::default() };
+    let form: Vec<String> =
+        form.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
+    let reply = browser.send(url, Some(form.join("&"))).await?;
+    match reply.status {
+        200 => Ok(serde_json::from_str(&reply.body)?),
+        status => Err(format!("{url} replies with {status}: {}", shown(reply.body.as_str())).into()),
+    }
 }
 
 /// Signs in at a page for users of another device. The last page says that it is done.
@@ -91,12 +107,19 @@ pub(crate) async fn visit(url: &str) -> Checked<u16> {
     Ok(Browser::default().send(url, None).await?.status)
 }
 
+/// A program that an identity provider knows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Program {
+    pub(crate) id: &'static str,
+    pub(crate) secret: &'static str,
+}
+
 /// The cookies of a user. They are for all ports of a host, as in every browser, and this one knows a single host.
 #[derive(Debug, Default)]
 struct Browser {
     cookies: Vec<Cookie>,
     /// The name and the password of a program.
-    authorization: Option<&'static str>,
+    authorization: Option<String>,
 }
 
 #[derive(Debug)]
@@ -129,7 +152,7 @@ impl Browser {
             let _ = write!(head, "cookie: {}\r\n", cookies.join("; "));
         }
         // A browser names the place from which a form comes; a program has a password instead.
-        let sender = match self.authorization {
+        let sender = match &self.authorization {
             Some(authorization) => format!("authorization: {authorization}"),
             None => format!("origin: http://{host}"),
         };
@@ -187,7 +210,7 @@ impl Reply {
 }
 
 /// Returns the address of the first form of a page, and its fields as the user fills them in. Of several buttons the
-/// user presses the first, which agrees.
+/// user presses the first that agrees.
 fn filled_form(page: &str) -> Option<(String, String)> {
     let form = &page[page.find("<form")?..];
     let form = &form[..form.find("</form>")?];
@@ -200,7 +223,7 @@ fn filled_form(page: &str) -> Option<(String, String)> {
         let value = match attribute(tag, "type").as_deref() {
             Some("text") => USER.to_owned(),
             Some("password") => "x".to_owned(),
-            Some("submit") if has_button => continue,
+            Some("submit") if has_button || declines(tag) => continue,
             kind => {
                 has_button |= kind == Some("submit");
                 attribute(tag, "value").unwrap_or_default()
@@ -209,6 +232,11 @@ fn filled_form(page: &str) -> Option<(String, String)> {
         fields.push(format!("{}={}", encoded(&name), encoded(&value)));
     }
     Some((action, fields.join("&")))
+}
+
+/// Returns whether a button ends the login, or begins another one.
+fn declines(button: &str) -> bool {
+    attribute(button, "value").is_some_and(|value| ["deny", "logout"].contains(&value.as_str()))
 }
 
 /// Returns an attribute of a tag.
@@ -260,8 +288,8 @@ const MOST_PAGES: usize = 20;
 /// How often, and with which pauses, a client is visited that does not listen.
 const MOST_VISITS: usize = 300;
 const VISIT_PAUSE: Duration = Duration::from_millis(100);
-/// The program `ci` that `interop/idp.mjs` knows, with its password `ci-secret`.
-const PROGRAM: &str = "Basic Y2k6Y2ktc2VjcmV0";
+/// A program that `interop/idp.mjs` knows.
+const PROGRAM: Program = Program { id: "ci", secret: "ci-secret" };
 
 #[cfg(test)]
 mod tests {
@@ -277,6 +305,14 @@ mod tests {
         assert_eq!(action, "/in?a=1&b=2");
         assert_eq!(fields, "t=a%20b&login=ann&password=x&action=approve");
         assert_eq!(filled_form("<p>An error.</p>"), None);
+    }
+
+    #[test]
+    fn a_button_that_declines_is_not_pressed() {
+        let page = "<form method=\"POST\"><button name=\"answer\" type=\"submit\" value=\"deny\">Deny</button>\
+                    <button name=\"answer\" type=\"submit\" value=\"logout\">Switch user</button>\
+                    <button name=\"answer\" type=\"submit\" value=\"accept\">Accept</button></form>";
+        assert_eq!(filled_form(page), Some((String::new(), "answer=accept".to_owned())));
     }
 
     #[test]

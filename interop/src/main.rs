@@ -19,6 +19,7 @@
 //! | `auth.rs` | Does our client sign in to servers on other SDKs, with a real identity provider? |
 //! | `notes.rs` | What is the protected server that clients on other SDKs sign in to? |
 //! | `signs_in.rs` | Does our client sign in to our protected server? |
+//! | `provider.rs` | Does a second identity provider work, with our client and our protected server? |
 //! | `browser.rs` | How does a user sign in where there is no screen? |
 //! | `hub.rs` | Do four real servers work as one, also while one of them is killed? |
 
@@ -33,6 +34,7 @@ mod everything;
 mod filesystem;
 mod hub;
 mod notes;
+mod provider;
 mod schemas;
 mod sdk;
 mod server;
@@ -45,6 +47,7 @@ use std::time::Duration;
 
 use check::{Checked, Report, Unmet};
 use era::{By, Era};
+use notes::Trust;
 use sdk::{Replies, Sdk};
 use server::{Server, Transport};
 use talk::Talk;
@@ -65,7 +68,11 @@ async fn main() -> ExitCode {
         [suite, eras, url, life, issuer] if suite == "notes" => {
             play_auth(Direction::In, eras, url, life, Some(issuer)).await
         }
-        [word, port, issuer] if word == "serve-notes" => serve_notes(port, issuer).await,
+        [suite, eras, trust, url, issuer] if suite == "provider" => {
+            play_provider(eras, trust, url, issuer).await
+        }
+        [word, port, issuer] if word == "serve-notes" => serve_notes(port, issuer, "resource").await,
+        [word, port, issuer, trust] if word == "serve-notes" => serve_notes(port, issuer, trust).await,
         [word, page] if word == "open" => print(browser::open(page).await.map(|()| String::new())),
         [word, page] if word == "sign-in" => print(browser::sign_in(page).await),
         [word, issuer, resource] if word == "token" => print(browser::token(issuer, resource).await),
@@ -152,10 +159,29 @@ async fn play_auth(
     Ok(tasks.join_all().await.into_iter().all(|passed| passed))
 }
 
+/// Runs the checks of our protected server with the second identity provider, in all eras at once. Returns whether all
+/// passed.
+async fn play_provider(eras: &str, trust: &str, url: &str, issuer: &str) -> Result<bool, String> {
+    let trust = Trust::named(trust)?;
+    let server = provider::Provided { url: url.to_owned(), issuer: issuer.to_owned(), trust };
+    let mut tasks = JoinSet::new();
+    for era in eras.split(',').map(Era::read) {
+        let (era, server) = (era?, server.clone());
+        let mut report = Report::new(era);
+        // One after the other: the table has the eras in the order of their first lines.
+        provider::play_refusal(&server, era, &mut report).await;
+        tasks.spawn(async move {
+            provider::play(&server, era, &mut report).await;
+            report.passed()
+        });
+    }
+    Ok(tasks.join_all().await.into_iter().all(|passed| passed))
+}
+
 /// Serves our protected server. Ends only with an error or a signal.
-async fn serve_notes(port: &str, issuer: &str) -> Result<bool, String> {
+async fn serve_notes(port: &str, issuer: &str, trust: &str) -> Result<bool, String> {
     let port = port.parse().map_err(|_| format!("`{port}` is not a port\n{USAGE}"))?;
-    notes::serve(port, issuer).await.map_err(|error| Unmet::from(error).to_string())?;
+    notes::serve(port, issuer, Trust::named(trust)?).await.map_err(|error| Unmet::from(error).to_string())?;
     Ok(true)
 }
 
@@ -220,7 +246,8 @@ const USAGE: &str = "usage: interop SUITE TRANSPORT COLUMN[,COLUMN…] COMMAND�
        interop hub COLUMN -- TRANSPORT COMMAND… -- TRANSPORT COMMAND… -- …
        interop auth COLUMN[,COLUMN…] URL LIFE [ISSUER]
        interop notes COLUMN[,COLUMN…] URL AGE ISSUER
-       interop serve-notes PORT ISSUER
+       interop provider COLUMN[,COLUMN…] TRUST URL ISSUER
+       interop serve-notes PORT ISSUER [TRUST]
        interop open PAGE
        interop sign-in PAGE
        interop token ISSUER RESOURCE
@@ -232,5 +259,7 @@ const USAGE: &str = "usage: interop SUITE TRANSPORT COLUMN[,COLUMN…] COMMAND�
   COMMAND    {folder} stands for an empty folder
   URL        a protected server that is running; its tokens live LIFE seconds. ISSUER makes tokens for programs
   notes      our client with our protected server, which `serve-notes` is; AGE seconds after a token was made it has been renewed
+  provider   the same with `idp_canaille.py` as ISSUER; TRUST is `groups` or `introspection`
+  TRUST      how the server finds out that a token is for it: `resource`, `groups` or `introspection`; `notes.rs` says more
   open       signs in at PAGE, as a user with a browser does. `sign-in` only prints the URL at which the client waits
   token      prints a token of `idp.mjs` for a program";

@@ -18,20 +18,21 @@ use crate::talk::patient;
 
 /// Checks that the client is refused without a token, and with one that is for another server.
 pub(crate) async fn play_refusal(server: &Protected, era: Era, report: &mut Report) {
-    let none = async { refused(connect(server, era, None).await, "authentication is required") };
+    let connect = async |token| connect(&server.url, era, token).await;
+    let none = async { refused(connect(None).await, "authentication is required") };
     report.check("refused", "without a token it is not let in", none).await;
     let other = async {
         let issuer = server.issuer.as_deref().ok_or("no issuer was named")?;
-        connect(server, era, Some(browser::token(issuer, &server.url).await?)).await?;
+        connect(Some(browser::token(issuer, &server.url).await?)).await?;
         let token = browser::token(issuer, &format!("{issuer}/other")).await?;
-        refused(connect(server, era, Some(token)).await, "the token is for another server")
+        refused(connect(Some(token)).await, "the token is for another server")
     };
     report.check("refused", "a fixed token lets it in, but not one for another server", other).await;
 }
 
 /// Signs in as a user, renews the token, and gets one with more scopes.
 pub(crate) async fn play(server: &Protected, era: Era, report: &mut Report) {
-    let signed_in = in_time(User::sign_in(server, era)).await;
+    let signed_in = in_time(User::sign_in(&server.url, era, &["notes:read"])).await;
     let outcome = signed_in.as_ref().map(drop).map_err(Clone::clone);
     report.tell("signs in", "a user signs in, sees the tools and calls them", outcome);
     let user = || signed_in.as_ref().map_err(|_| Unmet::from("there was no login"));
@@ -44,8 +45,8 @@ pub(crate) async fn play(server: &Protected, era: Era, report: &mut Report) {
 }
 
 /// Connects, with a fixed token or without one, and lists the tools.
-async fn connect(server: &Protected, era: Era, token: Option<String>) -> Checked {
-    let http = Http::new(&server.url);
+pub(crate) async fn connect(url: &str, era: Era, token: Option<String>) -> Checked {
+    let http = Http::new(url);
     let http = match token {
         Some(token) => http.bearer(token),
         None => http,
@@ -56,7 +57,7 @@ async fn connect(server: &Protected, era: Era, token: Option<String>) -> Checked
 }
 
 /// Checks that a connection has failed, and with this reason.
-fn refused(connected: Checked, reason: &str) -> Checked {
+pub(crate) fn refused(connected: Checked, reason: &str) -> Checked {
     match connected {
         Err(why) => says(&why.to_string(), reason),
         Ok(()) => Err("it is let in".into()),
@@ -64,33 +65,36 @@ fn refused(connected: Checked, reason: &str) -> Checked {
 }
 
 /// A client whose user has signed in.
-struct User {
-    client: Client,
+pub(crate) struct User {
+    pub(crate) client: Client,
+    /// The server, with the login of the user.
+    pub(crate) http: Http,
     logins: Arc<AtomicUsize>,
 }
 
 /// The reply of the tool `whoami`.
-struct Caller {
-    name: String,
-    token: String,
+pub(crate) struct Caller {
+    pub(crate) name: String,
+    pub(crate) token: String,
     revision: String,
-    scopes: Vec<String>,
+    pub(crate) scopes: Vec<String>,
 }
 
 impl User {
-    async fn sign_in(server: &Protected, era: Era) -> Checked<Self> {
+    /// Signs in, and checks that the token has these scopes.
+    pub(crate) async fn sign_in(url: &str, era: Era, scopes: &[&str]) -> Checked<Self> {
         let logins = Arc::new(AtomicUsize::new(0));
-        let http = Http::new(&server.url).oauth(as_user(logins.clone()));
-        let user = Self { client: era.dress(patient()).connect_http(http).await?, logins };
+        let http = Http::new(url).oauth(as_user(logins.clone()));
+        let user = Self { client: era.dress(patient()).connect_http(http.clone()).await?, http, logins };
         same(&user.client.protocol_version(), &era.version())?;
         let tools = user.client.tools().await?;
         let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
         names.sort_unstable();
         same(&names, &["put", "search", "whoami"])?;
-        let caller = user.whoami().await?;
+        let caller = Caller::ask(&user.client).await?;
         same(caller.name.as_str(), browser::USER)?;
         same(caller.revision.as_str(), era.revision())?;
-        same(&caller.scopes, &["notes:read"])?;
+        same(&caller.scopes, scopes)?;
         let found = user.client.call("search", json!({"text": "tea"})).await?.text()?;
         same(found.as_str(), "nothing about tea")?;
         user.has_signed_in(1)?;
@@ -99,35 +103,47 @@ impl User {
 
     /// Waits until the token must have been renewed, and calls a tool.
     async fn renews(&self, age: Duration, logins: usize, scopes: &[&str]) -> Checked {
-        let before = self.whoami().await?;
+        let before = Caller::ask(&self.client).await?;
         tokio::time::sleep(age).await;
-        let after = self.whoami().await?;
+        let after = Caller::ask(&self.client).await?;
         holds(after.token != before.token, "it is still the first token")?;
         same(&after.name, &before.name)?;
         same(&after.scopes, scopes)?;
         self.has_signed_in(logins)
     }
 
-    /// Calls a tool that needs a scope more.
-    async fn steps_up(&self) -> Checked {
-        let saved = self.client.call("put", json!({"text": "tea"})).await?.text()?;
-        same(saved.as_str(), "ann saved tea")?;
-        same(&self.whoami().await?.scopes, &["notes:read", "notes:write"])?;
-        self.has_signed_in(2)
+    /// Calls a tool that needs a scope more, for which the user has to sign in once more.
+    pub(crate) async fn steps_up(&self) -> Checked {
+        let logins = self.logins();
+        self.saves().await?;
+        same(&Caller::ask(&self.client).await?.scopes, &["notes:read", "notes:write"])?;
+        self.has_signed_in(logins + 1)
     }
 
-    async fn whoami(&self) -> Checked<Caller> {
-        let text = self.client.call("whoami", json!({})).await?.text()?;
-        let mut words = text.split(' ').map(str::to_owned);
+    /// Calls the tool that needs the scope `notes:write`.
+    pub(crate) async fn saves(&self) -> Checked {
+        let saved = self.client.call("put", json!({"text": "tea"})).await?.text()?;
+        same(saved.as_str(), "ann saved tea")
+    }
+
+    pub(crate) fn logins(&self) -> usize {
+        self.logins.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn has_signed_in(&self, times: usize) -> Checked {
+        let logins = self.logins();
+        holds(logins == times, format!("the user has signed in {logins} times instead of {times}"))
+    }
+}
+
+impl Caller {
+    pub(crate) async fn ask(client: &Client) -> Checked<Self> {
+        let text = client.call("whoami", json!({})).await?.text()?;
+        let mut words = text.split_whitespace().map(str::to_owned);
         let mut next = || words.next().ok_or("the tool did not return a name, a token and a revision");
         let (name, token, revision) = (next()?, next()?, next()?);
         let mut scopes: Vec<String> = words.collect();
         scopes.sort_unstable();
-        Ok(Caller { name, token, revision, scopes })
-    }
-
-    fn has_signed_in(&self, times: usize) -> Checked {
-        let logins = self.logins.load(Ordering::Relaxed);
-        holds(logins == times, format!("the user has signed in {logins} times instead of {times}"))
+        Ok(Self { name, token, revision, scopes })
     }
 }

@@ -78,21 +78,25 @@ pub(super) struct Programs {
     /// The packages of clients.
     client_node: Node,
     python: Python,
+    /// The package of the second identity provider. It shares packages with the servers, but not their versions.
+    canaille: Python,
     scripts: PathBuf,
 }
 
 impl Programs {
     fn install(workspace: &Workspace, directory: &Path) -> Result<Self> {
         let scripts = workspace.root.join("interop");
-        let (node, python) = thread::scope(|scope| {
+        let (node, python, canaille) = thread::scope(|scope| {
             let python = scope.spawn(|| Python::install(&directory.join("py-servers"), PYTHON_PACKAGES));
+            let canaille = scope.spawn(|| Python::install(&directory.join("py-canaille"), CANAILLE_PACKAGES));
             let node = install_node(workspace, directory);
-            let python = python.join().map_err(|_| "an installation panicked; see above")?;
-            Ok::<_, String>((node?, python?))
+            let panicked = |_| "an installation panicked; see above";
+            let (python, canaille) = (python.join().map_err(panicked)?, canaille.join().map_err(panicked)?);
+            Ok::<_, String>((node?, python?, canaille?))
         })?;
         let client_node = Node::install(directory.join("node-remote"), NODE_CLIENT_PACKAGES)?;
         copy_script(&scripts, auth_clients::NODE_SCRIPT, &client_node)?;
-        Ok(Self { node, client_node, python, scripts })
+        Ok(Self { node, client_node, python, canaille, scripts })
     }
 
     /// A command that runs a script of `interop`.
@@ -103,7 +107,8 @@ impl Programs {
         if NODE_SCRIPTS.contains(&script) {
             return self.node.command(&self.node.prefix.join(script));
         }
-        let mut command = self.python.command("python");
+        let python = if script == auth_clients::CANAILLE { &self.canaille } else { &self.python };
+        let mut command = python.command("python");
         command.arg("-B").arg(self.scripts.join(script));
         command
     }
@@ -223,6 +228,8 @@ const NODE_PACKAGES: &[&str] = &[
 const NODE_CLIENT_PACKAGES: &[&str] = &["mcp-remote@0.15.1", "@modelcontextprotocol/client@2.4.0"];
 /// The packages of the folder `py-servers`, which `servers.rs` also uses.
 const PYTHON_PACKAGES: &[&str] = &["mcp==2.3.0", "fastmcp==4.1.2"];
+/// The second one does most of the work for the first one, which would take any newer version.
+const CANAILLE_PACKAGES: &[&str] = &["canaille[front,oidc]==0.3.6", "authlib==1.9.5"];
 pub(super) const ERAS: &[&str] = &["auto 2026-07-28", "stateless 2026-07-28", "handshake 2025-11-25"];
 /// The life of an access token, in seconds.
 const LIFE: &str = "2";

@@ -18,25 +18,26 @@ pub fn encode<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String
         if !form.is_empty() {
             form.push('&');
         }
-        push_encoded(&mut form, name);
+        push_encoded(&mut form, name, "+");
         form.push('=');
-        push_encoded(&mut form, value);
+        push_encoded(&mut form, value, "+");
     }
     form
 }
 
-/// Encodes one name or value.
+/// Encodes one name or value. A space becomes `%20`: some authorization servers do not read `+` in the id and the secret of
+/// a client.
 pub fn encode_text(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
-    push_encoded(&mut encoded, text);
+    push_encoded(&mut encoded, text, "%20");
     encoded
 }
 
-fn push_encoded(form: &mut String, text: &str) {
+fn push_encoded(form: &mut String, text: &str, space: &str) {
     for byte in text.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'*' => form.push(byte.into()),
-            b' ' => form.push('+'),
+            b' ' => form.push_str(space),
             _ => drop(write!(form, "%{byte:02X}")),
         }
     }
@@ -93,6 +94,13 @@ mod tests {
             assert_eq!(pairs[0], (text.to_owned(), text.to_owned()));
             assert_eq!(pairs[1], ("x".to_owned(), "y".to_owned()));
         }
+    }
+
+    #[test]
+    fn a_single_text_is_read_by_those_who_know_only_percent_signs() {
+        assert_eq!(encode_text("a b+c/d:e%é*"), "a%20b%2Bc%2Fd%3Ae%25%C3%A9*");
+        let form = format!("a={}", encode_text("a b"));
+        assert_eq!(decode(&form).unwrap()[0].1, "a b");
     }
 
     #[test]

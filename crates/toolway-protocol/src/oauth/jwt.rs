@@ -286,8 +286,12 @@ impl ClaimRules<'_> {
     ///
     /// The first rule that the token breaks.
     pub fn check(&self, token: &Jwt<'_>) -> Result<(), JwtError> {
-        if token.kind().is_some_and(|kind| kind != "at+jwt" && kind != "jwt") {
-            return Err(JwtError::Kind);
+        match token.kind().as_deref() {
+            Some("at+jwt") => {}
+            // Only an ID token has the hash of an access token or of a code (OpenID Connect Core, 3.1.3.6 and 3.3.2.11).
+            // Some issuers give it the audience of access tokens.
+            None | Some("jwt") if ["at_hash", "c_hash"].iter().all(|name| token.claim(name).is_none()) => {}
+            _ => return Err(JwtError::Kind),
         }
         if token.text_claim("iss") != Some(self.issuer) {
             return Err(JwtError::Issuer);
@@ -456,6 +460,18 @@ mod tests {
             (json!(1), Err(JwtError::Kind)),
         ] {
             assert_eq!(verdict(&json!({"alg": "ES256", "typ": kind}), &claims()), outcome, "{kind}");
+        }
+    }
+
+    #[test]
+    fn an_id_token_is_not_an_access_token_even_if_it_is_for_this_server() {
+        for name in ["at_hash", "c_hash"] {
+            let mut id_token = claims();
+            id_token[name] = json!("2J9rerv9VvowjWB9wWzi0Q");
+            let verdict_as = |header| verdict(&header, &id_token);
+            assert_eq!(verdict_as(json!({"alg": "ES256"})), Err(JwtError::Kind), "{name}");
+            assert_eq!(verdict_as(json!({"alg": "ES256", "typ": "JWT"})), Err(JwtError::Kind), "{name}");
+            assert_eq!(verdict_as(json!({"alg": "ES256", "typ": "at+jwt"})), Ok(()), "{name}");
         }
     }
 }

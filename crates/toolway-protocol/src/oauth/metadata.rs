@@ -67,6 +67,8 @@ pub struct ServerMetadata {
     pub code_challenge_methods: Option<Vec<String>>,
     /// The ways in which clients prove who they are at the token endpoint.
     pub token_endpoint_auth_methods: Option<Vec<String>>,
+    /// The ways in which clients prove who they are when they give tokens back.
+    pub revocation_endpoint_auth_methods: Option<Vec<String>>,
     /// The ways to get a token.
     pub grant_types: Option<Vec<String>>,
     /// The profiles of these ways.
@@ -95,6 +97,7 @@ impl ServerMetadata {
             scopes: document.scopes("scopes_supported"),
             code_challenge_methods: document.list("code_challenge_methods_supported"),
             token_endpoint_auth_methods: document.list("token_endpoint_auth_methods_supported"),
+            revocation_endpoint_auth_methods: document.list("revocation_endpoint_auth_methods_supported"),
             grant_types: document.list("grant_types_supported"),
             grant_profiles: document.list("authorization_grant_profiles_supported"),
             dpop_algorithms: document.list("dpop_signing_alg_values_supported"),

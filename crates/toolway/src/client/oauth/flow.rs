@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolway_protocol::oauth::{Challenge, Found, Scopes};
+use toolway_protocol::oauth::{Challenge, Found, Scopes, ServerMetadata};
 
 use crate::client::oauth::context::{Flow, GrantError, OFFLINE, add_scopes, refused, token_endpoint};
 use crate::client::oauth::dpop::{ALGORITHM, ProofKey};
@@ -135,7 +135,8 @@ impl Flow<'_> {
     pub(super) async fn revoke(&self, found: &Found, old: &Tokens) -> Result<bool> {
         self.check_issuer(&found.server)?;
         let Some(url) = found.server.revocation_endpoint.as_deref() else { return Ok(false) };
-        let client = self.known_client(&found.server.issuer, &old.owner.client_id).await?;
+        let mut client = self.known_client(&found.server.issuer, &old.owner.client_id).await?;
+        client.auth_method = revocation_method(&found.server, &client);
         let refresh = old.refresh.iter().map(|token| (token, "refresh_token"));
         let mut is_taken = None;
         for (token, kind) in refresh.chain([(&old.access, "access_token")]) {
@@ -146,6 +147,21 @@ impl Flow<'_> {
         }
         Ok(is_taken.unwrap_or_default())
     }
+}
+
+/// Returns the way in which a client proves who it is when it gives tokens back. Some servers give a secret to a client that
+/// wants none, and need it only there.
+fn revocation_method(server: &ServerMetadata, client: &ClientRecord) -> Option<String> {
+    let own = client.auth_method.as_deref();
+    let methods = server.revocation_endpoint_auth_methods.as_deref().unwrap_or_default();
+    let is_known = |method: &&str| methods.iter().any(|known| known == method);
+    let with_secret = || ["client_secret_basic", "client_secret_post"].into_iter().find(is_known);
+    let method = match own {
+        Some(own) if is_known(&own) => Some(own),
+        own if client.secret.is_some() => with_secret().or(own),
+        own => own,
+    };
+    method.map(str::to_owned)
 }
 
 /// Returns whether an error says that the client is not known.

@@ -219,6 +219,25 @@ async fn a_login_can_be_looked_at_and_ended() {
     assert_eq!(world.sent_to("/register").len(), 2);
 }
 
+#[tokio::test]
+async fn a_secret_that_only_revocation_needs_is_sent_there() {
+    let world = World::new().with(|state| {
+        state.server = json!({
+            "revocation_endpoint": "https://id.example/revoke",
+            "revocation_endpoint_auth_methods_supported": ["client_secret_basic"],
+        });
+        // As the provider canaille: the client has asked for none.
+        state.registration = json!({"client_secret": "hidden-secret", "token_endpoint_auth_method": "none"});
+    });
+    let oauth = user("").vault(Arc::new(MemoryVault::new()));
+    let server = world.http(oauth.clone());
+    let _client = world.connect(oauth).await.unwrap();
+    let sent = world.forms_sent_to("/token");
+    assert!(sent[0].iter().any(|(name, value)| name == "client_id" && value == "registered"));
+    assert!(sent[0].iter().all(|(_, value)| value != "hidden-secret"));
+    assert!(server.sign_out().await.unwrap().is_revoked);
+}
+
 /// A user who signs in when told.
 fn slow_user(is_back: Arc<Notify>) -> OAuth {
     OAuth::device(move |_| {

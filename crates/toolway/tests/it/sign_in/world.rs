@@ -36,6 +36,8 @@ pub(super) struct State {
     /// Members of the documents that differ.
     pub(super) resource: Value,
     pub(super) server: Value,
+    /// Members of the reply to a client that registers.
+    pub(super) registration: Value,
     /// Replies of the token endpoint without a refresh token.
     pub(super) is_without_refresh: bool,
     /// The error with which a refresh token is refused.
@@ -52,6 +54,8 @@ pub(super) struct State {
     pub(super) pending: Vec<&'static str>,
 }
 
+/// The id `registered` with the secret `hidden-secret`.
+const REGISTERED: &str = "Basic cmVnaXN0ZXJlZDpoaWRkZW4tc2VjcmV0";
 const MCP: &str = "https://mcp.example/mcp?key=hidden-key";
 
 impl World {
@@ -151,6 +155,13 @@ impl World {
                     "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag",
                 }),
             ),
+            ("id.example", "/revoke")
+                if state.server["revocation_endpoint_auth_methods_supported"]
+                    == json!(["client_secret_basic"])
+                    && request.headers().get("authorization").is_none_or(|value| value != REGISTERED) =>
+            {
+                answer(401, json!({"error": "invalid_client"}))
+            }
             // As many servers, this one cannot take back an access token.
             ("id.example", "/revoke") if body.contains("=access_token") => {
                 answer(400, json!({"error": "unsupported_token_type"}))
@@ -165,7 +176,11 @@ impl World {
                     "interval": 1,
                 }),
             ),
-            ("id.example", "/register") => answer(201, json!({"client_id": "registered"})),
+            ("id.example", "/register") => {
+                let mut reply = json!({"client_id": "registered"});
+                merge(&mut reply, &state.registration);
+                answer(201, reply)
+            }
             ("id.example", "/token") => {
                 let form = form::decode(&body).unwrap();
                 let value =
