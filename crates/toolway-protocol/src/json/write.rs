@@ -292,17 +292,17 @@ mod tests {
         }
         let mut state = 0x9E37_79B9_7F4A_7C15_u64;
         for round in 0..20_000 {
-            let mut draw = |count: u64| {
+            let mut draw = |count: u64| -> usize {
                 state ^= state << 13;
                 state ^= state >> 7;
                 state ^= state << 17;
-                state % count
+                usize::try_from(state % count).unwrap()
             };
             // Mostly plain, so that specials are at every place of a block, also at none.
             let length = draw(140);
             let text: String = (0..length)
                 .map(|_| match draw(40) {
-                    0 => ['"', '\\', '\n', '\0', '\u{1f}', '\u{7f}', 'é', '\u{2028}', '😀'][draw(9) as usize],
+                    0 => ['"', '\\', '\n', '\0', '\u{1f}', '\u{7f}', 'é', '\u{2028}', '😀'][draw(9)],
                     _ => 'x',
                 })
                 .collect();
