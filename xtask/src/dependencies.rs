@@ -138,10 +138,11 @@ const BUDGETS: [Budget; 7] = [
         features: &["--no-default-features", "--features=client,tls"],
         limit: 67,
     },
-    // The library that an author's own program embeds.
-    Budget { package: "toolway-cli", title: "no features", features: &["--no-default-features"], limit: 120 },
+    // The library that an author's own program embeds. One crate, `highway`, is the hash of tokens of protected servers: it
+    // saves 1,600 instructions with each of their requests.
+    Budget { package: "toolway-cli", title: "no features", features: &["--no-default-features"], limit: 121 },
     // `toolway serve --store`: the client of Redis, of which half are the Unicode tables that its URL parser needs.
-    Budget { package: "toolway-cli", title: "its default features", features: &[], limit: 159 },
+    Budget { package: "toolway-cli", title: "its default features", features: &[], limit: 160 },
 ];
 /// Crates that may occur in two versions, each with the reason.
 const TWO_VERSIONS: [(&str, &str); 2] = [
