@@ -72,10 +72,6 @@ impl Protection {
         self.authenticator.authenticate(request).await
     }
 
-    pub(crate) fn recall(&self, headers: &HeaderMap) -> Option<Arc<Verified>> {
-        self.authenticator.recall(headers)
-    }
-
     /// Accepts a caller that the application has verified, if it has the scopes that every request needs.
     pub(crate) fn accept(&self, caller: &Verified) -> Result<Arc<Verified>, Refuse> {
         let caller = self.authenticator.with_implied(caller.clone());

@@ -7,7 +7,6 @@
 use std::borrow::Borrow;
 use std::sync::Arc;
 
-use http::HeaderMap;
 use toolway_protocol::Request;
 
 use crate::ground::extensions::Extensions;
@@ -24,13 +23,6 @@ impl Server {
     /// Returns whether callers over HTTP are checked before they are served.
     pub(crate) fn checks_callers(&self) -> bool {
         self.inner.admission.is_some() || self.inner.protection.is_some()
-    }
-
-    /// Returns the caller whose credentials these headers have, if they were verified a moment ago and nothing else has to
-    /// be checked.
-    pub(crate) fn recalled_caller(&self, headers: &HeaderMap) -> Option<Arc<Verified>> {
-        let protection = self.inner.protection.as_ref().filter(|_| self.inner.admission.is_none())?;
-        protection.recall(headers)
     }
 
     /// Returns the verified caller that the application has attached to a request.

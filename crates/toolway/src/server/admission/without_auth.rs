@@ -3,8 +3,6 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use http::HeaderMap;
-
 use crate::server::admission::admit::Refuse;
 use crate::server::admission::connect_request::ConnectRequest;
 use crate::server::call::verified::Verified;
@@ -29,10 +27,6 @@ pub(crate) struct Protection {
 
 impl Protection {
     pub(crate) async fn authenticate(&self, _: &ConnectRequest) -> Result<Arc<Verified>, Refuse> {
-        match self.never {}
-    }
-
-    pub(crate) fn recall(&self, _: &HeaderMap) -> Option<Arc<Verified>> {
         match self.never {}
     }
 

@@ -8,6 +8,7 @@
 //! | `collect.rs` | How is the body of a request received? |
 //! | `limits.rs` | How many resources may a peer use? |
 //! | `permit.rs` | What does a request hold until its reply is sent? |
+//! | `recall.rs` | Was the caller of a request verified a moment ago? |
 //! | `recheck.rs` | How is a request judged again while its stream is open? |
 //! | `body.rs`, `reply.rs`, `exchange.rs` | What does a reply contain: one message, or a stream that ends with it? |
 
@@ -18,6 +19,11 @@ pub(super) mod exchange;
 pub(super) mod guard;
 pub(super) mod limits;
 pub(super) mod permit;
+#[cfg(feature = "auth")]
+mod recall;
+#[cfg(not(feature = "auth"))]
+#[path = "without_recall.rs"]
+mod recall;
 mod recheck;
 pub(super) mod reply;
 pub(super) mod request;

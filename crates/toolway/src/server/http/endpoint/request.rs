@@ -23,6 +23,7 @@ use super::collect::{BodyError, collect_body};
 use super::guard::{self, Hosts, Origins};
 use super::limits::Limits;
 use super::permit::RequestPermit;
+use super::recall::recalled_caller;
 use super::recheck::admit_for_stream;
 use super::reply::{error_reply_without_id, refusal_reply, unavailable};
 use crate::ground::budget::{Account, Charge, Resource};
@@ -185,7 +186,7 @@ impl Endpoint {
         let checks_callers = self.server.checks_callers();
         let opens_stream = checks_callers && (parts.method == HttpMethod::GET || is_listen(&headers));
         // A stream needs the request once more: its caller is checked again while it is open.
-        let recalled = if opens_stream { None } else { self.server.recalled_caller(&headers) };
+        let recalled = if opens_stream { None } else { recalled_caller(&self.server, &headers) };
         let mut arrival = if let Some(caller) = recalled {
             Box::new(self.server.arrival_of(Some(caller), extensions))
         } else if checks_callers {
