@@ -204,7 +204,7 @@ pub(super) struct Identity {
 
 /// The sums of what one peer uses.
 pub(crate) struct Account {
-    pub(super) ledger: Arc<Ledger>,
+    pub(crate) ledger: Arc<Ledger>,
     shares: Shares,
     pub(super) identity: Identity,
     used: [AtomicUsize; RESOURCES],

@@ -23,11 +23,6 @@ impl Ledger {
 }
 
 impl Account {
-    /// Returns whether this is an account of that ledger.
-    pub(crate) fn belongs_to(&self, ledger: &Arc<Ledger>) -> bool {
-        Arc::ptr_eq(&self.ledger, ledger)
-    }
-
     /// Returns the address, if the peer is recognized by it.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         self.identity.address

@@ -145,7 +145,7 @@ impl Verified {
     pub(crate) fn account(&self, ledger: &Arc<Ledger>) -> Arc<Account> {
         let look_up = || ledger.account_of(PeerName::Principal(self.principal.0.clone()));
         let known = self.account.get_or_init(look_up);
-        if known.belongs_to(ledger) { known.clone() } else { look_up() }
+        if Arc::ptr_eq(&known.ledger, ledger) { known.clone() } else { look_up() }
     }
 
     pub(crate) fn has_all(&self, scopes: &RequiredScopes) -> bool {
