@@ -48,7 +48,7 @@ pub(crate) struct ProofChecker {
 pub(crate) struct ProvenRequest<'r> {
     pub(crate) headers: &'r HeaderMap,
     pub(crate) method: &'r Method,
-    pub(crate) token: &'r [u8],
+    pub(crate) token: &'r str,
 }
 
 impl ProofChecker {
@@ -246,7 +246,7 @@ mod tests {
         headers: &HeaderMap,
         thumbprint: &str,
     ) -> Result<(), ProofError> {
-        let request = ProvenRequest { headers, method: &Method::POST, token: b"the token" };
+        let request = ProvenRequest { headers, method: &Method::POST, token: "the token" };
         checker.check(&request, thumbprint).await
     }
 

@@ -106,6 +106,8 @@ impl Gate {
         if self.needs_no_proof(&caller, scheme) {
             return Ok(caller);
         }
+        // It is well-formed, because it has a verdict.
+        let token = well_formed(token).unwrap_or_default();
         Box::pin(self.check_binding(&caller, scheme, token, request)).await?;
         Ok(caller)
     }
@@ -156,7 +158,7 @@ impl Gate {
         &self,
         caller: &Verified,
         scheme: Scheme,
-        token: &[u8],
+        token: &str,
         request: &ConnectRequest,
     ) -> Result<(), Refuse> {
         let invalid = |text| Err(self.refuse(&Rejected::invalid(text)));

@@ -39,7 +39,9 @@ type HashedAlready = BuildHasherDefault<Unhashed>;
 
 impl Hasher for Unhashed {
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
     }
 
     fn write_u128(&mut self, hash: u128) {

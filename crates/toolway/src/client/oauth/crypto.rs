@@ -18,9 +18,9 @@ pub(crate) fn random_text() -> String {
     URL_SAFE_NO_PAD.encode_to_string(bytes)
 }
 
-/// Returns the SHA-256 of bytes or a text, in Base64 for URLs.
-pub(crate) fn hash(text: impl AsRef<[u8]>) -> String {
-    URL_SAFE_NO_PAD.encode_to_string(digest(&SHA256, text.as_ref()).as_ref())
+/// Returns the SHA-256 of a text, in Base64 for URLs.
+pub(crate) fn hash(text: &str) -> String {
+    URL_SAFE_NO_PAD.encode_to_string(digest(&SHA256, text.as_bytes()).as_ref())
 }
 
 /// Returns the SHA-256 of a text, in hexadecimal.
