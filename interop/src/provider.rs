@@ -34,7 +34,7 @@ pub(crate) async fn play_refusal(server: &Provided, era: Era, report: &mut Repor
 
 /// Runs all other checks.
 pub(crate) async fn play(server: &Provided, era: Era, report: &mut Report) {
-    let used = in_time(server.use_and_revoke(era)).await;
+    let revoked = in_time(server.use_and_revoke(era)).await;
     let (fixed, stranger) = (server.tells_tokens_apart(era), server.refuses_stranger(era));
     report.check("refused", "a fixed token lets it in, but not one for another server", fixed).await;
     report.check("refused", "a token that a client got for itself only does not let it in", stranger).await;
@@ -63,8 +63,8 @@ pub(crate) async fn play(server: &Provided, era: Era, report: &mut Report) {
 
     let unused = server.refuses_revoked(era);
     report.check("revoked", "a token that was revoked before its first use is refused", unused).await;
-    let used = async { server.refuses_soon(used?, era).await };
-    report.check("revoked", "one that is revoked later is refused half a minute later", used).await;
+    let refused_later = async { server.refuses_soon(revoked?, era).await };
+    report.check("revoked", "one that is revoked later is refused half a minute later", refused_later).await;
 }
 
 /// A token that the server has accepted before it was revoked.
