@@ -407,6 +407,9 @@ mod tests {
     fn the_claims_must_be_those_of_an_access_token_for_this_server() {
         let header = json!({"alg": "ES256"});
         assert_eq!(verdict(&header, &claims()), Ok(()));
+        let token = token(&header, &claims());
+        let shown = format!("{:?}", Jwt::read(&token).unwrap());
+        assert!(shown.contains("Es256") && !shown.contains("ann") && !shown.contains("eyJ"), "{shown}");
         for (name, value, outcome) in [
             ("iss", json!("https://id.example/"), Err(JwtError::Issuer)),
             ("iss", Value::Null, Err(JwtError::Issuer)),

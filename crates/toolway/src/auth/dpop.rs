@@ -344,5 +344,48 @@ mod tests {
             let with = caller.prove(&json!({}), &json!({"nonce": wrong, "jti": "n"}));
             assert_eq!(verdict(&one, &with, &thumbprint).await, Err(ProofError::NeedsNonce), "{wrong}");
         }
+        // A server that demands no nonce does not accept one of another server either.
+        let with = caller.prove(&json!({}), &json!({"nonce": nonce.to_str().unwrap(), "jti": "n"}));
+        assert_eq!(verdict(&checker(false), &with, &thumbprint).await, Err(ProofError::NeedsNonce));
+    }
+
+    #[tokio::test]
+    async fn a_nonce_is_accepted_for_five_minutes() {
+        let (checker, caller) = (checker(true), Caller::new());
+        for (age, outcome) in [(290, Ok(())), (310, Err(ProofError::NeedsNonce))] {
+            let time = (now() / 1000 - age).to_be_bytes();
+            let tag = hmac::sign(&checker.nonce_key, &time);
+            let nonce = URL_SAFE_NO_PAD.encode_to_string([&time[..], tag.as_ref()].concat());
+            let headers = caller.prove(&json!({}), &json!({"nonce": nonce, "jti": age.to_string()}));
+            assert_eq!(verdict(&checker, &headers, &caller.thumbprint()).await, outcome, "{age}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_proof_is_remembered_as_long_as_it_could_be_accepted() {
+        let (checker, caller) = (checker(false), Caller::new());
+        // The proof is from the future as far as that is accepted, so it is accepted for ten minutes.
+        let headers = caller.prove(&json!({}), &json!({"iat": now() / 1000 + 299}));
+        assert_eq!(verdict(&checker, &headers, &caller.thumbprint()).await, Ok(()));
+        // Only the clock of the store moves.
+        tokio::time::advance(Duration::from_secs(600)).await;
+        let again = verdict(&checker, &headers, &caller.thumbprint()).await;
+        assert_eq!(again, Err(ProofError::Invalid("the proof was used before")));
+    }
+
+    #[tokio::test]
+    async fn very_many_proofs_make_nonces_mandatory() {
+        let (checker, caller) = (checker(false), Caller::new());
+        let thumbprint = caller.thumbprint();
+        for count in [MAX_PROOFS - 2, MAX_PROOFS - 1] {
+            *checker.window.lock() = (count, now() / 1000 / WINDOW * WINDOW);
+            let headers = caller.prove(&json!({}), &json!({"jti": count.to_string()}));
+            assert_eq!(verdict(&checker, &headers, &thumbprint).await, Ok(()), "{count}");
+        }
+        let without = caller.prove(&json!({}), &json!({}));
+        assert_eq!(verdict(&checker, &without, &thumbprint).await, Err(ProofError::NeedsNonce));
+        let nonce = checker.nonce().1;
+        let with = caller.prove(&json!({}), &json!({"nonce": nonce.to_str().unwrap()}));
+        assert_eq!(verdict(&checker, &with, &thumbprint).await, Ok(()));
     }
 }

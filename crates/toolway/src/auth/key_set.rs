@@ -279,6 +279,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn few_names_of_unknown_keys_are_remembered() {
+        let fetcher = crate::auth::discover::fetcher("http://127.0.0.1", false).unwrap();
+        let keys = KeySet::new("http://127.0.0.1".to_owned(), fetcher);
+        for number in 0..=2 * MAX_UNKNOWN {
+            keys.remember_unknown(&number.to_string());
+        }
+        assert_eq!(keys.state.lock().unknown.len(), MAX_UNKNOWN);
+        assert!(!keys.is_known_unknown("0") && keys.is_known_unknown(&(2 * MAX_UNKNOWN).to_string()));
+    }
+
+    #[test]
     fn the_issuer_says_how_long_its_keys_are_valid_within_limits() {
         let life =
             |text: &str| life_of(&HeaderMap::from_iter([(CACHE_CONTROL, text.parse().unwrap())])).as_secs();

@@ -68,9 +68,27 @@ fn rsa(algorithm: Algorithm) -> Option<&'static signature::RsaParameters> {
 
 #[cfg(test)]
 mod tests {
+    use ring::signature::{Ed25519KeyPair, KeyPair};
     use serde_json::json;
 
     use super::*;
+    use crate::client::oauth::crypto::encode_json;
+
+    #[test]
+    fn a_key_verifies_only_the_algorithm_that_it_names() {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap();
+        let x = base64_simd::URL_SAFE_NO_PAD.encode_to_string(pair.public_key().as_ref());
+        let signed = format!("{}.{}", encode_json(&json!({"alg": "EdDSA"})), encode_json(&json!({})));
+        let signature = base64_simd::URL_SAFE_NO_PAD.encode_to_string(pair.sign(signed.as_bytes()).as_ref());
+        let token = format!("{signed}.{signature}");
+        let token = Jwt::read(&token).unwrap();
+        // `EdDSA` and `Ed25519` are two names of one algorithm.
+        for (named, is_valid) in [(None, true), (Some("EdDSA"), true), (Some("Ed25519"), false)] {
+            let mut key = json!({"kty": "OKP", "crv": "Ed25519", "x": x});
+            key.as_object_mut().unwrap().extend(named.map(|name| ("alg".to_owned(), json!(name))));
+            assert_eq!(verify_with(&Jwk::read(&key).unwrap(), &token), is_valid, "{named:?}");
+        }
+    }
 
     /// RFC 8037, appendix A.
     const TOKEN: &str = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";

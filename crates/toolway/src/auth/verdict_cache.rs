@@ -134,6 +134,11 @@ mod tests {
         assert_eq!(cache.get(ann).unwrap().unwrap().subject(), "ann");
         assert!(cache.get(bob).unwrap().is_err());
         assert!(cache.get(cache.key(b"token of ann ")).is_none());
+        assert_ne!(
+            VerdictCache::new().key(b"token of ann"),
+            ann,
+            "a caller cannot compute the name of a token"
+        );
         tokio::time::advance(Duration::from_secs(5)).await;
         assert!(cache.get(bob).is_none() && cache.get(ann).is_some());
         tokio::time::advance(Duration::from_secs(25)).await;

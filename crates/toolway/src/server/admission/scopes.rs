@@ -1,8 +1,8 @@
 //! Which scopes does a request need, and does its caller have them?
 //!
 //! Scopes apply to callers whose credentials were verified, and over HTTP to all: a caller that is not known has none. There
-//! the check comes before anything of the request runs, so that the status can be 403; `execute/` checks again, for callers
-//! without HTTP.
+//! the check comes before anything of the request runs, so that the status can be 403. For callers without HTTP, `execute/`
+//! checks again; subscriptions do not get there, so `handshake/` and `stateless/` check those.
 
 use std::borrow::Borrow;
 use std::sync::Arc;

@@ -115,6 +115,12 @@ async fn answer(
         Ok(request) => request,
         Err(error) => return Err(Box::pin(server.reject_request(method, error, &mut arrival)).await),
     };
+    // `Server::answer` checks the scopes of other requests.
+    if matches!(request, Request::Subscribe(_))
+        && let Some(refuse) = server.refuse_unscoped(&arrival, [&request])
+    {
+        return Err(refuse.error().into());
+    }
     let reply = if let Request::SetLogLevel(wanted) = request {
         session.set_log_level(wanted.level);
         Reply::Empty

@@ -121,12 +121,18 @@ async fn answer(
         settling.await;
     }
     let request = match server.decode_request(arrival.peer.version, method, params) {
-        Ok(Request::Listen(wanted)) => {
-            return Ok(Box::pin(listen::listen(server, id, wanted, arrival, frame)).await?);
-        }
         Ok(request) => request,
         Err(error) => return Err(Box::pin(server.reject_request(method, error, &mut arrival)).await),
     };
+    // `Server::answer` checks the scopes of other requests.
+    if matches!(request, Request::Listen(_))
+        && let Some(refuse) = server.refuse_unscoped(&arrival, [&request])
+    {
+        return Err(refuse.error().into());
+    }
+    if let Request::Listen(wanted) = request {
+        return Ok(Box::pin(listen::listen(server, id, wanted, arrival, frame)).await?);
+    }
     arrival.questions =
         match request_state::question_context(server, &request, arrival.principal.as_ref()).await {
             Ok(asking) => asking,

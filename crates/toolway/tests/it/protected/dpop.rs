@@ -1,15 +1,19 @@
 //! Is a token that is bound to a key worthless without the key?
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
 use http::HeaderMap;
 use serde_json::{Value, json};
-use toolway::ProtocolVersion;
 use toolway::auth::{Auth, Verified};
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
-use toolway::store::MemoryStore;
+use toolway::store::{
+    MemoryStore, Outcome, Result as StoreResult, Secret, Step, Store, StoreError, StoreFailure, Subscription,
+};
 use toolway::testing::Issuer;
+use toolway::{BoxFuture, ProtocolVersion};
 use tower::Service;
 
 use super::world::{METADATA, RESOURCE, Reply, notes, send, stateless};
@@ -123,4 +127,52 @@ async fn a_proof_that_one_node_has_seen_is_refused_by_all() {
     }
     // The caller itself can go on.
     assert_eq!(client.call("search", json!({})).await.unwrap().first_text(), Some("found"));
+}
+
+/// A store that does not answer about proofs while it is away.
+struct Unsteady {
+    memory: MemoryStore,
+    is_away: Arc<AtomicBool>,
+}
+
+impl Store for Unsteady {
+    fn run<'s>(&'s self, group: &'s str, step: &'s Step) -> BoxFuture<'s, StoreResult<Outcome>> {
+        if group.starts_with("dpop/") && self.is_away.load(Ordering::Acquire) {
+            return Box::pin(async { Err(StoreError::new(StoreFailure::NotDone, "the store is away")) });
+        }
+        self.memory.run(group, step)
+    }
+
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, StoreResult<()>> {
+        self.memory.publish(channel, message)
+    }
+
+    fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, StoreResult<Box<dyn Subscription>>> {
+        self.memory.subscribe(channel)
+    }
+
+    fn secret(&self) -> Secret {
+        self.memory.secret()
+    }
+}
+
+#[tokio::test]
+async fn a_proof_that_cannot_be_checked_admits_no_caller() {
+    let issuer = Issuer::start().await.unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let is_away = Arc::new(AtomicBool::new(false));
+    let store = Unsteady { memory: MemoryStore::new(), is_away: is_away.clone() };
+    let auth = Auth::resource(&url).issuer(issuer.url()).require_dpop();
+    tokio::spawn(notes().store(Arc::new(store)).auth(auth).build().unwrap().http().serve(listener));
+    let builder = Client::builder().protocol(ProtocolVersion::LATEST).retries(0).oauth(issuer.user());
+    let client = builder.connect(&*url).await.unwrap();
+    for is_absent in [false, true, false] {
+        is_away.store(is_absent, Ordering::Release);
+        let outcome = client.call("search", json!({})).await;
+        match outcome {
+            Ok(result) => assert!(!is_absent && result.first_text() == Some("found"), "{result:?}"),
+            Err(error) => assert!(is_absent && !error.needs_sign_in(), "{error}"),
+        }
+    }
 }

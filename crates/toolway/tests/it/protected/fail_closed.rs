@@ -1,7 +1,8 @@
 //! What if a verifier depends on a server that fails? No caller gets in, and each is asked to try again.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use axum::Router;
 use axum::http::StatusCode;
@@ -10,17 +11,27 @@ use toolway::auth::{Auth, Introspection, Rejected, Verified};
 use toolway::server::http::HttpService;
 use toolway::testing::Issuer;
 
+use super::log::Log;
 use super::world::{RESOURCE, bearer, notes, send, stateless};
 
 /// The replies of a server, by the end of the path.
 type Replies = Arc<Mutex<Vec<(&'static str, StatusCode, String)>>>;
 
+/// The number of requests that a server got.
+type Count = Arc<AtomicUsize>;
+
 /// Starts a server that gives these replies.
 async fn start(replies: &Replies) -> String {
+    start_counting(replies, &Count::default()).await
+}
+
+/// Starts a server that gives these replies, and counts the requests.
+async fn start_counting(replies: &Replies, count: &Count) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let replies = replies.clone();
+    let (replies, count) = (replies.clone(), count.clone());
     let app: Router = Router::new().fallback(move |uri: axum::http::Uri| {
+        count.fetch_add(1, Ordering::AcqRel);
         let found = replies.lock().unwrap().iter().find(|(end, ..)| uri.path().ends_with(end)).cloned();
         async move {
             match found {
@@ -99,9 +110,11 @@ async fn an_issuer_that_hangs_admits_no_caller_and_one_that_recovers_does() {
         ];
     };
     set(200, "hang".to_owned());
+    let begun = tokio::time::Instant::now();
     let service = notes().auth(Auth::resource(RESOURCE).issuer(&*url)).build().unwrap().http();
     let token = issuer.sign(json!({"iss": url, "sub": "ann", "aud": RESOURCE, "exp": 9_999_999_999_u64}));
     assert_eq!(call(&service, &token).await, 503);
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     set(200, issuer.key_set().to_string());
     tokio::time::advance(Duration::from_secs(6)).await;
     assert_eq!(call(&service, &token).await, 200);
@@ -198,7 +211,9 @@ async fn a_verifier_of_the_application_that_fails_admits_no_caller() {
     let service = notes().auth(Auth::resource(RESOURCE).verifier(verifier)).build().unwrap().http();
     assert_eq!(call(&service, "fine").await, 200);
     for failing in ["panic", "hang", "down"] {
+        let begun = tokio::time::Instant::now();
         assert_eq!(call(&service, failing).await, 503, "{failing}");
+        assert!(begun.elapsed() < Duration::from_secs(60), "{failing}: {:?}", begun.elapsed());
     }
     let refused = stateless("tools/list", json!({}), &bearer("other"));
     let reply = send(&service, refused).await;
@@ -207,4 +222,188 @@ async fn a_verifier_of_the_application_that_fails_admits_no_caller() {
         reply.challenges(),
         ["Bearer error=\"invalid_token\", error_description=\"line%0D%0ASet-Cookie: a=b%22 quoted\""]
     );
+}
+
+#[tokio::test]
+async fn a_reply_that_is_not_a_success_is_not_read() {
+    let issuer = Issuer::start().await.unwrap();
+    for (status, expected) in [(200, 200), (401, 503), (404, 503), (429, 503), (500, 503), (503, 503)] {
+        let status = StatusCode::from_u16(status).unwrap();
+        let replies = Replies::default();
+        let url = start(&replies).await;
+        let metadata = json!({
+            "issuer": url, "jwks_uri": format!("{url}/keys"), "introspection_endpoint": format!("{url}/introspect"),
+        });
+        *replies.lock().unwrap() = vec![
+            ("oauth-authorization-server", StatusCode::OK, metadata.to_string()),
+            ("/keys", status, issuer.key_set().to_string()),
+            ("/introspect", status, json!({"active": true, "sub": "ann", "aud": RESOURCE}).to_string()),
+        ];
+        let service = notes().auth(Auth::resource(RESOURCE).issuer(&*url)).build().unwrap().http();
+        let token = issuer.sign(json!({"iss": url, "sub": "ann", "aud": RESOURCE}));
+        assert_eq!(call(&service, &token).await, expected, "keys: {status}");
+        let verifier = Introspection::new(&url, "notes", "s3cret").audience(RESOURCE);
+        let service = notes().auth(Auth::resource(RESOURCE).verifier(verifier)).build().unwrap().http();
+        assert_eq!(call(&service, "opaque").await, expected, "introspection: {status}");
+    }
+    // Not every success is an answer about a token.
+    let replies = Replies::default();
+    let url = start(&replies).await;
+    let active = json!({"active": true, "sub": "ann", "aud": RESOURCE}).to_string();
+    *replies.lock().unwrap() = vec![("/introspect", StatusCode::ACCEPTED, active)];
+    let verifier = Introspection::new(&url, "notes", "s3cret").endpoint(format!("{url}/introspect"));
+    let verifier = verifier.audience(RESOURCE);
+    let service = notes().auth(Auth::resource(RESOURCE).verifier(verifier)).build().unwrap().http();
+    assert_eq!(call(&service, "opaque").await, 503);
+}
+
+#[tokio::test]
+async fn a_key_set_has_a_size() {
+    let issuer = Issuer::start().await.unwrap();
+    for (length, expected) in [(200 << 10, 200), (300 << 10, 503)] {
+        let replies = Replies::default();
+        let url = start(&replies).await;
+        let mut keys = issuer.key_set();
+        keys["padding"] = "x".repeat(length).into();
+        *replies.lock().unwrap() = vec![
+            (
+                "oauth-authorization-server",
+                StatusCode::OK,
+                json!({"issuer": url, "jwks_uri": format!("{url}/keys")}).to_string(),
+            ),
+            ("/keys", StatusCode::OK, keys.to_string()),
+        ];
+        let service = notes().auth(Auth::resource(RESOURCE).issuer(&*url)).build().unwrap().http();
+        let token = issuer.sign(json!({"iss": url, "sub": "ann", "aud": RESOURCE}));
+        assert_eq!(call(&service, &token).await, expected, "{length}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_issuer_that_fails_is_not_asked_for_every_token() {
+    let issuer = Issuer::start().await.unwrap();
+    let (replies, count) = (Replies::default(), Count::default());
+    let url = start_counting(&replies, &count).await;
+    let service = notes().auth(Auth::resource(RESOURCE).issuer(&*url)).build().unwrap().http();
+    let token = || issuer.sign(json!({"iss": url, "sub": "ann", "aud": RESOURCE, "exp": 9_999_999_999_u64}));
+    // There is no metadata at any of the places where it may be.
+    for _ in 0..20 {
+        assert_eq!(call(&service, &token()).await, 503);
+    }
+    let asked = count.swap(0, Ordering::AcqRel);
+    assert!((1..=3).contains(&asked), "{asked}");
+    *replies.lock().unwrap() = vec![
+        (
+            "oauth-authorization-server",
+            StatusCode::OK,
+            json!({"issuer": url, "jwks_uri": format!("{url}/keys")}).to_string(),
+        ),
+        ("/keys", StatusCode::OK, issuer.key_set().to_string()),
+    ];
+    tokio::time::advance(Duration::from_secs(6)).await;
+    assert_eq!(call(&service, &token()).await, 200);
+    assert_eq!(count.swap(0, Ordering::AcqRel), 2);
+    // The keys must be renewed, which fails.
+    replies.lock().unwrap().clear();
+    tokio::time::advance(Duration::from_secs(3600)).await;
+    for _ in 0..20 {
+        assert_eq!(call(&service, &token()).await, 200);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let asked = count.swap(0, Ordering::AcqRel);
+    assert!((1..=3).contains(&asked), "{asked}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_its_issuer_has_removed_is_soon_refused() {
+    let (issuer, other) = (Issuer::start().await.unwrap(), Issuer::start().await.unwrap());
+    let replies = Replies::default();
+    let url = start(&replies).await;
+    let set = |keys: Value| {
+        let metadata = json!({"issuer": url, "jwks_uri": format!("{url}/keys")}).to_string();
+        *replies.lock().unwrap() = vec![
+            ("oauth-authorization-server", StatusCode::OK, metadata),
+            ("/keys", StatusCode::OK, keys.to_string()),
+        ];
+    };
+    set(issuer.key_set());
+    let service = notes().auth(Auth::resource(RESOURCE).issuer(&*url)).build().unwrap().http();
+    let token = issuer.sign(json!({"iss": url, "sub": "ann", "aud": RESOURCE, "exp": 9_999_999_999_u64}));
+    assert_eq!(call(&service, &token).await, 200);
+    set(other.key_set());
+    // The keys are renewed after four fifths of an hour, and what was decided before is kept for five minutes.
+    tokio::time::advance(Duration::from_secs(49 * 60)).await;
+    assert_eq!(call(&service, &token).await, 200);
+    tokio::time::sleep(Duration::from_secs(5 * 60 + 1)).await;
+    assert_eq!(call(&service, &token).await, 401);
+}
+
+#[tokio::test(start_paused = true)]
+async fn few_tokens_are_asked_about_at_the_same_time() {
+    let (replies, count) = (Replies::default(), Count::default());
+    *replies.lock().unwrap() = vec![("/introspect", StatusCode::OK, "hang".to_owned())];
+    let url = start_counting(&replies, &count).await;
+    let verifier = Introspection::new(&url, "notes", "s3cret").endpoint(format!("{url}/introspect"));
+    let auth = Auth::resource(RESOURCE).verifier(verifier.audience(RESOURCE));
+    let service = notes().auth(auth).build().unwrap().http();
+    let calls: Vec<_> = (0..100)
+        .map(|number| {
+            let service = service.clone();
+            tokio::spawn(async move { call(&service, &format!("opaque-{number}")).await })
+        })
+        .collect();
+    for call in calls {
+        assert_eq!(call.await.unwrap(), 503);
+    }
+    assert_eq!(count.load(Ordering::Acquire), 64);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_verifier_says_is_kept_for_a_while_and_not_longer_than_its_token_is_valid() {
+    let asked = Count::default();
+    let count = asked.clone();
+    let verifier = move |token: String| {
+        count.fetch_add(1, Ordering::AcqRel);
+        async move {
+            match token.as_str() {
+                "endless" => Ok(Verified::new("ann")),
+                "short" => Ok(Verified::new("ann").with_expiry(SystemTime::now() + Duration::from_secs(10))),
+                _ => Err(Rejected::invalid("no")),
+            }
+        }
+    };
+    let service = notes().auth(Auth::resource(RESOURCE).verifier(verifier)).build().unwrap().http();
+    for (token, status, kept_for) in [("endless", 200, 30), ("short", 200, 10), ("refused", 401, 5)] {
+        asked.store(0, Ordering::Release);
+        assert_eq!(call(&service, token).await, status, "{token}");
+        // The clock of the verdicts moves, and that of the tokens does not.
+        tokio::time::advance(Duration::from_secs(kept_for - 2)).await;
+        assert_eq!(call(&service, token).await, status, "{token}");
+        assert_eq!(asked.load(Ordering::Acquire), 1, "{token}");
+        tokio::time::advance(Duration::from_secs(3)).await;
+        assert_eq!(call(&service, token).await, status, "{token}");
+        assert_eq!(asked.load(Ordering::Acquire), 2, "{token}");
+    }
+}
+
+#[tokio::test]
+async fn an_issuer_leads_to_no_address_inside_the_network() {
+    let issuer = Issuer::start().await.unwrap();
+    for inside in ["10.0.0.1", "192.168.0.1", "169.254.169.254", "[fc00::1]", "2130706433"] {
+        let replies = Replies::default();
+        let url = start(&replies).await;
+        let place = format!("https://{inside}/x");
+        let metadata = json!({"issuer": url, "jwks_uri": place, "introspection_endpoint": place}).to_string();
+        *replies.lock().unwrap() = vec![("oauth-authorization-server", StatusCode::OK, metadata)];
+        let verifier = Introspection::new(&url, "notes", "s3cret").audience(RESOURCE);
+        let token = issuer.sign(json!({"iss": url, "sub": "ann", "aud": RESOURCE}));
+        for auth in [Auth::resource(RESOURCE).issuer(&*url), Auth::resource(RESOURCE).verifier(verifier)] {
+            let log = Log::default();
+            let _guard = log.install();
+            let service = notes().auth(auth).build().unwrap().http();
+            assert_eq!(call(&service, &token).await, 503);
+            // Only the log distinguishes it from an address that does not answer.
+            assert!(!log.with("is an address inside the network").is_empty(), "{inside}");
+        }
+    }
 }

@@ -7,9 +7,10 @@ use serde_json::json;
 use toolway::auth::{Auth, Verified};
 use toolway::prelude::*;
 use toolway::server::{Admit, Mount, Principal, ReadRequest, ResourceError};
-use toolway::testing::{Issuer, connect_as};
+use toolway::testing::{Issuer, connect, connect_as};
 
 use super::world::{RESOURCE, bearer, send, stateless};
+use crate::raw_http::Events;
 
 /// Say who calls.
 #[tool]
@@ -21,6 +22,12 @@ fn whoami(caller: Principal) -> String {
 #[resource("mail://inbox/{id}")]
 fn mail(id: String) -> String {
     id
+}
+
+/// The message of the day.
+#[resource("gateway://motd")]
+fn motd() -> &'static str {
+    "hello"
 }
 
 fn mails() -> Server {
@@ -73,6 +80,22 @@ async fn elements_of_mounted_servers_need_the_scopes_of_the_mount() {
 }
 
 #[tokio::test]
+async fn a_mounted_server_that_lists_nothing_needs_the_scopes_of_the_mount() {
+    let issuer = Issuer::start().await.unwrap();
+    let read = async |_: ReadRequest| -> Result<&'static str, ResourceError> { Ok("unlisted") };
+    let silent = Server::new("silent", "1.0.0").read_resource(read).build().unwrap();
+    let mount = Mount::of(connect(&silent).await).scopes(["mail"]);
+    let auth = Auth::resource(RESOURCE).issuer(issuer.url());
+    let service = Server::new("gateway", "1.0.0").mount(mount).auth(auth).build().unwrap().http();
+    for (grant, status) in [("", 403), ("mail", 200)] {
+        let token = bearer(&issuer.sign(json!({"sub": "ann", "aud": RESOURCE, "scope": grant})));
+        let read = stateless("resources/read", json!({"uri": "mail://unlisted"}), &token);
+        let reply = send(&service, read).await;
+        assert_eq!(reply.status, status, "{reply:?}");
+    }
+}
+
+#[tokio::test]
 async fn each_caller_has_a_client_of_its_own() {
     let (mails, made) = (mails(), Arc::new(AtomicUsize::new(0)));
     let (upstream, counter) = (mails.clone(), made.clone());
@@ -104,4 +127,31 @@ async fn each_caller_has_a_client_of_its_own() {
     let nameless = toolway::testing::connect(&gateway).await.call("whoami", json!({})).await.unwrap();
     assert!(nameless.is_error() && nameless.first_text().unwrap().contains("unavailable"), "{nameless:?}");
     assert_eq!(made.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_caller_does_not_hear_of_resources_of_mounted_servers_that_are_hidden_from_it() {
+    let issuer = Issuer::start().await.unwrap();
+    let mails = mails();
+    let mount = Mount::of(connect(&mails).await).scopes(["mail"]);
+    let auth = Auth::resource(RESOURCE).issuer(issuer.url()).hide_unscoped();
+    let gateway = Server::new("gateway", "1.0.0").resources(resources![motd]).mount(mount).auth(auth);
+    let gateway = gateway.build().unwrap();
+    let service = gateway.http();
+    let listen = async |grant: &str| {
+        let uris = ["mail://inbox/1", "mail://unlisted", "gateway://motd"];
+        let wanted = json!({"notifications": {"resourceSubscriptions": uris}});
+        let token = bearer(&issuer.sign(json!({"sub": "ann", "aud": RESOURCE, "scope": grant})));
+        let mut events = Events::of(service.handle(stateless("subscriptions/listen", wanted, &token)).await);
+        assert_eq!(events.message().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+        events
+    };
+    let (mut granted, mut other) = (listen("mail").await, listen("").await);
+    for uri in ["mail://inbox/1", "mail://unlisted"] {
+        mails.resource_updated(uri);
+        assert_eq!(granted.message().await.unwrap()["params"]["uri"], uri);
+    }
+    // It would have come before this one.
+    gateway.resource_updated("gateway://motd");
+    assert_eq!(other.message().await.unwrap()["params"]["uri"], "gateway://motd");
 }

@@ -1,7 +1,8 @@
 //! How are the keys of an issuer fetched?
 
-use serde_json::json;
+use serde_json::{Value, json};
 use toolway::auth::Auth;
+use toolway::testing::{Issuer, IssuerFault};
 
 use super::world::{RESOURCE, World, bearer, notes, send, stateless};
 
@@ -57,7 +58,7 @@ async fn a_new_key_is_found_while_calls_run() {
 
 #[tokio::test]
 async fn fixed_keys_are_not_fetched() {
-    let issuer = toolway::testing::Issuer::start().await.unwrap();
+    let issuer = Issuer::start().await.unwrap();
     let auth = Auth::resource(RESOURCE).issuer("https://id.example").keys(&issuer.key_set());
     let service = notes().auth(auth).build().unwrap().http();
     let token = issuer.sign(json!({"iss": "https://id.example", "sub": "ann", "aud": RESOURCE}));
@@ -68,4 +69,61 @@ async fn fixed_keys_are_not_fetched() {
     let token = issuer.sign(json!({"iss": "https://id.example", "sub": "ann", "aud": RESOURCE}));
     assert_eq!(send(&service, call(&token)).await.status, 401);
     assert_eq!(issuer.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn a_key_that_does_not_exist_is_not_looked_for_again() {
+    let world = World::new().await;
+    for expected in [401, 401, 503] {
+        let kid = if expected == 401 { "unknown" } else { "another" };
+        let claims = json!({"sub": "mallory", "aud": RESOURCE});
+        let token = world.issuer.sign_with_header(json!({"kid": kid}), claims);
+        assert_eq!(world.call("search", &token).await.status, expected, "{kid}");
+    }
+    assert_eq!(key_fetches(&world), 2);
+}
+
+#[tokio::test]
+async fn callers_that_come_together_cause_one_fetch() {
+    let world = World::new().await;
+    let calls = (0..64).map(|_| {
+        let (service, token) = (world.service.clone(), bearer(&world.token(json!({}))));
+        tokio::spawn(async move {
+            let call = stateless("tools/call", json!({"name": "search", "arguments": {}}), &token);
+            send(&service, call).await.status
+        })
+    });
+    for call in calls.collect::<Vec<_>>() {
+        assert_eq!(call.await.unwrap(), 200);
+    }
+    assert_eq!(key_fetches(&world), 1);
+}
+
+#[tokio::test]
+async fn a_token_is_tried_with_its_key_or_with_eight_keys() {
+    let issuer = Issuer::start().await.unwrap();
+    let status = async |header: Value| {
+        let auth = Auth::resource(RESOURCE).issuer("https://id.example").keys(&issuer.key_set());
+        let service = notes().auth(auth).build().unwrap().http();
+        let claims = json!({"iss": "https://id.example", "sub": "ann", "aud": RESOURCE});
+        let token = bearer(&issuer.sign_with_header(header, claims));
+        let call = stateless("tools/call", json!({"name": "search", "arguments": {}}), &token);
+        send(&service, call).await.status.as_u16()
+    };
+    for _ in 0..7 {
+        issuer.rotate_keys();
+    }
+    assert_eq!(status(json!({"kid": null})).await, 200, "the eighth of eight keys has signed it");
+    assert_eq!(status(json!({"kid": "key-1"})).await, 401, "another key than the named one has signed it");
+    issuer.rotate_keys();
+    assert_eq!(status(json!({"kid": null})).await, 401);
+    assert_eq!(status(json!({"kid": "key-9"})).await, 200);
+}
+
+#[tokio::test]
+async fn keys_of_an_issuer_with_another_name_are_not_fetched() {
+    let world = World::new().await;
+    world.issuer.misbehave([IssuerFault::WrongName]);
+    assert_eq!(world.call("search", &world.token(json!({}))).await.status, 503);
+    assert_eq!(key_fetches(&world), 0);
 }

@@ -5,6 +5,7 @@ mod dpop;
 mod fail_closed;
 mod gateway;
 mod keys;
+mod log;
 mod scopes;
 mod sessions;
 mod settings;

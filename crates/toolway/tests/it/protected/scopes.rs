@@ -1,14 +1,17 @@
 //! What may a caller do with its scopes, on every wire?
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
 use toolway::auth::{Auth, Verified};
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
-use toolway::server::{Admit, ConnectRequest, Extensions, Refuse};
+use toolway::server::{Admit, Cacheable, ConnectRequest, Extensions, Refuse};
 use toolway::testing::connect_as;
+use toolway::types::CacheScope;
+use toolway::{Era, ProtocolVersion};
 
 use super::world::{METADATA, RESOURCE, Reply, World, bearer, notes, request, send, stateless, with};
 use crate::raw_http::{Events, Raw, initialize};
@@ -289,6 +292,38 @@ async fn subscriptions_need_the_scopes_of_their_resources() {
 }
 
 #[tokio::test]
+async fn subscriptions_on_a_pipe_need_the_scopes_of_their_resources_if_the_caller_is_known() {
+    for version in [ProtocolVersion::LATEST, ProtocolVersion::LATEST_HANDSHAKE] {
+        for (scope, is_allowed) in [("notes:write", false), ("notes:private", true)] {
+            let hook = move || async move { Admit::anyone().with(Verified::new("bob").with_scopes([scope])) };
+            let server = notes().on_connect(hook).build().unwrap();
+            let (near, far) = tokio::io::duplex(1 << 16);
+            let (reader, writer) = tokio::io::split(far);
+            let serving = server.clone();
+            tokio::spawn(async move { serving.serve_io(reader, writer).await });
+            let (reader, writer) = tokio::io::split(near);
+            let client = Client::builder().protocol(version).connect_io(reader, writer).await.unwrap();
+            let mut news = client.notifications();
+            let listening = client.clone();
+            let asked = tokio::spawn(async move {
+                if listening.protocol_version().era() == Era::Handshake {
+                    return listening.subscribe("notes://diary").await;
+                }
+                let wanted = json!({"notifications": {"resourceSubscriptions": ["notes://diary"]}});
+                listening.request("subscriptions/listen", wanted).await.map(drop)
+            });
+            let refused = tokio::select! {
+                outcome = asked => outcome.unwrap().err(),
+                _ = news.next() => None,
+            };
+            let refused = refused.map(|error| error.rpc().unwrap().message.to_string());
+            let expected = (!is_allowed).then(|| "this needs the scopes `notes:private`".to_owned());
+            assert_eq!(refused, expected, "{version}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_hook_runs_after_the_verifier_and_can_only_narrow() {
     let issuer = toolway::testing::Issuer::start().await.unwrap();
     let hook = async |connecting: ConnectRequest, ctx: Ctx| -> Result<Admit, Refuse> {
@@ -334,6 +369,36 @@ async fn the_hook_runs_after_the_verifier_and_can_only_narrow() {
 }
 
 #[tokio::test]
+async fn the_hook_cannot_give_scopes() {
+    let issuer = toolway::testing::Issuer::start().await.unwrap();
+    let hook = async || Admit::anyone().with(Verified::new("root").with_scopes(["notes:write"]));
+    for is_hiding in [false, true] {
+        let auth = Auth::resource(RESOURCE).issuer(issuer.url());
+        let auth = if is_hiding { auth.hide_unscoped() } else { auth };
+        let service = notes().auth(auth).on_connect(hook).build().unwrap().http();
+        let token = bearer(&issuer.sign(json!({"sub": "ann", "aud": RESOURCE})));
+        let call = |tool: &str| stateless("tools/call", json!({"name": tool, "arguments": {}}), &token);
+        let refused = send(&service, call("put")).await;
+        assert!(refused.json()["error"].is_object() && (is_hiding || refused.status == 403), "{refused:?}");
+        assert_eq!(send(&service, call("whoami")).await.text(), "ann ?");
+    }
+}
+
+#[tokio::test]
+async fn answers_that_depend_on_scopes_are_not_for_shared_caches() {
+    for (is_hiding, readers) in [(false, "public"), (true, "private")] {
+        let hide = |auth: Auth| if is_hiding { auth.hide_unscoped() } else { auth };
+        let issuer = toolway::testing::Issuer::start().await.unwrap();
+        let auth = hide(Auth::resource(RESOURCE).issuer(issuer.url()));
+        let server = notes().cache(Cacheable::Tools, Duration::from_secs(60), CacheScope::Public);
+        let service = server.auth(auth).build().unwrap().http();
+        let token = bearer(&issuer.sign(json!({"sub": "ann", "aud": RESOURCE})));
+        let listed = send(&service, stateless("tools/list", json!({}), &token)).await.json();
+        assert_eq!(listed["result"]["cacheScope"], readers, "{listed}");
+    }
+}
+
+#[tokio::test]
 async fn scopes_do_not_apply_on_a_pipe_but_to_callers_that_are_attached() {
     let auth = Auth::resource(RESOURCE).issuer("https://id.example").scopes(["notes:read"]);
     let server = notes().auth(auth.implies("notes:write", ["notes:read"])).build().unwrap();
@@ -361,6 +426,9 @@ async fn scopes_do_not_apply_on_a_pipe_but_to_callers_that_are_attached() {
     assert_eq!(saved["result"]["content"][0]["text"], "saved by bob");
     let refused = whole(Verified::new("bob")).await;
     assert!(refused["error"]["message"].as_str().unwrap().contains("notes:read"), "{refused}");
+    // A caller that lacks the scopes of every request is refused before it sends one.
+    let bob = tokio::spawn(async move { connect_as(&server, "bob").await });
+    assert!(bob.await.is_err());
 }
 
 #[tokio::test]
@@ -396,5 +464,5 @@ async fn without_a_verifier_no_caller_over_http_has_scopes() {
     assert_eq!(send(&service, call("put")).await.status, 200);
     assert_eq!(send(&service, call("wipe")).await.status, 403);
     let error = server.serve_http("127.0.0.1:0").await.unwrap_err().to_string();
-    assert!(error.contains("protect the server with `auth`"), "{error}");
+    assert!(error.contains("elements need scopes, but no caller has any"), "{error}");
 }

@@ -66,3 +66,18 @@ fn a_scope_that_cannot_be_in_a_token_is_a_mistake() {
     let error = Server::new("notes", "1.0.0").tool(tool).build().unwrap_err().to_string();
     assert!(error.contains("tool `t`: the scope \"a b\" is not valid"), "{error}");
 }
+
+#[test]
+fn secrets_and_claims_are_not_shown() {
+    let caller = Verified::new("ann").with_claims(json!({"email": "canary"}));
+    let claims = toolway::auth::Claims::new("canary");
+    let introspection = Introspection::new("https://id.example", "notes", "canary");
+    let shown = format!("{caller:?} {claims:?} {introspection:?}");
+    let auth = Auth::resource(RESOURCE).tokens([("canary", caller)]).verifier(introspection);
+    let shown = format!("{shown} {auth:?}");
+    assert!(
+        shown.contains("ann") && shown.contains("https://id.example") && shown.contains(RESOURCE),
+        "{shown}"
+    );
+    assert!(!shown.contains("canary"), "{shown}");
+}

@@ -1,7 +1,8 @@
 //! Does an open stream end when the token of its caller does?
 
 use std::collections::HashSet;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use serde_json::json;
@@ -45,4 +46,23 @@ async fn a_stream_ends_with_the_token_of_its_caller() {
         let open = opened.elapsed();
         assert!((Duration::from_secs(15)..Duration::from_secs(30)).contains(&open), "{kind}: {open:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_ends_if_its_caller_loses_a_scope_that_every_request_needs() {
+    let is_revoked = Arc::new(AtomicBool::new(false));
+    let revoked = is_revoked.clone();
+    let verifier = move |_: String| {
+        let scopes = if revoked.load(Ordering::Acquire) { "other" } else { "notes:read" };
+        async move { Ok::<_, Rejected>(Verified::new("ann").with_scopes([scopes])) }
+    };
+    let auth = Auth::resource(RESOURCE).verifier(verifier).scopes(["notes:read"]);
+    let service = notes().auth(auth).build().unwrap().http();
+    let wanted = json!({"notifications": {"toolsListChanged": true}});
+    let listen = stateless("subscriptions/listen", wanted, &bearer("x"));
+    let mut events = Events::of(service.handle(listen).await);
+    assert_eq!(events.message().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+    is_revoked.store(true, Ordering::Release);
+    let ended = tokio::time::timeout(Duration::from_secs(300), events.message()).await.unwrap().unwrap();
+    assert_eq!(ended["error"]["message"], "the token lacks one of the scopes `notes:read`");
 }

@@ -3,7 +3,8 @@
 use base64_simd::URL_SAFE_NO_PAD;
 use http::Method;
 use serde_json::{Value, json};
-use toolway::auth::{Auth, TrustedIssuer};
+use toolway::auth::{Auth, Rejected, TrustedIssuer, Verified};
+use toolway::server::{Extensions, Principal};
 use toolway::testing::Issuer;
 
 use super::world::{METADATA, RESOURCE, World, bearer, notes, request, send, stateless, with};
@@ -74,6 +75,7 @@ async fn each_rule_refuses_a_token_and_says_so_without_showing_it() {
         (token(json!({"aud": [RESOURCE.to_uppercase()]})), "the token is for another server"),
         (token(json!({"sub": null})), "the token names neither a user nor a client"),
         (token(json!({"iss": "https://evil.example"})), "the issuer of the token is not trusted"),
+        (token(json!({"iss": format!("{}/", world.issuer.url())})), "the issuer of the token is not trusted"),
         (other.sign(json!({"sub": "ann", "aud": RESOURCE})), "the issuer of the token is not trusted"),
         (
             other.sign(json!({"iss": world.issuer.url(), "sub": "ann", "aud": RESOURCE})),
@@ -133,6 +135,7 @@ async fn more_than_one_credential_is_a_bad_request() {
         (vec![format!("Bearer {token}"), format!("Bearer {token}")], two),
         (vec![format!("Bearer {token}"), "Basic YTpi".to_owned()], two),
         (vec![format!("Bearer {token}, Bearer {token}")], malformed),
+        (vec![format!("Bearer {token},{token}")], malformed),
         (vec!["Bearer".to_owned()], malformed),
         (vec!["Bearer ".to_owned()], malformed),
         (vec![format!("Bearer {token} {token}")], malformed),
@@ -178,6 +181,48 @@ async fn each_issuer_decides_about_its_own_tokens_alone() {
     assert_eq!(status(two.sign(claims(json!({})))).await, 401, "an algorithm for the other issuer");
     // The other issuer's key signs as this one.
     assert_eq!(status(two.sign(claims(json!({"iss": one.url()})))).await, 401);
+}
+
+#[tokio::test]
+async fn a_verifier_is_not_asked_about_tokens_of_issuers_and_about_long_ones() {
+    let issuer = Issuer::start().await.unwrap();
+    let verifier = async |_: String| -> Result<Verified, Rejected> { Ok(Verified::new("anyone")) };
+    let auth = Auth::resource(RESOURCE).issuer(issuer.url()).verifier(verifier);
+    let service = notes().auth(auth).build().unwrap().http();
+    let status = async |token: &str| {
+        let call = stateless("tools/call", json!({"name": "search", "arguments": {}}), &bearer(token));
+        send(&service, call).await.status.as_u16()
+    };
+    let claims = |changes: Value| with(json!({"sub": "ann", "aud": RESOURCE}), changes);
+    // The issuer that a token names decides alone, also if it refuses the token.
+    assert_eq!(status(&issuer.sign(claims(json!({})))).await, 200);
+    assert_eq!(status(&issuer.sign(claims(json!({"exp": 1})))).await, 401);
+    assert_eq!(status(&issuer.sign(claims(json!({"aud": "https://mail.example"})))).await, 401);
+    assert_eq!(status(&issuer.sign_with_header(json!({"typ": "dpop+jwt"}), claims(json!({})))).await, 401);
+    for other in
+        [&*issuer.sign(claims(json!({"iss": "https://id.example"}))), "opaque", &"x".repeat(16 << 10)]
+    {
+        assert_eq!(status(other).await, 200);
+    }
+    assert_eq!(status(&"x".repeat((16 << 10) + 1)).await, 401);
+}
+
+#[tokio::test]
+async fn values_of_the_application_do_not_replace_the_token_of_a_caller() {
+    let world = World::new().await;
+    let call = |tool: &str, headers: &[(&'static str, String)]| {
+        let mut call = stateless("tools/call", json!({"name": tool, "arguments": {}}), headers);
+        let root = Verified::new("root").with_scopes(["notes:write"]).with_claims(json!({"sub": "root"}));
+        call.extensions_mut().insert(Extensions::new().with(root).with(Principal::new("root")));
+        call
+    };
+    assert_eq!(send(&world.service, call("search", &[])).await.status, 401);
+    let ann = bearer(&world.token(json!({})));
+    assert_eq!(send(&world.service, call("whoami", &ann)).await.text(), "ann ?");
+    assert_eq!(send(&world.service, call("put", &ann)).await.status, 403);
+    let writer = bearer(&world.scoped("notes:write"));
+    let saved = send(&world.service, call("put", &writer)).await;
+    assert_eq!(saved.text(), format!("saved by {}#ann", world.issuer.url()));
 }
 
 #[tokio::test]
