@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use toolway_protocol::oauth::{Challenge, Found, Scopes, ServerMetadata};
 
-use crate::client::oauth::context::{Flow, GrantError, OFFLINE, add_scopes, refused, token_endpoint};
+use crate::client::oauth::context::{Flow, GrantError, OFFLINE, add_scopes, refused};
 use crate::client::oauth::dpop::{ALGORITHM, ProofKey};
-use crate::client::oauth::enterprise_grant::JWT_BEARER;
 use crate::client::oauth::fetch::host_of;
-use crate::client::oauth::grants::{Dpop, Grant, WorkloadTarget};
-use crate::client::oauth::records::{ClientRecord, Tokens};
+use crate::client::oauth::grants::{Dpop, Grant};
+use crate::client::oauth::records::Tokens;
 use crate::client::oauth::token_request::{Binding, Wanted};
 use crate::ground::error::Result;
 
@@ -85,16 +84,7 @@ impl Flow<'_> {
                 add_scopes(&mut form, scopes);
                 self.token(found, &client, &form, &wanted).await
             }
-            Grant::Workload(platform) => {
-                let token_endpoint = token_endpoint(&found.server)?.to_owned();
-                let target = WorkloadTarget { issuer: found.server.issuer.clone(), token_endpoint };
-                let assertion = platform(target).await?;
-                let mut form =
-                    vec![("grant_type", JWT_BEARER.to_owned()), ("assertion", assertion.trim().to_owned())];
-                add_scopes(&mut form, scopes);
-                let client = ClientRecord::new(self.oauth.identity.id.clone().unwrap_or_default(), None);
-                self.token(found, &client, &form, &wanted).await
-            }
+            Grant::Workload(platform) => self.workload(found, &wanted, &**platform).await,
             Grant::Enterprise(enterprise) => self.enterprise(found, &wanted, enterprise).await,
             // A source is asked without any of these requests.
             Grant::Source(_) => return Err(refused("the login was ended".to_owned())),

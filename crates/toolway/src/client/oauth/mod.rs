@@ -6,6 +6,7 @@
 //! | `login.rs` | Which token does a client have, and when does it get another one? |
 //! | `flow.rs` | Which requests lead to a token? |
 //! | `browser_grant.rs`, `device_grant.rs`, `enterprise_grant.rs` | How does a user sign in, here, on another device, or through a company? |
+//! | `workload_grant.rs` | How does a program sign in with a token of its platform? |
 //! | `token_request.rs` | How is a token endpoint asked for a token? |
 //! | `clients.rs` | Which client is this at an authorization server? |
 //! | `discover.rs` | How is the authorization server found? |
@@ -44,3 +45,4 @@ pub(crate) mod signed_in;
 pub(crate) mod store_vault;
 mod token_request;
 pub(crate) mod vault;
+mod workload_grant;

@@ -118,8 +118,13 @@ impl OAuth {
     /// let oauth = OAuth::workload(async |target| {
     ///     println!("a token for {}", target.issuer);
     ///     Ok(std::fs::read_to_string("/var/run/secrets/token")?)
-    /// });
+    /// })
+    /// .for_issuer("https://id.example");
     /// ```
+    ///
+    /// With [`for_issuer`](Self::for_issuer), no other authorization server gets the token. Without it, the MCP server names
+    /// the authorization server, and the token is sent only if it is for that one alone: its `aud` must be
+    /// [`issuer`](WorkloadTarget::issuer) or [`token_endpoint`](WorkloadTarget::token_endpoint).
     pub fn workload<F, W>(token: F) -> Self
     where
         F: Fn(WorkloadTarget) -> W + Send + Sync + 'static,

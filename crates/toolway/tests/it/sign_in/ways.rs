@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 use toolway::client::{AccessToken, Dpop, Idp, MemoryVault, OAuth, TokenRequest, TokenSource};
 use toolway::prelude::*;
@@ -147,17 +147,59 @@ async fn a_token_that_lives_on_is_asked_for_with_consent() {
 #[tokio::test]
 async fn a_platform_says_what_a_program_is() {
     let world = World::new();
-    let oauth = OAuth::workload(async |target| Ok(format!("for-{}\n", target.issuer)));
+    let oauth = OAuth::workload(async |target| Ok(format!("{}\n", platform_token(json!(target.issuer)))));
     assert_eq!(sum(&world.connect(oauth).await.unwrap()).await, "3");
     let form = &world.forms_sent_to("/token")[0];
     for (name, value) in [
         ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
-        ("assertion", "for-https://id.example"),
+        ("assertion", &platform_token(json!("https://id.example"))),
         ("resource", "https://mcp.example/mcp"),
     ] {
         assert!(form.contains(&(name.to_owned(), value.to_owned())), "{name}: {form:?}");
     }
     assert_eq!(world.sent_to("/register").len(), 0, "it needs no other name");
+}
+
+/// A token of the platform with this `aud`.
+fn platform_token(audience: Value) -> String {
+    let encode = |value: Value| base64_simd::URL_SAFE_NO_PAD.encode_to_string(value.to_string());
+    format!("{}.{}.c2lnbmF0dXJl", encode(json!({"alg": "ES256"})), encode(json!({"aud": audience})))
+}
+
+/// The MCP server names the authorization server, and a hostile one could use the token of the platform elsewhere.
+#[tokio::test]
+async fn a_token_of_the_platform_goes_only_to_the_authorization_server_that_it_is_for() {
+    let other = json!({"token_endpoint": "https://other.example/token"});
+    for (audience, server, is_sent) in [
+        (json!("https://id.example"), json!({}), true),
+        (json!("https://id.example/token"), json!({}), true),
+        (json!(["https://id.example", "https://id.example/token"]), json!({}), true),
+        (json!("https://other.example"), json!({}), false),
+        (json!(["https://id.example", "https://other.example"]), json!({}), false),
+        (json!("https://other.example/token"), other, false),
+        (json!([]), json!({}), false),
+        (json!(null), json!({}), false),
+    ] {
+        let world = World::new().with(|state| state.server = server.clone());
+        let token = platform_token(audience.clone());
+        let oauth = OAuth::workload(move |_| std::future::ready(Ok(token.clone())));
+        let outcome = world.connect(oauth.clone().vault(MemoryVault::new())).await;
+        assert_eq!((outcome.is_ok(), world.sent_to("/token").len()), (is_sent, is_sent.into()), "{audience}");
+        if let Err(error) = outcome {
+            let text = Chain(&error).to_string();
+            assert!(text.contains("https://id.example,") && text.contains("`OAuth::for_issuer`"), "{text}");
+        }
+        // An application that names the authorization server has decided.
+        let world = World::new();
+        world.connect(oauth.for_issuer("https://id.example")).await.unwrap();
+        assert_eq!(world.sent_to("/token").len(), 1, "{audience}");
+    }
+    let opaque = || OAuth::workload(async |_| Ok("opaque".to_owned()));
+    let world = World::new();
+    world.connect(opaque()).await.unwrap_err();
+    world.connect(opaque().for_issuer("https://other.example")).await.unwrap_err();
+    assert_eq!(world.sent_to("/token").len(), 0);
+    world.connect(opaque().for_any_issuer()).await.unwrap();
 }
 
 /// Gives the token that the server takes, from the second time on.
