@@ -132,8 +132,9 @@ impl Files {
         match value {
             Some(value) => self.write(value)?,
             None if expected.is_some() => fs::remove_file(&self.value)?,
-            None => {}
+            None => return Ok(true),
         }
+        sync_folder(self.folder());
         Ok(true)
     }
 
@@ -198,6 +199,19 @@ fn make_folder(folder: &Path) -> io::Result<()> {
 fn make_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)
 }
+
+/// Writes the names of the files to the disk. Without this, the name may still belong to the old value after a power cut:
+/// a refresh token that is used up, or one that its user has signed out of.
+///
+/// Some file systems cannot do it. The new value is in its place all the same, so this is not an error.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) {
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+}
+
+/// A folder cannot be opened as a file here.
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) {}
 
 /// Refuses a file that other users can read or change.
 #[cfg(unix)]
