@@ -151,6 +151,10 @@ impl Connector for LimitedConnector {
         self.target.connector().can_reconnect()
     }
 
+    fn extensions(&self) -> Vec<&'static str> {
+        self.target.connector().extensions()
+    }
+
     fn cache_key(&self) -> Option<String> {
         self.target.connector().cache_key()
     }

@@ -261,6 +261,8 @@ pub(crate) struct AnswerHandlers {
     pub(crate) roots: Option<AnswerHandler<(), Result<Vec<Root>, AnswerError>>>,
     /// `true` if questions that the application does not answer are passed on to the caller of a forwarded request.
     pub(crate) forwards_questions: bool,
+    /// The extensions to declare.
+    pub(crate) extensions: Vec<&'static str>,
 }
 
 impl AnswerHandlers {
@@ -317,6 +319,8 @@ impl AnswerHandlers {
             sampling.insert("tools".to_owned(), yes());
         }
         capabilities.roots = (everything || self.roots.is_some()).then(JsonObject::new);
+        let extensions = self.extensions.iter().map(|name| ((*name).to_owned(), yes()));
+        capabilities.extensions = (!self.extensions.is_empty()).then(|| extensions.collect());
         capabilities
     }
 

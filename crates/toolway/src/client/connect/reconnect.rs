@@ -43,7 +43,8 @@ pub(crate) struct Attempts {
 pub(crate) type AttemptOutcome = watch::Receiver<Option<Result<Arc<Connection>>>>;
 
 impl Reconnector {
-    pub(crate) fn new(target: Target, config: Config, notifications: Arc<Notifications>) -> Self {
+    pub(crate) fn new(target: Target, mut config: Config, notifications: Arc<Notifications>) -> Self {
+        config.answers.extensions = target.connector().extensions();
         Self {
             target,
             config,

@@ -69,6 +69,9 @@ pub(crate) trait SignIn: Any + Send + Sync {
 
     /// Returns for how long users have signed in.
     fn user_time(&self) -> Duration;
+
+    /// Names the extensions of the protocol that signing in uses.
+    fn extensions(&self) -> Vec<&'static str>;
 }
 
 impl Http {
@@ -279,6 +282,10 @@ impl Connector for Http {
         let of_client = self.client.as_ref().map(HttpClient::user_time);
         let of_logins = self.sign_in.as_ref().map(|sign_in| sign_in.user_time());
         of_client.unwrap_or_default() + of_logins.unwrap_or_default()
+    }
+
+    fn extensions(&self) -> Vec<&'static str> {
+        self.sign_in.as_ref().map(|sign_in| sign_in.extensions()).unwrap_or_default()
     }
 
     fn cache_key(&self) -> Option<String> {

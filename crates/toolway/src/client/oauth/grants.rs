@@ -36,6 +36,16 @@ impl Grant {
         (!self.needs_user()).then(|| self.name())
     }
 
+    /// Returns the extension of the protocol that describes this way, if there is one.
+    pub(super) fn extension(&self) -> Option<&'static str> {
+        match self {
+            Self::ClientCredentials => Some("io.modelcontextprotocol/oauth-client-credentials"),
+            Self::Workload(_) => Some("io.modelcontextprotocol/auth/wif"),
+            Self::Enterprise(_) => Some("io.modelcontextprotocol/enterprise-managed-authorization"),
+            Self::Browser(_) | Self::Device(_) | Self::Source(_) => None,
+        }
+    }
+
     /// Returns a name for logs.
     pub(super) fn name(&self) -> &'static str {
         match self {

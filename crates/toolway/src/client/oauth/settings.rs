@@ -346,6 +346,14 @@ impl OAuth {
         self
     }
 
+    /// Names the extensions of the protocol that the application has chosen. `Dpop::Auto` is the default and not a choice,
+    /// and an application is asked before an extension is used.
+    pub(super) fn extensions(&self) -> Vec<&'static str> {
+        let is_bound = self.dpop == Dpop::Always && !matches!(self.grant, Grant::Source(_));
+        let dpop = is_bound.then_some("io.modelcontextprotocol/auth/dpop");
+        self.grant.extension().into_iter().chain(dpop).collect()
+    }
+
     fn add_mistake(&mut self, mistake: String) {
         self.mistake.get_or_insert(mistake);
     }

@@ -168,6 +168,10 @@ impl SignIn for Logins {
     fn user_time(&self) -> Duration {
         self.by_server.lock().values().map(|login| login.user_clock.total()).sum()
     }
+
+    fn extensions(&self) -> Vec<&'static str> {
+        self.oauth.extensions()
+    }
 }
 
 /// Adds the token of a login to requests, and gets one when the server asks for it.

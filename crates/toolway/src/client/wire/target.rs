@@ -29,6 +29,12 @@ pub trait Connector: Any + Send + Sync {
         Duration::ZERO
     }
 
+    /// Names the extensions of the protocol that the client uses with this server, such as a way to sign in. The client
+    /// declares them.
+    fn extensions(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// The key of this server in an [`EraCache`](crate::client::EraCache); `None` if the era of the server is not to be
     /// remembered. The key is never shown, so it may contain secrets.
     fn cache_key(&self) -> Option<String> {

@@ -1,5 +1,6 @@
 //! Which ways to a token are there, and which settings apply to them?
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -200,6 +201,63 @@ async fn a_token_of_the_platform_goes_only_to_the_authorization_server_that_it_i
     world.connect(opaque().for_issuer("https://other.example")).await.unwrap_err();
     assert_eq!(world.sent_to("/token").len(), 0);
     world.connect(opaque().for_any_issuer()).await.unwrap();
+}
+
+/// An extension is declared only if the application has chosen it.
+#[tokio::test]
+async fn extensions_of_signing_in_are_declared_if_they_are_chosen() {
+    let id = "io.modelcontextprotocol";
+    let (credentials, wif) = (format!("{id}/oauth-client-credentials"), format!("{id}/auth/wif"));
+    let (enterprise, dpop) = (format!("{id}/enterprise-managed-authorization"), format!("{id}/auth/dpop"));
+    let workload = || OAuth::workload(async |target| Ok(platform_token(json!(target.issuer))));
+    let secret = || OAuth::client_credentials("reports", "hidden-secret").for_issuer("https://id.example");
+    let idp = Idp::new("https://sso.example", "app-at-sso", "hidden-at-sso");
+    let company = OAuth::enterprise(idp, async || Ok("identity-token".to_owned()));
+    for (oauth, declared) in [
+        (user(""), vec![]),
+        (user("").dpop(Dpop::Never), vec![]),
+        (user("").dpop(Dpop::Always), vec![&dpop]),
+        (OAuth::tokens(OwnToken).dpop(Dpop::Always), vec![]),
+        (secret(), vec![&credentials]),
+        (secret().dpop(Dpop::Always), vec![&dpop, &credentials]),
+        (workload(), vec![&wif]),
+        (company.client_id("app-at-id").for_issuer("https://id.example"), vec![&enterprise]),
+    ] {
+        for version in [ProtocolVersion::LATEST, ProtocolVersion::V2025_11_25] {
+            let world = World::new().with(|state| {
+                state.server = json!({"dpop_signing_alg_values_supported": ["ES256"]});
+                state.valid = ["own".to_owned()].into();
+                if declared.contains(&&dpop) {
+                    state.challenges = vec![BINDS];
+                }
+            });
+            let http = world.http(oauth.clone().vault(MemoryVault::new()));
+            let client = Client::builder().protocol(version).connect_http(http).await;
+            let client = client.unwrap_or_else(|error| panic!("{oauth:?}: {}", Chain(&error)));
+            assert_eq!(sum(&client).await, "3");
+            let place = match version {
+                ProtocolVersion::LATEST => "/params/_meta/io.modelcontextprotocol~1clientCapabilities",
+                _ => "/params/capabilities",
+            };
+            let sent = world.sent_to("mcp.example/mcp").into_iter();
+            let sent = sent.filter_map(|(_, _, body)| serde_json::from_str::<Value>(&body).ok());
+            let all: Vec<_> = sent.filter_map(|message| message.pointer(place).cloned()).collect();
+            assert!(!all.is_empty(), "{version}");
+            let expected: BTreeMap<_, _> = declared.iter().map(|name| (*name, json!({}))).collect();
+            let expected = (!expected.is_empty()).then_some(expected);
+            for capabilities in all {
+                assert_eq!(capabilities["extensions"], json!(expected), "{oauth:?} in {version}");
+            }
+        }
+    }
+}
+
+struct OwnToken;
+
+impl TokenSource for OwnToken {
+    fn token(&self, _: TokenRequest) -> BoxFuture<'_, toolway::Result<AccessToken>> {
+        Box::pin(std::future::ready(Ok(AccessToken::new("own"))))
+    }
 }
 
 /// Gives the token that the server takes, from the second time on.
