@@ -151,6 +151,10 @@ impl Connector for LimitedConnector {
         self.target.connector().can_reconnect()
     }
 
+    fn user_time(&self) -> Duration {
+        self.target.connector().user_time()
+    }
+
     fn extensions(&self) -> Vec<&'static str> {
         self.target.connector().extensions()
     }

@@ -320,6 +320,8 @@ impl Shared {
     ) -> Result<Arc<Member>> {
         let breaker = Arc::new(Breaker::new(self.settings.attempts));
         let place = target.connector().name();
+        // The client does not see which server is behind the limit.
+        let target = builder.map_target(target)?;
         let target = Target::new(LimitedConnector { target, breaker: breaker.clone() });
         let (member, orders) = Member::new(name, place, breaker, Phase::Connecting, lists, None);
         self.insert(&member)?;

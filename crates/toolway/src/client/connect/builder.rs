@@ -16,7 +16,7 @@ use crate::client::connect::list_limit::ListLimit;
 use crate::client::connect::shared::ClientState;
 use crate::client::handshake::era_cache::EraCache;
 use crate::client::pipe::streams;
-use crate::client::wire::target::IntoTarget;
+use crate::client::wire::target::{IntoTarget, Target};
 use crate::ground::error::Result;
 use crate::transport::frame::message_limit;
 
@@ -319,12 +319,16 @@ impl ClientBuilder {
     ///
     /// "failed to connect to …", with the cause.
     pub async fn connect(self, target: impl IntoTarget) -> Result<Client> {
-        let target = target.into_target()?;
-        let target = match &self.config.map_target {
-            Some(map) => map(target)?,
-            None => target,
-        };
+        let target = self.map_target(target.into_target()?)?;
         ClientState::open(target, self.config).await.map(Client::new)
+    }
+
+    /// Adds the settings of the client that belong to the server, such as how to sign in.
+    pub(crate) fn map_target(&self, target: Target) -> Result<Target> {
+        match &self.config.map_target {
+            Some(map) => map(target),
+            None => Ok(target),
+        }
     }
 
     /// Connects over a pair of streams, such as the stdout and stdin of a server process. Each line is one message.

@@ -369,3 +369,29 @@ async fn the_time_of_a_login_is_not_time_of_the_call() {
     is_back.notify_one();
     assert_eq!(call.await.unwrap(), "3");
 }
+
+#[tokio::test]
+async fn the_clients_of_a_hub_sign_in_as_others_do() {
+    let world = World::new().with(|state| {
+        state.server = json!({"device_authorization_endpoint": "https://id.example/device"});
+        state.challenges = vec![BINDS];
+    });
+    let is_back = Arc::new(Notify::new());
+    let limit = Duration::from_secs(1);
+    let client = Client::builder().protocol(ProtocolVersion::LATEST).connect_timeout(limit);
+    let hub =
+        Hub::builder().client(client.oauth(slow_user(is_back.clone()).dpop(Dpop::Always))).build().unwrap();
+    let server = toolway::client::Http::new("https://mcp.example/mcp").with_client(world.clone());
+    let connecting = tokio::spawn({
+        let hub = hub.clone();
+        async move { hub.connect("calc", server).await.map(drop) }
+    });
+    // The time of the user is not time for connecting, and no reason to try again.
+    tokio::time::sleep(limit * 3 / 2).await;
+    assert!(!connecting.is_finished(), "the user takes time");
+    is_back.notify_one();
+    connecting.await.unwrap().unwrap();
+    assert_eq!(world.sent_to("/device").len(), 1);
+    let (_, _, first) = &world.sent_to("mcp.example/mcp")[0];
+    assert!(first.contains("io.modelcontextprotocol/auth/dpop"), "{first}");
+}
