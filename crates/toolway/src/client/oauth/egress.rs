@@ -55,7 +55,11 @@ fn class_of_v4(address: Ipv4Addr) -> AddressClass {
 fn class_of_v6(address: Ipv6Addr) -> AddressClass {
     let segments = address.segments();
     if let Some(inner) = embedded_v4(segments) {
-        return class_of_v4(inner);
+        return match class_of_v4(inner) {
+            // Translators of a network find the IPv4 address at different places, so this may be the wrong one.
+            AddressClass::Public if is_local_translation(segments) => AddressClass::Private,
+            class => class,
+        };
     }
     match segments[0] {
         _ if address.is_loopback() => AddressClass::Loopback,
@@ -63,10 +67,18 @@ fn class_of_v6(address: Ipv6Addr) -> AddressClass {
         // The metadata service of a cloud has a private address.
         0xfd00 if segments[1] == 0xec2 => AddressClass::Forbidden,
         0xfe80..=0xfebf | 0xff00.. => AddressClass::Forbidden,
-        0x2000..=0x3fff if segments[..2] != [0x2001, 0xdb8] => AddressClass::Public,
-        // Private, site-local, documentation, and everything that is not global unicast.
+        // Protocols and benchmarks (2001::/23) and documentation.
+        0x2001 if matches!(segments[1], 0..0x200 | 0xdb8) => AddressClass::Private,
+        0x3fff if segments[1] < 0x1000 => AddressClass::Private,
+        0x2000..=0x3fff => AddressClass::Public,
+        // Private, site-local, and everything else that is not global unicast.
         _ => AddressClass::Private,
     }
+}
+
+/// Returns whether an address is translated to IPv4 by the network that it is used in, and not by the common prefix of NAT64.
+fn is_local_translation(segments: [u16; 8]) -> bool {
+    segments[..2] == [0x64, 0xff9b] && segments[2..6] != [0; 4]
 }
 
 /// Returns the IPv4 address that an IPv6 address leads to: mapped, compatible, NAT64, 6to4 and Teredo.
@@ -112,10 +124,17 @@ impl Policy {
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         match IpAddr::from_str(bare) {
             Ok(address) => self.allows(address),
+            Err(_) if is_local_name(bare) => self.allows_loopback,
             // `0x7f.1`, `127.1` and `2130706433` are addresses to some resolvers.
             Err(_) => !looks_like_address(bare),
         }
     }
+}
+
+/// Returns whether a name always means this machine (RFC 6761).
+fn is_local_name(host: &str) -> bool {
+    let last = host.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
+    last.eq_ignore_ascii_case("localhost")
 }
 
 /// Returns whether the last label of a name has only digits, or is hexadecimal: no domain ends so.
@@ -239,7 +258,14 @@ mod tests {
             ("::10.0.0.1", Private),
             ("::ffff:0:10.0.0.1", Private),
             ("64:ff9b::169.254.169.254", Forbidden),
+            ("64:ff9b::93.184.216.34", Public),
             ("64:ff9b:1::10.0.0.1", Private),
+            ("64:ff9b:1::93.184.216.34", Private),
+            ("64:ff9b:1:a9fe:a9:fe00:5db8:d822", Private),
+            ("2001:2::1", Private),
+            ("2001:db8::1", Private),
+            ("3fff::1", Private),
+            ("2001:200::1", Public),
             ("2002:7f00:1::", Loopback),
             ("2002:a9fe:a9fe::1", Forbidden),
             ("2001::80ff:fffe", Loopback),
@@ -267,6 +293,10 @@ mod tests {
             ("0177.0.0.1", false, false, false),
             ("127.0.0.0x1", false, false, false),
             ("127.0.0.1.", false, false, false),
+            ("localhost", false, false, true),
+            ("LOCALHOST.", false, false, true),
+            ("id.localhost", false, false, true),
+            ("localhost.example", true, true, true),
             ("id.example", true, true, true),
         ] {
             let allowed = [public, private, local].map(|policy| policy.allows_literal(host));
@@ -300,5 +330,35 @@ mod tests {
             let found = GuardedResolver { policy, lookup }.call("id.example".parse().unwrap()).await;
             assert_eq!(found.is_ok(), is_allowed);
         }
+    }
+
+    /// The DNS of an attacker answers with an allowed address first, and with a forbidden one that leads to the same
+    /// machine afterwards.
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_name_is_resolved_once_for_each_connection() {
+        use hyper_util::client::legacy::connect::HttpConnector;
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        use tokio::net::{TcpListener, TcpStream};
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (port, lookups) = (listener.local_addr().unwrap().port(), Arc::new(AtomicUsize::new(0)));
+        let count = lookups.clone();
+        let lookup: Arc<Lookup> = Arc::new(move |_| {
+            let is_first = count.fetch_add(1, Ordering::SeqCst) == 0;
+            let address = if is_first { Ipv4Addr::LOCALHOST } else { Ipv4Addr::UNSPECIFIED };
+            Box::pin(async move { Ok(vec![IpAddr::V4(address)]) })
+        });
+        let policy = Policy { allows_private: false, allows_loopback: true };
+        let mut connector = HttpConnector::new_with_resolver(GuardedResolver { policy, lookup });
+        let url = format!("http://id.example:{port}/").parse::<::http::Uri>().unwrap();
+        let connected = connector.call(url.clone()).await.unwrap();
+        assert_eq!(lookups.load(Ordering::SeqCst), 1, "the address that was checked is the one that is used");
+        listener.accept().await.unwrap();
+        drop(connected);
+        assert!(connector.call(url).await.is_err());
+        // The forbidden address leads to the listener, and the test is the first to connect to it.
+        let own = TcpStream::connect((Ipv4Addr::UNSPECIFIED, port)).await.unwrap();
+        let (_, from) = listener.accept().await.unwrap();
+        assert_eq!(from, own.local_addr().unwrap());
     }
 }
