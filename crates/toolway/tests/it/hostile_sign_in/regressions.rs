@@ -1,11 +1,11 @@
 //! Mistakes that the client once made.
 
 use serde_json::json;
-use toolway::client::OAuth;
-use toolway::{Chain, ErrorKind::PeerMisbehaved, ErrorKind::PeerRefused};
+use toolway::client::{Client, OAuth};
+use toolway::{Chain, ErrorKind::PeerMisbehaved, ErrorKind::PeerRefused, ProtocolVersion};
 
 use super::pair::{Page, Pair, Site, refusal, sum};
-use super::scenario::{Scenario, Step};
+use super::scenario::{Scenario, Step, check_text};
 
 #[tokio::test]
 async fn a_token_is_read_only_in_a_reply_that_is_a_success() {
@@ -18,18 +18,21 @@ async fn a_token_is_read_only_in_a_reply_that_is_a_success() {
 
 #[tokio::test]
 async fn a_call_leads_to_three_logins_at_most_whatever_the_server_refuses() {
-    let pair = Pair::on_loopback().await;
-    pair.state().token = json!({"refresh_token": null});
-    let mut number = 0;
-    pair.state().gate = Some(Box::new(move |_| {
-        number += 1;
-        let more = format!("Bearer error=\"insufficient_scope\", scope=\"s{number}\"");
-        Some(if number <= 2 { refusal(401, &["Bearer"]) } else { refusal(403, &[more]) })
-    }));
-    pair.connect(pair.user()).await.unwrap_err();
-    pair.close().await;
-    let logins = pair.state().opened.len();
-    assert!(logins <= 3, "{logins} logins");
+    // The first request has no token. Then the server refuses tokens, their scopes, or first one and then the other.
+    for statuses in [[401, 401, 403, 403, 403], [401, 403, 403, 401, 401], [401, 403, 401, 403, 403]] {
+        let pair = Pair::on_loopback().await;
+        pair.state().token = json!({"refresh_token": null});
+        let mut number = 0;
+        pair.state().gate = Some(Box::new(move |_| {
+            let status = statuses.get(number).copied().unwrap_or(401);
+            number += 1;
+            let more = format!("Bearer error=\"insufficient_scope\", scope=\"s{number}\"");
+            Some(if status == 401 { refusal(401, &["Bearer"]) } else { refusal(403, &[more]) })
+        }));
+        pair.connect(pair.user()).await.unwrap_err();
+        pair.close().await;
+        assert_eq!(pair.state().opened.len(), 3, "{statuses:?}");
+    }
 }
 
 #[tokio::test]
@@ -64,4 +67,34 @@ async fn a_final_slash_of_the_server_does_not_unbind_a_secret() {
     let oauth = OAuth::client_credentials("first", "canary-secret").for_issuer(pair.origin(Site::Id));
     let client = pair.connect(oauth).await.unwrap_or_else(|error| panic!("{}", Chain(&error)));
     assert_eq!(sum(&client).await.unwrap(), "3");
+}
+
+#[tokio::test]
+async fn an_authorization_server_that_cannot_be_reached_is_reported_with_the_cause() {
+    let pair = Pair::in_public();
+    pair.state().resource = json!({"authorization_servers": ["https://93.184.216.99"]});
+    let error = pair.connect(pair.user()).await.unwrap_err();
+    let text = Chain(&error).to_string();
+    for part in ["https://93.184.216.99 does not answer", "cannot be reached", "there is no such server"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    check_text("no such server", &error);
+}
+
+#[tokio::test]
+async fn a_login_that_fails_is_not_a_lost_reply() {
+    let pair = Pair::on_loopback().await;
+    let builder = Client::builder().protocol(ProtocolVersion::LATEST);
+    let client = builder.connect_http(pair.http(pair.user())).await.unwrap();
+    pair.state().valid.clear();
+    let refused = Page::json(400, json!({"error": "invalid_grant"}));
+    pair.state().pages.insert((Site::Id, "/token".to_owned()), refused);
+    let before = pair.visits_to(Site::Mcp, "/mcp").len();
+    // The request is safe to repeat, so it would be repeated if its reply were lost: with a login for each attempt.
+    let error = client.tools().await.unwrap_err();
+    pair.close().await;
+    assert!(error.needs_sign_in() && !error.is_reply_lost(), "{error:?}");
+    assert!(!Chain(&error).to_string().contains("no reply"), "{}", Chain(&error));
+    assert_eq!(pair.state().opened.len(), 2, "one login to connect, and one that failed");
+    assert_eq!(pair.visits_to(Site::Mcp, "/mcp").len(), before + 1);
 }
