@@ -8,7 +8,7 @@ use crate::client::oauth::context::{Flow, GrantError, OFFLINE, add_scopes, refus
 use crate::client::oauth::dpop::{ALGORITHM, ProofKey};
 use crate::client::oauth::fetch::host_of;
 use crate::client::oauth::grants::{Dpop, Grant};
-use crate::client::oauth::records::Tokens;
+use crate::client::oauth::records::{ClientRecord, Tokens};
 use crate::client::oauth::token_request::{Binding, Wanted};
 use crate::ground::error::Result;
 
