@@ -40,7 +40,10 @@ async fn an_end_needs_no_entries(trial: &Trial<'_>) {
     assert_eq!(trial.append(append("log", &[]).ending()).await, 1);
     assert_eq!(trial.append(append("new", &[]).ending()).await, 0);
     assert_eq!(trial.append(append("numbered", &[]).numbered(1).ending()).await, 0);
-    for log in ["log", "new", "numbered"] {
+    trial.say("longer", &["one", "two", "three"]).await;
+    assert_eq!(trial.append(append("longer", &[]).numbered(2).ending()).await, 3);
+    assert_eq!(trial.numbers("longer").await, [1, 2, 3], "the entries from the number on stay");
+    for log in ["log", "new", "numbered", "longer"] {
         assert!(trial.log(log).await.is_ended, "{log}");
         assert!(matches!(outcome(trial, append(log, &["entry"])).await, Outcome::Ended { .. }), "{log}");
     }

@@ -103,6 +103,7 @@ mistakes! {
     WriterMayContinue: "ends::an_ended_log_accepts_no_further_entries_from_its_writer",
     EndsCannotBeRepeated: "ends::the_writer_may_repeat_a_numbered_end",
     EndNeedsEntries: "ends::an_end_needs_no_entries",
+    NumberedEndCutsTheLog: "ends::an_end_needs_no_entries",
     SkippedEntriesDoNotEnd: "ends::skipped_entries_may_end_a_log",
     DeleteLogKeepsTheEnd: "ends::a_deleted_log_has_no_end",
     // Logs: room

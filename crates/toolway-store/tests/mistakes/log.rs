@@ -83,6 +83,10 @@ impl Log {
         if faults.has(NumbersAreCounted) {
             self.last = self.entries.len() as u64;
         }
+        if let (true, Some(first), true) = (append.ends, append.first, faults.has(NumberedEndCutsTheLog)) {
+            self.last = first + append.entries.len() as u64 - 1;
+            self.entries.retain(|number, _| *number <= self.last);
+        }
         if append.ends
             && self.ended_by.is_none()
             && !(faults.has(SkippedEntriesDoNotEnd) && is_empty && !append.entries.is_empty())
