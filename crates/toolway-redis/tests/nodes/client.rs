@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::cluster::{Cluster, KnownSession, Node};
 use crate::history::Fact;
@@ -36,6 +37,15 @@ pub(crate) struct Call {
     pub(crate) is_cancelled: AtomicBool,
     /// The node of the last attempt.
     pub(crate) last_node: Mutex<String>,
+    /// The client has got a report of progress.
+    is_told: watch::Sender<bool>,
+}
+
+impl Call {
+    /// Waits until the client has got a report of progress, so that the handler has begun.
+    pub(crate) async fn told(&self) {
+        _ = self.is_told.subscribe().wait_for(|is_told| *is_told).await;
+    }
 }
 
 /// What the client does with the stream of a call.
@@ -225,6 +235,7 @@ impl Client {
             habit,
             is_cancelled: AtomicBool::new(false),
             last_node: Mutex::default(),
+            is_told: watch::Sender::new(false),
         })
     }
 
@@ -257,7 +268,11 @@ impl Client {
         if tokio::time::timeout(PATIENCE, making).await.is_err() {
             self.write(Fact::Unended { call: call.key.clone() });
         }
-        self.cluster.step();
+        if self.is_stateless() {
+            self.cluster.step();
+        } else {
+            self.cluster.step_in_session();
+        }
     }
 
     /// Posts the request of a call once, and follows the reply to its end, at any node.
@@ -423,6 +438,9 @@ impl Follower<'_> {
         let message: Value = if text.is_empty() { Value::Null } else { serde_json::from_str(text).unwrap() };
         let (call, attempt) = (self.call.key.clone(), self.attempt);
         client.write(Fact::Event { call, attempt, id, message: message.clone() });
+        if message["method"] == "notifications/progress" {
+            self.call.is_told.send_replace(true);
+        }
         if let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) {
             if !std::mem::replace(&mut self.is_answered, true) {
                 let result =

@@ -26,6 +26,8 @@ pub(crate) struct Cluster {
     pub(crate) store: StoreAddress,
     /// The number of steps that clients have taken.
     steps: AtomicU64,
+    /// The number of those that need the store.
+    steps_in_sessions: AtomicU64,
     stepped: Notify,
     is_over: AtomicBool,
     /// How often the store began to forget, and how often it had forgotten: an odd number while it confirms what it forgets.
@@ -91,6 +93,7 @@ impl Cluster {
             folder,
             store,
             steps: AtomicU64::new(0),
+            steps_in_sessions: AtomicU64::new(0),
             stepped: Notify::new(),
             is_over: AtomicBool::new(false),
             doubts: AtomicU64::new(0),
@@ -175,12 +178,28 @@ impl Cluster {
         self.stepped.notify_waiters();
     }
 
+    /// Counts a step of a client that needs the store.
+    pub(crate) fn step_in_session(&self) {
+        self.steps_in_sessions.fetch_add(1, Ordering::AcqRel);
+        self.step();
+    }
+
     /// Waits until clients have taken so many more steps.
     pub(crate) async fn wait_for_steps(&self, steps: u64) {
-        let goal = self.steps.load(Ordering::Acquire) + steps;
+        self.wait_until_more(&self.steps, steps).await;
+    }
+
+    /// Waits until clients have taken so many more steps that need the store. A store that fails again before its clients
+    /// have recovered would keep some of them from ever taking a step.
+    pub(crate) async fn wait_for_steps_in_sessions(&self, steps: u64) {
+        self.wait_until_more(&self.steps_in_sessions, steps).await;
+    }
+
+    async fn wait_until_more(&self, counter: &AtomicU64, steps: u64) {
+        let goal = counter.load(Ordering::Acquire) + steps;
         loop {
             let stepped = self.stepped.notified();
-            if self.steps.load(Ordering::Acquire) >= goal {
+            if counter.load(Ordering::Acquire) >= goal {
                 return;
             }
             stepped.await;

@@ -122,7 +122,7 @@ async fn send_twice(client: &Arc<Client>) {
     if !ends.contains(&End::Final) {
         client.make(&call).await;
     }
-    client.cluster.step();
+    client.cluster.step_in_session();
 }
 
 /// Changes the resource that the client has subscribed to, and waits until the client is told.
@@ -267,7 +267,7 @@ async fn delete(client: &Client, news: &News, listening: &mut JoinHandle<()>) {
         listening.abort();
         client.write(Fact::Outlived { session: client.session.clone() });
     }
-    client.cluster.step();
+    client.cluster.step_in_session();
 }
 
 /// Sends a request of a session that was deleted to a node, unless the node dies.

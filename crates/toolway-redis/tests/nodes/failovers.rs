@@ -12,11 +12,10 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::beds::{Pair, Watched};
-use crate::client::{Client, Habit};
+use crate::client::{Client, Habit, PATIENCE};
 use crate::cluster::StoreAddress;
-use crate::history::{Fact, Record};
+use crate::history::Fact;
 use crate::proxy::{Mode, Proxy};
-use crate::server::eventually;
 use crate::{is_full, run, server};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -29,14 +28,14 @@ async fn every_call_has_one_end_although_sentinel_promotes_a_replica() {
     let (sessions, times) = if is_full() { (100, 20) } else { (20, 1) };
     run("sentinel", store, sessions, async |cluster, mut random| {
         for _ in 0..times {
-            cluster.wait_for_steps(sessions / 2 + random.below(20) as u64).await;
+            cluster.wait_for_steps_in_sessions(sessions / 2 + random.below(20) as u64).await;
             cluster.history.write(Fact::StoreKilled);
             watched.fail_over().await;
             // The new primary confirms nothing before it has a replica.
             watched.wait_until_in_step().await;
             cluster.history.write(Fact::StoreListening);
         }
-        cluster.wait_for_steps(sessions / 2).await;
+        cluster.wait_for_steps_in_sessions(sessions / 2).await;
     })
     .await;
 }
@@ -82,14 +81,12 @@ async fn nothing_begins_while_the_primary_cannot_reach_its_replica() {
         let number = usize::try_from(sessions).unwrap();
         let witness = Client::open(cluster, number, 0, NEWEST_WITH_SESSIONS, random.clone()).await;
         for _ in 0..times {
-            cluster.wait_for_steps(sessions / 2 + random.below(20) as u64).await;
+            cluster.wait_for_steps_in_sessions(sessions / 2 + random.below(20) as u64).await;
             let call = witness.call("tell", json!({"steps": WITNESSED}), Habit::Reads);
             let isolate = async {
                 // The handler begins before.
-                let is_told =
-                    |record: Record| matches!(record.fact, Fact::Event { call: of, .. } if of == call.key);
-                eventually("the call has begun", async || cluster.history.read().into_iter().any(is_told))
-                    .await;
+                let told = tokio::time::timeout(PATIENCE, call.told());
+                assert!(told.await.is_ok(), "the call has not begun");
                 cluster.history.write(Fact::StoreApart);
                 pair.proxy.set(Mode::Blackhole);
                 tokio::time::sleep(APART).await;
@@ -99,7 +96,7 @@ async fn nothing_begins_while_the_primary_cannot_reach_its_replica() {
             };
             tokio::join!(witness.make(&call), isolate);
         }
-        cluster.wait_for_steps(sessions / 2).await;
+        cluster.wait_for_steps_in_sessions(sessions / 2).await;
     })
     .await;
     assert!(verdict.told_apart > 0 && verdict.recovery.is_some(), "{verdict:?}");

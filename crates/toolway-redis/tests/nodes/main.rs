@@ -90,7 +90,7 @@ async fn every_call_has_one_end_although_redis_is_killed() {
     let (sessions, kills) = if is_full() { (100, 200) } else { (20, 2) };
     run("restarts", store.url(), sessions, async |cluster, mut random| {
         for _ in 0..kills {
-            cluster.wait_for_steps(sessions / 2 + random.below(20) as u64).await;
+            cluster.wait_for_steps_in_sessions(sessions / 2 + random.below(20) as u64).await;
             cluster.history.write(Fact::StoreKilled);
             tokio::task::block_in_place(|| {
                 store.kill();

@@ -91,12 +91,16 @@ impl Server {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// Sends a command, when the server has loaded its data.
+    /// Sends a command, when the server has loaded its data. A Sentinel closes the connections of a server whose role it
+    /// changes, so the command may be sent again.
     pub(crate) async fn query<T: FromRedisValue>(&self, command: &[&str]) -> T {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
             match self.try_query(command).await {
-                Err(error) if is_loading(&error) && tokio::time::Instant::now() < deadline => {
+                Err(error)
+                    if (is_loading(&error) || error.is_io_error())
+                        && tokio::time::Instant::now() < deadline =>
+                {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
                 reply => return reply.unwrap(),
@@ -107,15 +111,19 @@ impl Server {
     pub(crate) async fn try_query<T: FromRedisValue>(&self, command: &[&str]) -> redis::RedisResult<T> {
         let mut words = Cmd::new();
         words.arg(command);
-        words.query_async(&mut self.connection().await).await
+        words.query_async(&mut self.connect().await?).await
     }
 
     pub(crate) async fn connection(&self) -> MultiplexedConnection {
+        self.connect().await.unwrap()
+    }
+
+    async fn connect(&self) -> redis::RedisResult<MultiplexedConnection> {
         let client = redis::Client::open(self.url()).unwrap();
         let config = redis::AsyncConnectionConfig::new()
             .set_response_timeout(Some(PATIENCE))
             .set_connection_timeout(Some(PATIENCE));
-        client.get_multiplexed_async_connection_with_config(&config).await.unwrap()
+        client.get_multiplexed_async_connection_with_config(&config).await
     }
 }
 
