@@ -55,11 +55,11 @@ mod messages;
 mod node;
 mod refusal;
 mod repeat;
+#[cfg(feature = "sentinel")]
+mod sentinel;
 mod servers;
 mod start;
 mod store;
-#[cfg(feature = "sentinel")]
-mod switch;
 mod task;
 mod url;
 mod visit;

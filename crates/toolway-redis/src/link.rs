@@ -15,7 +15,7 @@ use toolway_store::{Result, StoreError, StoreFailure};
 
 use crate::backoff::Backoff;
 use crate::connector::Opened;
-use crate::locate::Locator;
+use crate::locate::{Locator, Place};
 use crate::task::Task;
 use crate::url::Address;
 
@@ -25,6 +25,7 @@ pub(crate) struct Link {
     signals: mpsc::Sender<Signal>,
     failures: Arc<AtomicU32>,
     losses: Arc<LinkLosses>,
+    place: Place,
     _keeper: Task,
 }
 
@@ -67,6 +68,8 @@ pub(crate) enum LinkState {
 pub(crate) struct Lease {
     pub(crate) connection: MultiplexedConnection,
     pub(crate) address: Address,
+    /// The epoch of the Sentinels in which it was opened.
+    epoch: u64,
     /// No other connection of this process has this number.
     pub(crate) number: u64,
 }
@@ -95,6 +98,7 @@ enum Ending {
     NoReply,
     NoReplies,
     Abandoned,
+    Left,
 }
 
 impl Ending {
@@ -105,17 +109,19 @@ impl Ending {
             Self::NoReply => "the server does not reply",
             Self::NoReplies => "several steps in a row had no reply",
             Self::Abandoned => "a step on it was given up",
+            Self::Left => "the Sentinels name another primary",
         }
     }
 }
 
 impl Link {
-    /// A link, and its task. `counters` count the connections.
-    pub(crate) fn new(locator: Locator, counters: &Counters) -> Self {
+    /// A link, and its task. `counters` count the connections, and `reached` those of the links to the same server.
+    pub(crate) fn new(locator: Locator, counters: &Counters, reached: Arc<watch::Sender<u64>>) -> Self {
         let (sender, state) = watch::channel(LinkState::Connecting);
         let (signals, receiver) = mpsc::channel(SIGNALS);
         let failures = Arc::new(AtomicU32::new(0));
         let losses = Arc::new(LinkLosses { last: AtomicU64::new(0), count: counters.lost.clone() });
+        let place = locator.place.clone();
         let keeper = Keeper {
             limit: locator.connector.timeout,
             locator,
@@ -123,9 +129,10 @@ impl Link {
             signals: receiver,
             failures: failures.clone(),
             opened: counters.opened.clone(),
+            reached,
             losses: losses.clone(),
         };
-        Self { state, signals, failures, losses, _keeper: Task::spawn(keeper.run()) }
+        Self { state, signals, failures, losses, place, _keeper: Task::spawn(keeper.run()) }
     }
 
     /// Waits for the connection until `deadline`. It is not the one with the number `lost`.
@@ -133,7 +140,7 @@ impl Link {
         let mut state = self.state.clone();
         loop {
             match &*state.borrow_and_update() {
-                LinkState::Up(lease) if lost == Some(lease.number) => {}
+                LinkState::Up(lease) if lost == Some(lease.number) || self.has_left(lease) => {}
                 LinkState::Up(lease) => return Ok(lease.clone()),
                 LinkState::Closed(why) => {
                     return Err(not_done(format!("Redis has failed several times in a row: {why}")));
@@ -146,6 +153,16 @@ impl Link {
                 Err(_) => return Err(not_done("there is no connection to Redis yet")),
             }
         }
+    }
+
+    /// Returns whether there is a connection.
+    pub(crate) fn is_up(&self) -> bool {
+        matches!(&*self.state.borrow(), LinkState::Up(lease) if !self.has_left(lease))
+    }
+
+    /// Returns whether the server of a connection is a former primary.
+    pub(crate) fn has_left(&self, lease: &Lease) -> bool {
+        self.place.has_left(&lease.address, lease.epoch)
     }
 
     /// Returns the changes of the state.
@@ -199,6 +216,7 @@ struct Keeper {
     signals: mpsc::Receiver<Signal>,
     failures: Arc<AtomicU32>,
     opened: Arc<watch::Sender<u64>>,
+    reached: Arc<watch::Sender<u64>>,
     losses: Arc<LinkLosses>,
 }
 
@@ -206,12 +224,16 @@ impl Keeper {
     async fn run(mut self) {
         let mut backoff = Backoff::default();
         loop {
+            // A fail-over while it connects is noticed, and so is another link that succeeds.
+            let epoch = self.locator.place.epoch();
+            let mut reached = self.reached.subscribe();
             let why = match self.locator.connect().await {
                 Ok((address, opened)) => {
                     tracing::debug!(server = %address, "connected to Redis");
-                    let why = self.hold(address.clone(), opened).await;
+                    let why = self.hold(address.clone(), epoch, opened).await;
                     tracing::warn!(server = %address, reason = why, "lost the connection to Redis");
                     backoff = Backoff::default();
+                    reached.mark_unchanged();
                     Arc::from(why)
                 }
                 Err(error) => {
@@ -229,20 +251,25 @@ impl Keeper {
                 self.state.send_replace(LinkState::Connecting);
                 backoff.next_attempt()
             };
-            tokio::time::sleep(pause).await;
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                _ = reached.changed() => {}
+                () = self.locator.place.advanced(epoch) => {}
+            }
         }
     }
 
     /// Offers a connection to the steps until it is lost, and returns why it is.
-    async fn hold(&mut self, address: Address, opened: Opened) -> &'static str {
+    async fn hold(&mut self, address: Address, epoch: u64, opened: Opened) -> &'static str {
         let Opened { connection, mut pushes } = opened;
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         // One more failure closes a link that was closed before.
         self.failures.fetch_min(FAILURES_IN_A_ROW - 1, Ordering::Relaxed);
-        let lease = Lease { connection: connection.clone(), address, number };
-        self.state.send_replace(LinkState::Up(lease));
+        let lease = Lease { connection, address, epoch, number };
+        self.state.send_replace(LinkState::Up(lease.clone()));
         self.opened.send_modify(|count| *count += 1);
-        let ending = self.watch(&connection, &mut pushes, number).await;
+        self.reached.send_modify(|count| *count += 1);
+        let ending = self.watch(&lease, &mut pushes).await;
         if ending != Ending::Abandoned {
             self.losses.add(number);
         }
@@ -252,18 +279,18 @@ impl Keeper {
     /// Waits for the end of a connection.
     async fn watch(
         &mut self,
-        connection: &MultiplexedConnection,
+        lease: &Lease,
         pushes: &mut mpsc::UnboundedReceiver<PushInfo>,
-        number: u64,
     ) -> Ending {
         loop {
             tokio::select! {
+                () = self.locator.place.left(&lease.address, lease.epoch) => return Ending::Left,
                 push = pushes.recv() => match push {
                     Some(push) if push.kind != PushKind::Disconnection => {}
                     _ => return Ending::Closed,
                 },
                 Some(signal) = self.signals.recv() => {
-                    if signal.connection != number {
+                    if signal.connection != lease.number {
                         continue;
                     }
                     match signal.kind {
@@ -273,7 +300,7 @@ impl Keeper {
                             return Ending::NoReplies;
                         }
                         SignalKind::Silent => {
-                            let mut probe = connection.clone();
+                            let mut probe = lease.connection.clone();
                             let ping = redis::cmd("PING");
                             let reply = probe.send_packed_command(&ping);
                             if !matches!(tokio::time::timeout(self.limit, reply).await, Ok(Ok(_))) {

@@ -2,10 +2,14 @@
 
 use redis::Value;
 
+#[cfg(any(feature = "cluster", feature = "sentinel"))]
+use std::sync::Arc;
 #[cfg(feature = "cluster")]
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use crate::connector::{Connector, OpenCause, OpenError, Opened};
+#[cfg(feature = "sentinel")]
+use crate::sentinel::Sentinels;
 use crate::url::Address;
 
 /// Finds a server and connects to it.
@@ -15,12 +19,13 @@ pub(crate) struct Locator {
 }
 
 /// The servers among which one is chosen.
+#[derive(Clone)]
 pub(crate) enum Place {
     /// This server, which must be a primary.
     Primary(Address),
     /// The primary that these Sentinels name.
     #[cfg(feature = "sentinel")]
-    Sentinel { sentinels: Vec<Address>, name: String, connector: Connector },
+    Sentinel(Arc<Sentinels>),
     /// This node of a Redis Cluster. The nodes redirect by themselves.
     #[cfg(feature = "cluster")]
     Node(Address),
@@ -32,14 +37,65 @@ pub(crate) enum Place {
     AnyNode(Arc<Mutex<Vec<Address>>>),
 }
 
+impl Place {
+    /// Returns the number of fail-overs that are known, as the Sentinels count them.
+    pub(crate) fn epoch(&self) -> u64 {
+        match self {
+            #[cfg(feature = "sentinel")]
+            Self::Sentinel(sentinels) => sentinels.epoch(),
+            _ => 0,
+        }
+    }
+
+    /// Returns whether another server has become the one to connect to since an epoch.
+    pub(crate) fn has_left(&self, address: &Address, epoch: u64) -> bool {
+        match self {
+            #[cfg(feature = "sentinel")]
+            Self::Sentinel(sentinels) => sentinels.have_left(address, epoch),
+            _ => {
+                _ = (address, epoch);
+                false
+            }
+        }
+    }
+
+    /// Waits until another server has become the one to connect to since an epoch.
+    pub(crate) async fn left(&self, address: &Address, epoch: u64) {
+        match self {
+            #[cfg(feature = "sentinel")]
+            Self::Sentinel(sentinels) => sentinels.left(address, epoch).await,
+            _ => {
+                _ = (address, epoch);
+                std::future::pending().await
+            }
+        }
+    }
+
+    /// Waits until there was a fail-over since an epoch.
+    pub(crate) async fn advanced(&self, epoch: u64) {
+        match self {
+            #[cfg(feature = "sentinel")]
+            Self::Sentinel(sentinels) => sentinels.advanced(epoch).await,
+            _ => {
+                _ = epoch;
+                std::future::pending().await
+            }
+        }
+    }
+}
+
 impl Locator {
     pub(crate) async fn connect(&self) -> Result<(Address, Opened), OpenError> {
         match &self.place {
             Place::Primary(address) => self.connect_primary(address.clone()).await,
             #[cfg(feature = "sentinel")]
-            Place::Sentinel { sentinels, name, connector } => {
-                let address = ask_sentinels(sentinels, name, connector).await?;
-                self.connect_primary(address).await
+            Place::Sentinel(sentinels) => {
+                let primary = sentinels.primary().await?;
+                let connected = self.connect_primary(primary.address.clone()).await;
+                if connected.is_err() {
+                    sentinels.unreachable(&primary);
+                }
+                connected
             }
             #[cfg(feature = "cluster")]
             Place::Node(address) => Ok((address.clone(), self.connector.open(address).await?)),
@@ -91,41 +147,4 @@ fn role_of(info: &str) -> Result<(), OpenCause> {
         Some(_) => Err(OpenCause::IsReplica),
         None => Err(OpenCause::HasNoRole),
     }
-}
-
-#[cfg(feature = "sentinel")]
-async fn ask_sentinels(
-    sentinels: &[Address],
-    name: &str,
-    connector: &Connector,
-) -> Result<Address, OpenError> {
-    let mut failures = Vec::new();
-    let question = redis::cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(name).take();
-    for sentinel in crate::backoff::shuffled(sentinels.to_vec()) {
-        let answer = match connector.open(&sentinel).await {
-            Ok(mut opened) => opened.query(&question, connector.timeout).await,
-            Err(error) => {
-                failures.push(error.to_string());
-                continue;
-            }
-        };
-        match answer {
-            Ok(Value::Array(parts)) => {
-                if let Some(address) = read_address(&parts) {
-                    return Ok(address);
-                }
-            }
-            Ok(_) => failures.push(format!("{sentinel}: it watches no primary of this name")),
-            Err(cause) => failures.push(format!("{sentinel}: {cause}")),
-        }
-    }
-    let cause = OpenCause::UnknownPrimary(failures.join("; "));
-    Err(OpenError { address: None, cause: std::sync::Arc::new(cause) })
-}
-
-#[cfg(feature = "sentinel")]
-fn read_address(parts: &[Value]) -> Option<Address> {
-    let [Value::BulkString(host), Value::BulkString(port)] = parts else { return None };
-    let host = String::from_utf8(host.clone()).ok()?;
-    Some(Address { host, port: std::str::from_utf8(port).ok()?.parse().ok()? })
 }

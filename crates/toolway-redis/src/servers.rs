@@ -14,7 +14,7 @@ use crate::link::{Counters, LinkState};
 use crate::locate::{Locator, Place};
 use crate::node::Node;
 #[cfg(feature = "sentinel")]
-use crate::switch::watch_switches;
+use crate::sentinel::Sentinels;
 #[cfg(feature = "sentinel")]
 use crate::task::Task;
 #[cfg(any(feature = "cluster", feature = "sentinel"))]
@@ -26,11 +26,11 @@ pub(crate) struct Servers {
     topology: Topology,
     counters: Counters,
     #[cfg(feature = "sentinel")]
-    _switches: Option<Task>,
+    _watches: Vec<Task>,
 }
 
 enum Topology {
-    Single(Arc<Node>),
+    Single(Arc<Node>, Place),
     #[cfg(feature = "cluster")]
     Cluster(Cluster),
 }
@@ -51,27 +51,31 @@ impl Servers {
                 topology: Topology::Cluster(cluster),
                 counters,
                 #[cfg(feature = "sentinel")]
-                _switches: None,
+                _watches: Vec::new(),
             };
         }
-        let node = Arc::new(Node::new(connector, confirmed, &counters, || primary_place(target, sentinel)));
+        let place = primary_place(target, sentinel, &counters);
+        let node = Arc::new(Node::new(connector, confirmed, &counters, || place.clone()));
         Self {
             #[cfg(feature = "sentinel")]
-            _switches: watch_switches(target, sentinel, &node),
-            topology: Topology::Single(node),
+            _watches: match &place {
+                Place::Sentinel(sentinels) => sentinels.watch(),
+                _ => Vec::new(),
+            },
+            topology: Topology::Single(node, place),
             counters,
         }
     }
 
     /// Returns whether the servers refuse by themselves what belongs to another one.
     pub(crate) fn redirects(&self) -> bool {
-        !matches!(self.topology, Topology::Single(_))
+        !matches!(self.topology, Topology::Single(..))
     }
 
     /// Returns the server of a group.
     pub(crate) async fn node_of(&self, group: &str, deadline: Instant) -> Result<Arc<Node>> {
         match &self.topology {
-            Topology::Single(node) => {
+            Topology::Single(node, _) => {
                 _ = (group, deadline);
                 Ok(node.clone())
             }
@@ -83,7 +87,7 @@ impl Servers {
     /// Returns the server that another one has named for one step.
     pub(crate) fn node_at(&self, address: &Address) -> Option<Arc<Node>> {
         match &self.topology {
-            Topology::Single(_) => {
+            Topology::Single(..) => {
                 _ = address;
                 None
             }
@@ -95,7 +99,7 @@ impl Servers {
     /// Notes that a group has moved to another server.
     pub(crate) fn moved(&self, group: &str, address: &Address) {
         match &self.topology {
-            Topology::Single(_) => _ = (group, address),
+            Topology::Single(..) => _ = (group, address),
             #[cfg(feature = "cluster")]
             Topology::Cluster(cluster) => cluster.moved(crate::keys::slot(group), address),
         }
@@ -104,7 +108,7 @@ impl Servers {
     /// Notes that a server has failed.
     pub(crate) fn doubt(&self) {
         match &self.topology {
-            Topology::Single(_) => {}
+            Topology::Single(..) => {}
             #[cfg(feature = "cluster")]
             Topology::Cluster(cluster) => cluster.doubt(),
         }
@@ -123,33 +127,27 @@ impl Servers {
     /// Returns the way to a server that delivers messages, and the states of the link that it must agree with.
     pub(crate) fn for_messages(
         &self,
-        target: &Target,
         connector: &Connector,
-        sentinel: &Connector,
     ) -> (Locator, Option<watch::Receiver<LinkState>>) {
         let (place, states) = match &self.topology {
-            Topology::Single(node) => (primary_place(target, sentinel), Some(node.steps.states())),
+            Topology::Single(node, place) => (place.clone(), Some(node.steps.states())),
             #[cfg(feature = "cluster")]
-            Topology::Cluster(cluster) => {
-                _ = sentinel;
-                (Place::FirstNode(cluster.addresses()), None)
-            }
+            Topology::Cluster(cluster) => (Place::FirstNode(cluster.addresses()), None),
         };
         (Locator { connector: connector.clone(), place }, states)
     }
 }
 
 /// Returns where the primary of a target is, if it is not a Redis Cluster.
-pub(crate) fn primary_place(target: &Target, sentinel: &Connector) -> Place {
+pub(crate) fn primary_place(target: &Target, sentinel: &Connector, counters: &Counters) -> Place {
     match &target.kind {
         #[cfg(feature = "sentinel")]
-        TargetKind::Sentinel { name } => Place::Sentinel {
-            sentinels: target.addresses.clone(),
-            name: name.clone(),
-            connector: sentinel.clone(),
-        },
+        TargetKind::Sentinel { name } => {
+            let (addresses, name) = (target.addresses.clone(), name.clone());
+            Place::Sentinel(Sentinels::new(addresses, name, sentinel.clone(), counters.lost.clone()))
+        }
         _ => {
-            _ = sentinel;
+            _ = (sentinel, counters);
             Place::Primary(target.addresses[0].clone())
         }
     }

@@ -9,6 +9,7 @@ use crate::backoff::Backoff;
 use crate::connector::{Connector, OpenCause, OpenError, Opened};
 use crate::durability::Durability;
 use crate::error::SetupError;
+use crate::link::Counters;
 use crate::locate::Locator;
 use crate::servers::primary_place;
 use crate::url::{Address, Target, TargetKind};
@@ -83,7 +84,8 @@ async fn connect(
         }
         return Ok(servers);
     }
-    let locator = Locator { connector: connector.clone(), place: primary_place(target, sentinel) };
+    let place = primary_place(target, sentinel, &Counters::default());
+    let locator = Locator { connector: connector.clone(), place };
     Ok(vec![locator.connect().await?])
 }
 

@@ -73,7 +73,7 @@ impl Redis {
         let servers = Servers::new(target, connector, sentinel, confirmed);
         // In a Redis Cluster this waits until the node that publishes messages is known.
         servers.node_of(OWN_GROUP, Instant::now() + connector.timeout).await.map_err(not_allowed)?;
-        let (locator, link) = servers.for_messages(target, connector, sentinel);
+        let (locator, link) = servers.for_messages(connector);
         let messages = Arc::new(Messages::new(locator, link));
         let connections = servers.connections();
         let visitor = Arc::new(Visitor::new(servers, connector.timeout, durability));

@@ -166,6 +166,12 @@ impl Visitor {
                 link.lost(&lease);
                 Err(Failure::Lost(why))
             }
+            // What a former primary has done is lost, although it lives.
+            Ok(Ok(_)) if link.has_left(&lease) => {
+                *lost_connection = Some(lease.number);
+                link.lost(&lease);
+                Err(Failure::Lost(format!("{} is not the primary any more", lease.address)))
+            }
             Ok(result) => {
                 link.succeeded();
                 match result {

@@ -9,6 +9,7 @@ mod beds;
 mod cluster;
 mod contract;
 mod events;
+mod fake_sentinel;
 mod faults;
 #[cfg(feature = "test-format")]
 mod formats;
