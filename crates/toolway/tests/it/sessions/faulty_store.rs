@@ -7,8 +7,8 @@ use bytes::Bytes;
 use tokio::sync::watch;
 use toolway::BoxFuture;
 use toolway::store::{
-    Answer, MemoryStore, Operation, Outcome, Result, Secret, Step, Store, StoreError, StoreFailure,
-    Subscription,
+    Answer, Append, MemoryStore, Name, Operation, Outcome, Result, Secret, Step, Store, StoreError,
+    StoreFailure, Subscription,
 };
 
 /// The way of one server to the store that all share. It counts visits, and can be cut.
@@ -21,6 +21,10 @@ pub(super) struct FaultyStore {
     pub(super) loses_messages: AtomicBool,
     /// How many steps that append to a stream are confirmed and then lost, as by a fail-over.
     pub(super) lost_appends: AtomicUsize,
+    /// How many streams are lost just before a server ends them, because it continues them.
+    pub(super) streams_lost_before_end: AtomicUsize,
+    /// How many streams are lost just after a server has ended them, which has no answer.
+    pub(super) streams_lost_with_end: AtomicUsize,
     /// Whether cancellations and answers for other servers are confirmed and then lost, as by a fail-over.
     pub(super) loses_deliveries: AtomicBool,
     /// Steps of the writer of a stream are done, but their answers wait.
@@ -68,6 +72,14 @@ impl FaultyStore {
     }
 }
 
+/// Returns the notification stream that a step ends, if it does.
+fn stream_that_is_continued(step: &Step) -> Option<Name> {
+    step.operations.iter().find_map(|operation| match operation {
+        Operation::Append(Append { ends: true, entries, log, .. }) if entries.is_empty() => Some(log.clone()),
+        _ => None,
+    })
+}
+
 /// Returns whether an operation is for another server.
 fn is_delivery(operation: &Operation) -> bool {
     match operation {
@@ -92,6 +104,22 @@ impl Store for FaultyStore {
             {
                 let answers = step.operations.iter().map(|_| Answer::Nothing).collect();
                 return Ok(Outcome::Done(answers));
+            }
+            if let Some(stream) = stream_that_is_continued(step) {
+                let forget = Step::new().then(Operation::DeleteLog(stream));
+                let counters = [&self.streams_lost_before_end, &self.streams_lost_with_end];
+                let [is_lost_before, is_lost_with_end] = counters.map(|count| {
+                    count.fetch_update(Ordering::AcqRel, Ordering::Acquire, lose).is_ok()
+                });
+                if is_lost_before {
+                    self.memory.run(group, &forget).await?;
+                }
+                if is_lost_with_end {
+                    // Messages were sent meanwhile.
+                    self.memory.run(group, step).await?;
+                    self.memory.run(group, &forget).await?;
+                    return Err(StoreError::new(StoreFailure::Unknown, "the answer is lost"));
+                }
             }
             if self.loses_deliveries.load(Ordering::Acquire) && step.operations.iter().any(is_delivery) {
                 return Ok(Outcome::Done(Vec::new()));
@@ -120,8 +148,10 @@ impl Store for FaultyStore {
             {
                 return Err(StoreError::new(StoreFailure::Unknown, "the answer is lost"));
             }
-            let is_of_writer = |operation: &Operation| matches!(operation, Operation::Append(append) if append.first.is_some());
-            while step.operations.iter().any(is_of_writer) && self.holds_answers.load(Ordering::Acquire) {
+            let is_numbered = |operation: &Operation| matches!(operation, Operation::Append(append) if append.first.is_some());
+            let is_of_writer =
+                step.operations.iter().any(is_numbered) && stream_that_is_continued(step).is_none();
+            while is_of_writer && self.holds_answers.load(Ordering::Acquire) {
                 tokio::time::sleep(std::time::Duration::from_millis(10)).await;
             }
             outcome

@@ -95,6 +95,50 @@ async fn notifications_that_the_store_has_lost_are_written_again_although_the_cl
     assert_eq!(pair.there.get(Some(&last)).await.status(), StatusCode::OK);
 }
 
+/// Two servers, and a notification stream at the first of them that its client has left. Returns the ids of its last two
+/// events.
+async fn pair_with_news() -> (Pair, [String; 2]) {
+    let pair = Pair::new(NEWEST).await;
+    let mut news = pair.here.stream(None).await;
+    news.next().await.unwrap();
+    let mut ids = [String::new(), String::new()];
+    for id in &mut ids {
+        while timeout(SECOND, news.message()).await.is_ok() {}
+        pair.servers[0].tools_changed();
+        tools_changed(&mut news).await;
+        *id = news.last.clone().unwrap();
+    }
+    (pair, ids)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_the_store_loses_while_it_is_resumed_is_written_again() {
+    let (pair, [last_but_one, last]) = pair_with_news().await;
+    pair.stores[1].streams_lost_before_end.store(1, Ordering::Release);
+    let behind = pair.there.get(Some(&last_but_one)).await;
+    assert_eq!(behind.status(), StatusCode::SERVICE_UNAVAILABLE, "the writer may write it again");
+    pair.stores[0].gaps.send_modify(|count| *count += 1);
+    sleep(SECOND).await;
+    let mut resumed = pair.there.stream(Some(&last_but_one)).await;
+    tools_changed(&mut resumed).await;
+    assert_eq!(resumed.last, Some(last), "nothing is skipped");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_the_store_loses_with_its_end_is_written_again() {
+    let (pair, [last_but_one, last]) = pair_with_news().await;
+    pair.stores[1].streams_lost_with_end.store(1, Ordering::Release);
+    let unknown = pair.there.get(Some(&last_but_one)).await;
+    assert_eq!(unknown.status(), StatusCode::SERVICE_UNAVAILABLE);
+    // The writer hears that the stream is continued, and then of the fail-over.
+    sleep(SECOND).await;
+    pair.stores[0].gaps.send_modify(|count| *count += 1);
+    sleep(SECOND * 10).await;
+    let mut resumed = pair.there.stream(Some(&last_but_one)).await;
+    tools_changed(&mut resumed).await;
+    assert_eq!(resumed.last, Some(last), "nothing is skipped");
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_first_visit_after_a_loss_knows_of_it() {
     let pair = Pair::new(NEWEST).await;

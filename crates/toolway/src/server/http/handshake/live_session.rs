@@ -314,16 +314,9 @@ impl LiveSession {
         if let Some(shared) = &self.shared {
             let (ended, timeout) = (self.ended.clone(), self.question_timeout());
             let questions = self.questions.clone();
-            let copy = EventStore::new(shared.clone(), log.clone(), ended, questions, timeout, claims);
-            let (listener, log) = (self.listener.clone(), log.clone());
-            tokio::spawn(async move {
-                copy.run().await;
-                // Notifications that did not get into the store are lost, so the next stream sends everything.
-                let (confirmed, last) = log.confirmed_and_last();
-                if log.is_for_notifications && confirmed < last {
-                    listener.add_everything();
-                }
-            });
+            let (listener, shared) = (self.listener.clone(), shared.clone());
+            let copy = EventStore::new(shared, log.clone(), ended, listener, questions, timeout, claims);
+            tokio::spawn(copy.run());
         }
     }
 
@@ -369,7 +362,7 @@ impl LiveSession {
     }
 
     /// Keeps a stream so that it can be resumed. Removes the oldest streams above the limit, except those that are
-    /// being read.
+    /// being read. Those that are continued at another server go first.
     pub(super) fn keep_stream(&self, log: &Arc<EventLog>) {
         let mut kept = self.kept_streams.lock();
         kept.retain(|(known, number)| {
@@ -381,14 +374,17 @@ impl LiveSession {
         });
         kept.push_back((log.clone(), self.all_kept_streams.insert(log)));
         let mut excess = kept.len().saturating_sub(self.limits.kept_streams);
-        kept.retain(|(known, number)| {
-            let goes = excess > 0 && !Arc::ptr_eq(known, log) && !known.has_reader();
-            if goes {
-                excess -= 1;
-                self.forget_stream(known, *number);
-            }
-            !goes
-        });
+        for is_closed in [true, false] {
+            kept.retain(|(known, number)| {
+                let is_next = known.is_closed() == is_closed && !known.has_reader();
+                let goes = excess > 0 && is_next && !Arc::ptr_eq(known, log);
+                if goes {
+                    excess -= 1;
+                    self.forget_stream(known, *number);
+                }
+                !goes
+            });
+        }
     }
 
     fn forget_stream(&self, log: &EventLog, number: u64) {

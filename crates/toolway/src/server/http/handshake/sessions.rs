@@ -533,7 +533,7 @@ impl NodeEvents for SessionTable {
         let Some(live) = self.sessions.lock().live.get(&message.session).cloned() else { return };
         match message.news {
             News::Events { stream } => live.remote_readers.wake(&stream),
-            News::Continued { stream } => live.log(&stream).into_iter().for_each(|log| log.forget()),
+            News::Continued { stream } => live.log(&stream).into_iter().for_each(|log| log.close()),
             News::Cancel { request } => live.cancel_by_text(&request),
             News::Answer { frame: Some(frame), .. } => {
                 live.deliver_frame(&Bytes::from(String::from(Box::<str>::from(frame))));

@@ -119,7 +119,8 @@ impl EventLog {
         }
     }
 
-    /// Appends a notification, which does not wait. Returns `false` if the log was forgotten.
+    /// Appends a notification, which does not wait. Returns `false` if the log was forgotten, or the stream is continued at
+    /// another server.
     pub(in crate::server) fn append_notification(&self, frame: Bytes) -> bool {
         self.make_room(frame.len());
         self.push(EventKind::Message, frame, None)
@@ -140,11 +141,11 @@ impl EventLog {
         self.push(EventKind::End, error.into(), None);
     }
 
-    /// Returns `false` if the log was forgotten.
+    /// Returns `false` if the log was forgotten or closed.
     fn push(&self, kind: EventKind, text: Bytes, question: Option<String>) -> bool {
         let mut state = self.state.lock();
-        if state.is_forgotten || state.is_ended {
-            return !state.is_forgotten;
+        if state.is_forgotten || state.is_closed || state.is_ended {
+            return !state.is_forgotten && !state.is_closed;
         }
         state.push(kind, text, question);
         if !self.is_shared {
@@ -195,6 +196,18 @@ impl EventLog {
 
     pub(in crate::server) fn is_forgotten(&self) -> bool {
         self.state.lock().is_forgotten
+    }
+
+    /// Ends the stream here, because its client continues it at another server. The events are kept: the store may lose them
+    /// before that server has them.
+    pub(in crate::server) fn close(&self) {
+        self.state.lock().is_closed = true;
+        self.changed.send_replace(());
+        self.reader_moved.notify_one();
+    }
+
+    pub(in crate::server) fn is_closed(&self) -> bool {
+        self.state.lock().is_closed
     }
 
     /// Returns whether the log has expired: it is not in use, and was last used too long ago.
@@ -349,7 +362,7 @@ impl EventLog {
     /// Returns the events after a number.
     pub(in crate::server) fn read(&self, reader: u64, after: u64) -> ReadOutcome {
         let state = self.state.lock();
-        if state.is_forgotten || reader != state.reader.number {
+        if state.is_forgotten || state.is_closed || reader != state.reader.number {
             return ReadOutcome::Over;
         }
         let end = if state.is_unconfirmed_end { state.last } else { state.confirmed };
@@ -432,10 +445,16 @@ impl EventLog {
         (state.confirmed, state.last)
     }
 
+    /// Returns the number of the last event that belongs into the store.
+    pub(in crate::server) fn last_to_store(&self) -> u64 {
+        let state = self.state.lock();
+        if state.is_closed { state.confirmed } else { state.last }
+    }
+
     /// Returns whether no event will follow.
     pub(in crate::server) fn is_written(&self) -> bool {
         let state = self.state.lock();
-        state.is_ended || state.is_forgotten || state.writer == WriterState::Done
+        state.is_ended || state.is_forgotten || state.is_closed || state.writer == WriterState::Done
     }
 
     /// Records that the store has all events up to a number.

@@ -22,6 +22,8 @@ pub(super) struct LogState {
     pub(super) is_ended: bool,
     /// `true` if the log was deleted, or another server ended it.
     pub(super) is_forgotten: bool,
+    /// `true` if the client continues the stream at another server. Nothing is added or read here any more.
+    pub(super) is_closed: bool,
     /// The bytes of all events of the log.
     bytes: usize,
     /// The events that may be dropped, and their bytes.
@@ -63,6 +65,7 @@ impl LogState {
             is_unconfirmed_end: false,
             is_ended: false,
             is_forgotten: false,
+            is_closed: false,
             bytes: 0,
             droppable: Room { entries: 0, bytes: 0 },
             total_bytes: 0,

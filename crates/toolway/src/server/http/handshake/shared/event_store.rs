@@ -4,6 +4,9 @@
 //! it has lost some: then they are written again. Readers get an event only after the store has confirmed it. While the
 //! store is away, events wait in the log. An answer is given even if it cannot be stored: after a while the rest of the
 //! stream goes to the reader of this server without event ids, and is stored later.
+//!
+//! A fail-over may lose what the store has confirmed, also the end of a notification stream that its client continues at
+//! another server. So each log is looked after for a while when it is complete, or has ended there.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,9 +22,10 @@ use super::super::log::event_log::EventLog;
 use super::claim_entry::ClaimEntry;
 use super::gaps::GapWatch;
 use super::message::{News, NodeMessage};
-use super::remote_log::reader_node;
+use super::remote_log::{LOOK_INTERVAL, reader_node};
 use super::session::{SharedSession, TELLER};
 use crate::ground::mutex::Mutex;
+use crate::server::changes::listeners::Listener;
 use crate::server::observe::store_meter::StoreEvent;
 use crate::store::{
     Answer, Append, Condition, Keep, LogEntry, Operation, Outcome, Result, Step, StoreFailure, Version,
@@ -34,6 +38,8 @@ pub(in crate::server) struct EventStore {
     log: Arc<EventLog>,
     /// Cancelled when the session has ended.
     ended: CancellationToken,
+    /// The changes that the client is told.
+    listener: Arc<Listener>,
     /// The questions of the session that are not answered.
     questions: Arc<Mutex<BTreeSet<String>>>,
     /// How long a question stays open.
@@ -46,6 +52,8 @@ pub(in crate::server) struct EventStore {
     due: Instant,
     /// The version of the entry that lets this stream have the notifications; `None` for the stream of a request.
     teller: Option<Version>,
+    /// When to find out whether the stream that gets the notifications instead of this one still does.
+    look_at: Option<Instant>,
     /// `true` if the store may have events that it did not confirm.
     is_uncertain: bool,
     /// Changes when the store may have lost events that it had confirmed.
@@ -55,8 +63,21 @@ pub(in crate::server) struct EventStore {
 /// How the copying goes on after a step.
 enum Progress {
     Continue,
-    /// The session has ended, or another server has ended the stream.
+    /// The client continues the notification stream at another server, which has ended it.
+    ContinuedElsewhere,
+    /// The session has ended, or another server has ended the stream of a request.
     Over,
+}
+
+/// The time for which the store fails.
+struct Outage {
+    /// `None` if the last step was done.
+    since: Option<Instant>,
+    pause: Duration,
+}
+
+impl Outage {
+    const NONE: Self = Self { since: None, pause: MIN_PAUSE };
 }
 
 impl EventStore {
@@ -64,6 +85,7 @@ impl EventStore {
         session: Arc<SharedSession>,
         log: Arc<EventLog>,
         ended: CancellationToken,
+        listener: Arc<Listener>,
         questions: Arc<Mutex<BTreeSet<String>>>,
         question_ttl: Duration,
         claims: Vec<ClaimEntry>,
@@ -75,12 +97,14 @@ impl EventStore {
             session,
             log,
             ended,
+            listener,
             questions,
             question_ttl,
             claims,
             stored: 0,
             due,
             teller,
+            look_at: None,
             is_uncertain: false,
             gaps,
         }
@@ -92,39 +116,35 @@ impl EventStore {
         tokio::select! {
             biased;
             () = ended.cancelled() => {}
-            () = self.copy() => {}
+            () = self.work() => {}
         }
-        self.stop_telling().await;
+        if self.log.is_closed() {
+            self.log.forget();
+        }
+    }
+
+    async fn work(&mut self) {
+        self.copy().await;
+        // Notifications that did not get into the store are lost, so the next stream sends everything.
+        let (confirmed, last) = self.log.confirmed_and_last();
+        if self.log.is_for_notifications && confirmed < last {
+            self.listener.add_everything();
+        }
+        self.look_at = None;
+        let (session, teller) = (self.session.clone(), self.teller.take());
+        tokio::join!(stop_telling(&session, teller), self.linger());
     }
 
     async fn copy(&mut self) {
         let mut changed = self.log.changes();
-        let mut failing_since = None;
-        let mut pause = MIN_PAUSE;
-        let mut lingers_until = None;
-        let mut has_looked_again = false;
+        let mut outage = Outage::NONE;
         loop {
             changed.borrow_and_update();
-            let (_, last) = self.log.confirmed_and_last();
-            let is_written = self.log.is_written();
-            let is_complete = self.stored >= last && failing_since.is_none();
-            if is_complete && is_written {
-                if has_looked_again {
-                    return;
-                }
-                self.stop_telling().await;
-                let is_for_notifications = self.log.is_for_notifications;
-                let permit = is_for_notifications.then(|| LINGERING.try_acquire());
-                if let Some(Err(_)) = permit {
-                    return;
-                }
-                // A fail-over may lose what the store has confirmed. The end of a request is looked at once more in any case.
-                let end = *lingers_until.get_or_insert_with(|| Instant::now() + LINGER);
-                has_looked_again = tokio::time::timeout_at(end, self.gaps.next()).await.is_err();
-                if is_for_notifications && has_looked_again {
-                    return;
-                }
-            } else if is_complete && Instant::now() < self.due {
+            let is_complete = self.is_complete(&outage);
+            if is_complete && self.log.is_written() {
+                return;
+            }
+            if is_complete && Instant::now() < self.due {
                 tokio::select! {
                     biased;
                     changed = changed.changed() => {
@@ -136,38 +156,93 @@ impl EventStore {
                     () = tokio::time::sleep_until(self.due) => continue,
                     // The store may have lost events of a log to which nothing is added: an empty step finds out.
                     () = self.gaps.next() => {}
+                    () = wait_until(self.look_at) => {}
                 }
             }
-            if self.log.is_forgotten() {
+            if !matches!(self.attempt(&mut outage).await, Progress::Continue) {
                 return;
             }
-            match self.append().await {
-                Ok(Progress::Continue) => (failing_since, pause) = (None, MIN_PAUSE),
-                Ok(Progress::Over) => return self.log.forget(),
-                Err(error) => {
-                    tracing::warn!(%error, "the events of a stream could not be stored");
-                    let since = *failing_since.get_or_insert_with(Instant::now);
-                    let is_late = is_written && since.elapsed() >= MAX_ANSWER_DELAY;
-                    if is_late || error.failure() == StoreFailure::Broken {
-                        self.log.give_up_confirmation();
-                    }
-                    if since.elapsed() >= MAX_FAILURE_TIME && is_written {
-                        return;
-                    }
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(MAX_PAUSE);
-                }
+        }
+    }
+
+    /// Looks after a log that is complete, or is continued elsewhere: writes again what the store loses within a while.
+    async fn linger(&mut self) {
+        let is_for_notifications = self.log.is_for_notifications;
+        let permit = is_for_notifications.then(|| LINGERING.try_acquire());
+        if self.log.is_forgotten() || matches!(permit, Some(Err(_))) {
+            return;
+        }
+        let end = Instant::now() + LINGER;
+        loop {
+            let is_last = tokio::time::timeout_at(end, self.gaps.next()).await.is_err();
+            // The end of a request is looked at once more in any case.
+            if is_last && is_for_notifications {
+                return;
+            }
+            if matches!(self.heal().await, Progress::Over) || is_last {
+                return;
             }
         }
+    }
+
+    /// Finds out if the store has lost events, and writes them again.
+    async fn heal(&mut self) -> Progress {
+        let mut outage = Outage::NONE;
+        loop {
+            match self.attempt(&mut outage).await {
+                Progress::Continue if self.is_complete(&outage) => return Progress::Continue,
+                Progress::Continue => {}
+                over => return over,
+            }
+        }
+    }
+
+    fn is_complete(&self, outage: &Outage) -> bool {
+        self.stored >= self.log.last_to_store() && outage.since.is_none()
+    }
+
+    /// Takes one step towards a complete copy, or waits for the store.
+    async fn attempt(&mut self, outage: &mut Outage) -> Progress {
+        if self.log.is_forgotten() {
+            return Progress::Over;
+        }
+        let error = match self.append().await {
+            Ok(progress) => {
+                match progress {
+                    Progress::Continue => {}
+                    Progress::ContinuedElsewhere => self.log.close(),
+                    Progress::Over => self.log.forget(),
+                }
+                *outage = Outage::NONE;
+                return progress;
+            }
+            Err(error) => error,
+        };
+        tracing::warn!(%error, "the events of a stream could not be stored");
+        let since = *outage.since.get_or_insert_with(Instant::now);
+        let is_written = self.log.is_written();
+        let is_late = is_written && since.elapsed() >= MAX_ANSWER_DELAY;
+        if is_late || error.failure() == StoreFailure::Broken {
+            self.log.give_up_confirmation();
+        }
+        if since.elapsed() >= MAX_FAILURE_TIME && is_written {
+            return Progress::Over;
+        }
+        tokio::time::sleep(outage.pause).await;
+        outage.pause = (outage.pause * 2).min(MAX_PAUSE);
+        Progress::Continue
     }
 
     /// Writes what the store does not have, or renews the log.
     async fn append(&mut self) -> Result<Progress> {
         let now = Instant::now();
+        if self.look_at.is_some_and(|time| now >= time) {
+            return self.take_over_telling().await;
+        }
         let mut batch = self.log.events_after(self.stored, MAX_STEP_BYTES);
         let (confirmed, _) = self.log.confirmed_and_last();
         // What the store has lost is written again, whichever stream gets the notifications now.
-        let is_repeat = self.stored < confirmed;
+        let is_repeat = self.stored < confirmed || self.log.is_closed();
         if is_repeat {
             batch.keep_until(confirmed);
         }
@@ -236,12 +311,12 @@ impl EventStore {
             Outcome::Refused { condition: 1, .. } => self.take_over_telling().await,
             Outcome::Refused { .. } => Ok(Progress::Over),
             Outcome::Ended { .. } => {
-                // A notification stream is ended when its client continues it at another server.
                 if !self.log.is_for_notifications || !self.log.is_written() {
                     tracing::warn!("another server has ended a stream of this server");
                     self.session.node.meter.record(StoreEvent::FencedStream);
                 }
-                Ok(Progress::Over)
+                let is_for_notifications = self.log.is_for_notifications;
+                Ok(if is_for_notifications { Progress::ContinuedElsewhere } else { Progress::Over })
             }
         }
     }
@@ -271,7 +346,7 @@ impl EventStore {
     /// gets them. It also does if the other one is at this server, which gives them only to its newest stream: if two are
     /// opened at the same moment, the older one may have entered itself later.
     async fn take_over_telling(&mut self) -> Result<Progress> {
-        let version = random_version();
+        let Some(version) = self.teller else { return Ok(Progress::Continue) };
         let here = &self.session.node;
         let condition = match self.session.teller().await? {
             Some((_, node)) if node != here.id && here.is_alive(&node).await? => {
@@ -282,26 +357,44 @@ impl EventStore {
                 self.log.retract_unconfirmed();
                 self.stored = self.stored.min(self.log.confirmed_and_last().1);
                 self.due = Instant::now() + self.ttl() / 3;
+                self.look_at = Some(Instant::now() + LOOK_INTERVAL);
                 return Ok(Progress::Continue);
             }
             Some((seen, _)) => Condition::HasVersion(TELLER, seen),
             None => Condition::Absent(TELLER),
         };
         let step = Step::new().when(condition).then(self.session.become_teller(version));
-        if let Outcome::Done(_) = self.session.run(&step).await? {
-            self.teller = Some(version);
+        if let Outcome::Done(_) = self.session.run(&step).await?
+            && self.look_at.take().is_some()
+        {
+            // The other stream may have ended before it sent them.
+            self.listener.add_everything();
         }
         Ok(Progress::Continue)
     }
+}
 
-    /// Lets another stream have the notifications.
-    async fn stop_telling(&mut self) {
-        let Some(version) = self.teller.take() else { return };
-        let step = Step::new().when(Condition::HasVersion(TELLER, version)).then(Operation::Delete(TELLER));
-        // Without it, the next stream takes over when this node is dead.
-        if let Err(error) = self.session.run(&step).await {
-            tracing::debug!(%error, "a stream could not be closed in the store");
+/// Lets another stream have the notifications.
+async fn stop_telling(session: &SharedSession, teller: Option<Version>) {
+    let Some(version) = teller else { return };
+    let step = Step::new().when(Condition::HasVersion(TELLER, version)).then(Operation::Delete(TELLER));
+    let mut pause = MIN_PAUSE;
+    // As long as the entry names a server that lives, other streams leave the notifications to it.
+    let end = Instant::now() + session.limits.session_idle;
+    while let Err(error) = session.run(&step).await {
+        tracing::debug!(%error, "a stream could not be closed in the store");
+        if Instant::now() >= end {
+            return;
         }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(MAX_PAUSE);
+    }
+}
+
+async fn wait_until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -321,7 +414,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(1);
 const MAX_ANSWER_DELAY: Duration = Duration::from_secs(2);
 /// How long a finished log is looked after.
 const LINGER: Duration = Duration::from_secs(30);
-/// The number of notification streams without a client that are looked after at one time.
+/// The number of notification streams without a reader that are looked after at one time.
 const MAX_LINGERING: usize = 4096;
 static LINGERING: Semaphore = Semaphore::const_new(MAX_LINGERING);
 /// How long a finished log is offered to a store that fails.

@@ -180,8 +180,7 @@ pub(in crate::server) async fn find(
             Ok(StoredStream::Behind)
         }
         Some((EventKind::NotificationsStart, node)) if after <= seen.last => {
-            let node = String::from_utf8_lossy(&node);
-            Ok(StoredStream::Notifications(end_notifications(session, stream, &node, after).await?))
+            end_notifications(session, stream, &String::from_utf8_lossy(&node), after).await
         }
         _ => Ok(StoredStream::Unknown),
     }
@@ -192,34 +191,50 @@ async fn end_notifications(
     session: &SharedSession,
     stream: &str,
     node: &str,
-    mut after: u64,
-) -> Result<StoredNotifications> {
+    after: u64,
+) -> Result<StoredStream> {
+    let read = |after| Operation::Read { log: stream.to_owned().into(), after, limit: PAGE };
+    // A fail-over may have lost events since the stream was found. Then it must stay open, so that its writer can write
+    // them again.
+    let end = Append { first: Some(after + 1), ..end_of(session, stream, Vec::new()) };
     let continued = NodeMessage::write(&session.id, News::Continued { stream: stream.to_owned() });
-    let log = || stream.to_owned().into();
-    let end = Step::new()
+    let step = Step::new()
         .when(SharedSession::is_open())
-        .then(Operation::Read { log: log(), after, limit: Room { entries: 1, bytes: 0 } })
-        .then(end_of(session, stream, Vec::new()))
+        .then(read(after))
+        .then(end)
         .then(session.node.telling(node, continued));
-    let was_continued = match session.run(&end).await? {
-        Outcome::Done(answers) => answers.into_iter().find_map(into_page).is_some_and(|page| page.is_ended),
-        _ => true,
+    let (mut page, was_continued) = match session.run(&step).await? {
+        Outcome::Done(answers) => {
+            let page = answers.into_iter().find_map(into_page);
+            let was_continued = page.as_ref().is_some_and(|page| page.is_ended);
+            (page, was_continued)
+        }
+        Outcome::Behind { .. } => return Ok(StoredStream::Behind),
+        Outcome::Ended { .. } => (read_page(session, read(after)).await?, true),
+        Outcome::Refused { .. } => return Ok(StoredStream::SessionEnded),
     };
-    let mut events = Vec::new();
+    let (mut last, mut events) = (after, Vec::new());
     loop {
-        let read = Operation::Read { log: log(), after, limit: PAGE };
-        let Outcome::Done(mut answers) = session.run(&Step::new().then(read)).await? else { break };
-        let Some(page) = answers.pop().and_then(into_page) else { break };
-        let Some((last, _)) = page.entries.last() else { break };
-        after = *last;
-        events.extend(page.entries.into_iter().filter_map(into_event));
+        // The stream has ended, so it has as many events as before, unless the store has lost it.
+        let Some(read_now) = page.filter(|page| page.last >= last) else { return Ok(StoredStream::Behind) };
+        let is_all = read_now.entries.last().is_none_or(|(number, _)| *number >= read_now.last);
+        last = read_now.entries.last().map_or(last, |(number, _)| *number);
+        events.extend(read_now.entries.into_iter().filter_map(into_event));
+        if is_all {
+            return Ok(StoredStream::Notifications(StoredNotifications { events, was_continued }));
+        }
+        page = read_page(session, read(last)).await?;
     }
-    Ok(StoredNotifications { events, was_continued })
 }
 
-/// Returns the operation that ends a log of another server.
-fn end_of(session: &SharedSession, stream: &str, entries: Vec<LogEntry>) -> Operation {
-    Operation::Append(Append {
+async fn read_page(session: &SharedSession, read: Operation) -> Result<Option<LogPage>> {
+    let Outcome::Done(answers) = session.run(&Step::new().then(read)).await? else { return Ok(None) };
+    Ok(answers.into_iter().find_map(into_page))
+}
+
+/// Returns the append that ends a log of another server.
+fn end_of(session: &SharedSession, stream: &str, entries: Vec<LogEntry>) -> Append {
+    Append {
         log: stream.to_owned().into(),
         writer: session.node.id.clone().into(),
         first: None,
@@ -227,7 +242,7 @@ fn end_of(session: &SharedSession, stream: &str, entries: Vec<LogEntry>) -> Oper
         ends: true,
         room: session.limits.kept.room,
         ttl: session.limits.kept.time,
-    })
+    }
 }
 
 impl RemoteLog {
