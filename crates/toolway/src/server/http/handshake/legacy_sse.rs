@@ -214,6 +214,10 @@ pub(super) async fn post(
         PassOutcome::Busy => {
             unavailable(None, &busy("the client does not read the messages that are sent to it"))
         }
+        PassOutcome::Unknown => {
+            let error = RpcError::internal("it is not known whether this message was handled");
+            error_reply_without_id(StatusCode::INTERNAL_SERVER_ERROR, &error)
+        }
     })
 }
 

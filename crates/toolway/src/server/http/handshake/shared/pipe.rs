@@ -42,6 +42,8 @@ pub(in crate::server) enum PassOutcome {
     Gone,
     /// The server that holds the pipe has not taken the last POST in time.
     Busy,
+    /// The store is away, and it cannot be told whether the server that holds the pipe has taken the POST.
+    Unknown,
 }
 
 /// Returns a new id of a pipe.
@@ -111,9 +113,10 @@ impl SharedPipe {
                 Ok(Outcome::Refused { condition: 1, .. }) => return Ok(PassOutcome::Busy),
                 Ok(_) => return Ok(PassOutcome::Gone),
                 Err(error) if error.failure() == StoreFailure::Unknown => {
-                    return match self.withdraw(version, deadline).await {
+                    return match self.withdraw(version).await {
                         Withdrawal::Taken => Ok(PassOutcome::Done),
                         Withdrawal::NotTaken => Err(error),
+                        Withdrawal::Unknown => Ok(PassOutcome::Unknown),
                     };
                 }
                 Err(error) => return Err(error),
@@ -121,8 +124,10 @@ impl SharedPipe {
         }
     }
 
-    /// Takes a POST back whose outcome is not known, unless the server that holds the pipe has taken it.
-    async fn withdraw(&self, version: Version, deadline: Instant) -> Withdrawal {
+    /// Takes a POST back whose outcome is not known, unless the server that holds the pipe has taken it. This may take
+    /// longer than an outage: until it is settled, the client must not be told to send the POST again.
+    async fn withdraw(&self, version: Version) -> Withdrawal {
+        let deadline = Instant::now() + SETTLING_TIME;
         // The server that took it may not know that it has. A fail-over must not lose what its client is told, so it is
         // recorded once more, and confirmed.
         let record_again =
@@ -142,9 +147,8 @@ impl SharedPipe {
                     Ok(_) => return Withdrawal::NotTaken,
                 }
             }
-            // While the store is away, nothing is taken, either.
             if Instant::now() >= deadline {
-                return Withdrawal::NotTaken;
+                return Withdrawal::Unknown;
             }
             tokio::time::sleep(MAX_PAUSE).await;
         }
@@ -180,6 +184,7 @@ impl SharedPipe {
 enum Withdrawal {
     Taken,
     NotTaken,
+    Unknown,
 }
 
 /// Returns the operation that records that a POST was taken. It is the same each time.
@@ -267,12 +272,14 @@ const POST: Name = Name::Borrowed("post");
 const POST_TTL: Duration = Duration::from_secs(600);
 /// How long the head of a POST is valid; the clocks of two servers may differ by as much.
 const HEAD_LIFE: Duration = Duration::from_secs(600);
+/// How long to try to find out whether a POST was taken.
+const SETTLING_TIME: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const MAX_PAUSE: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     use super::*;
     use crate::ground::future::BoxFuture;
@@ -280,17 +287,28 @@ mod tests {
 
     /// A store that does the first steps and does not confirm them. With the last of them it forgets them all, as by a
     /// fail-over.
+    #[derive(Default)]
     struct Forgetful {
         memory: MemoryStore,
         unconfirmed: AtomicUsize,
+        /// The store does the next change of a pipe, and is away then.
+        away_after_put: AtomicBool,
+        is_away: AtomicBool,
     }
 
     impl Store for Forgetful {
         fn run<'s>(&'s self, group: &'s str, step: &'s Step) -> BoxFuture<'s, Result<Outcome>> {
             Box::pin(async move {
+                if self.is_away.load(Ordering::Relaxed) {
+                    return Err(StoreError::new(StoreFailure::NotDone, "it is away"));
+                }
                 let outcome = self.memory.run(group, step).await;
                 let writes =
                     step.operations.iter().any(|operation| matches!(operation, Operation::Put { .. }));
+                if group.starts_with("i/") && writes && self.away_after_put.swap(false, Ordering::Relaxed) {
+                    self.is_away.store(true, Ordering::Relaxed);
+                    return Err(StoreError::new(StoreFailure::Unknown, "it is not confirmed"));
+                }
                 let one_less = |left: usize| left.checked_sub(1);
                 let is_done = matches!(outcome, Ok(Outcome::Done(_)));
                 if !group.starts_with("i/") || !writes || !is_done {
@@ -331,7 +349,7 @@ mod tests {
     /// The POST and the record that it was taken are written, but not confirmed.
     #[tokio::test(start_paused = true)]
     async fn a_post_is_not_accepted_if_a_fail_over_has_lost_that_it_was_taken() {
-        let store = Arc::new(Forgetful { memory: MemoryStore::new(), unconfirmed: AtomicUsize::new(0) });
+        let store = Arc::new(Forgetful::default());
         let [holder, other] = [(), ()].map(|()| Node::new(store.clone(), Arc::default(), "test"));
         let groups = Groups::new(&store.secret());
         let id = new_pipe_id(Some(&holder));
@@ -352,6 +370,29 @@ mod tests {
         };
         let pass_on = passing.pass_on("frame".into(), Duration::from_secs(10));
         let (passed, ()) = tokio::join!(pass_on, take);
+        assert!(passed.is_err(), "its client has to send it again");
+        assert!(held.waiting_post().await.unwrap().is_none());
+    }
+
+    /// A client that is told to send a POST again must not be served twice, however long the store is away.
+    #[tokio::test(start_paused = true)]
+    async fn a_post_that_is_refused_after_an_outage_is_not_taken() {
+        let store = Arc::new(Forgetful::default());
+        let [holder, other] = [(), ()].map(|()| Node::new(store.clone(), Arc::default(), "test"));
+        let groups = Groups::new(&store.secret());
+        let id = new_pipe_id(Some(&holder));
+        let pipe =
+            |node: &Arc<Node>| SharedPipe::new(node.clone(), &groups, &id, None, Duration::from_secs(60));
+        let (held, passing) = (pipe(&holder), pipe(&other));
+        assert!(holder.is_store_reachable(&Arc::new(Silent)).await);
+        held.publish().await.unwrap();
+        store.away_after_put.store(true, Ordering::Relaxed);
+        let outage = async {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            store.is_away.store(false, Ordering::Relaxed);
+        };
+        let pass_on = passing.pass_on("frame".into(), Duration::from_secs(10));
+        let (passed, ()) = tokio::join!(pass_on, outage);
         assert!(passed.is_err(), "its client has to send it again");
         assert!(held.waiting_post().await.unwrap().is_none());
     }
