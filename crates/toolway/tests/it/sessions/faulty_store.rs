@@ -14,7 +14,7 @@ use toolway::store::{
 /// The way of one server to the store that all share. It counts visits, and can be cut.
 #[derive(Default)]
 pub(super) struct FaultyStore {
-    memory: Arc<MemoryStore>,
+    pub(super) memory: Arc<MemoryStore>,
     /// Every visit fails.
     pub(super) is_away: AtomicBool,
     /// Messages are lost.
@@ -31,6 +31,8 @@ pub(super) struct FaultyStore {
     pub(super) holds_answers: AtomicBool,
     /// How many steps with a claim are done, and their answers are lost.
     pub(super) lost_claim_answers: AtomicUsize,
+    /// Changes of the records of sessions are done, but not confirmed.
+    pub(super) confirms_no_records: AtomicBool,
     /// How many announcements of a change are done, and their answers are lost.
     pub(super) lost_change_answers: AtomicUsize,
     /// Tells all subscriptions that messages may have been missed, as after a lost connection.
@@ -78,6 +80,11 @@ fn stream_that_is_continued(step: &Step) -> Option<Name> {
         Operation::Append(Append { ends: true, entries, log, .. }) if entries.is_empty() => Some(log.clone()),
         _ => None,
     })
+}
+
+/// Returns whether an operation changes the record of a session.
+fn is_record(operation: &Operation) -> bool {
+    matches!(operation, Operation::Put { key, .. } | Operation::Delete(key) if key == "record")
 }
 
 /// Returns whether an operation is for another server.
@@ -135,6 +142,9 @@ impl Store for FaultyStore {
                 return self.memory.run(group, &step).await;
             }
             let outcome = self.memory.run(group, step).await;
+            if self.confirms_no_records.load(Ordering::Acquire) && step.operations.iter().any(is_record) {
+                return Err(StoreError::new(StoreFailure::Unknown, "it is not confirmed"));
+            }
             let claims = step.operations.iter().any(|operation| matches!(operation, Operation::Enter { .. }));
             if is_of_session
                 && claims

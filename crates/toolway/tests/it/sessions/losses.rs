@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use http::StatusCode;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
+use toolway::store::{Answer, Operation, Outcome, Step, Store};
 
 use super::nodes::{Pair, next_with_id, tools_changed};
 use super::stage::{FOR_EVER, SECOND, text};
@@ -93,6 +94,60 @@ async fn notifications_that_the_store_has_lost_are_written_again_although_the_cl
     pair.stores[0].gaps.send_modify(|count| *count += 1);
     sleep(SECOND).await;
     assert_eq!(pair.there.get(Some(&last)).await.status(), StatusCode::OK);
+}
+
+/// A fail-over may lose what is not confirmed, although other servers have seen it.
+#[tokio::test(start_paused = true)]
+async fn a_change_of_a_session_that_is_not_confirmed_is_not_answered_elsewhere() {
+    let pair = Pair::new(NEWEST).await;
+    let subscribe = json!({
+        "jsonrpc": "2.0", "id": 7, "method": "resources/subscribe", "params": {"uri": "news://today"},
+    });
+    for store in &pair.stores {
+        store.confirms_no_records.store(true, Ordering::Release);
+    }
+    for raw in [&pair.here, &pair.there, &pair.here] {
+        assert_eq!(raw.post(&subscribe).await.status(), StatusCode::SERVICE_UNAVAILABLE);
+    }
+    pair.stores[1].confirms_no_records.store(false, Ordering::Release);
+    assert_eq!(pair.there.post(&subscribe).await.status(), StatusCode::OK);
+}
+
+/// Otherwise the session might be back after a fail-over.
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_session_that_is_not_confirmed_is_not_answered_elsewhere() {
+    let pair = Pair::new(NEWEST).await;
+    for store in &pair.stores {
+        store.confirms_no_records.store(true, Ordering::Release);
+    }
+    for raw in [&pair.here, &pair.there, &pair.here] {
+        assert_eq!(raw.delete().await.status(), StatusCode::SERVICE_UNAVAILABLE);
+    }
+    pair.stores[1].confirms_no_records.store(false, Ordering::Release);
+    assert_eq!(pair.there.delete().await.status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_of_a_session_that_the_store_has_lost_does_not_hide_the_next_one() {
+    let pair = Pair::new(NEWEST).await;
+    let group = format!("s/{}", pair.here.session);
+    let get = Step::new().then(Operation::Get { key: "record".into(), known: None });
+    let Outcome::Done(answers) = pair.stores[0].memory.run(&group, &get).await.unwrap() else { panic!() };
+    let [Answer::Value(Some(before))] = &answers[..] else { panic!("{answers:?}") };
+    pair.here.ask("resources/subscribe", json!({"uri": "news://lost"})).await;
+    let (key, value, version) = ("record".into(), before.bytes.clone().unwrap(), before.version);
+    let restore = Step::new().then(Operation::Put { key, value, version, ttl: SECOND * 1000 });
+    pair.stores[0].memory.run(&group, &restore).await.unwrap();
+    for store in &pair.stores {
+        store.losses.fetch_add(1, Ordering::AcqRel);
+    }
+    pair.there.ask("resources/subscribe", json!({"uri": "news://today"})).await;
+    let mut news = pair.here.stream(None).await;
+    pair.servers[0].resource_updated("news://today");
+    let told = async {
+        while news.message().await.expect("the stream goes on")["params"]["uri"] != "news://today" {}
+    };
+    timeout(SECOND, told).await.expect("it is told");
 }
 
 /// Two servers, and a notification stream at the first of them that its client has left. Returns the ids of its last two

@@ -22,7 +22,7 @@ use super::shared::claim_entry::ClaimEntry;
 use super::shared::event_store::EventStore;
 use super::shared::question_id::name_node_in_questions;
 use super::shared::remote_log::RemoteReaders;
-use super::shared::session::{Entered, MEMORY, SharedSession, session_group};
+use super::shared::session::{Entered, MEMORY, SharedSession, StoredRecord, session_group};
 use crate::ground::budget::{Account, Charge};
 use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
@@ -199,13 +199,13 @@ impl LiveSession {
         self.record.lock().write()
     }
 
-    /// Marks the session as used, and applies the record in `text` if it is newer than the last one.
-    pub(super) fn mark_used(&self, text: Option<&Bytes>) {
+    /// Marks the session as used, and applies the stored record if it is newer than the last one.
+    pub(super) fn mark_used(&self, stored: Option<&StoredRecord>) {
         self.touch();
-        if let Some(record) = text.and_then(|text| Record::read(text)) {
+        if let Some(record) = stored.and_then(Record::read_stored) {
             let mut seen = self.record.lock();
             // A caller that read an older record must not undo later changes.
-            if record.changes > seen.changes {
+            if record.age() > seen.age() {
                 seen.clone_from(&record);
                 self.apply(record);
             }
@@ -216,7 +216,7 @@ impl LiveSession {
     pub(super) async fn refresh(&self) -> store::Result<bool> {
         if let Some(shared) = &self.shared {
             match shared.enter(None).await? {
-                Entered::In(text) => self.mark_used(text.as_ref()),
+                Entered::In(stored) => self.mark_used(stored.as_ref()),
                 Entered::Gone | Entered::Claimed(_) => self.ended.cancel(),
             }
         }
@@ -252,17 +252,22 @@ impl LiveSession {
         let mut record = self.record.lock().clone();
         let (level, uris) = (self.session.log_level.get(), self.listener.subscribed());
         if (record.ready, record.level, &record.uris) == (self.is_ready(), level, &uris) {
-            return Ok(true);
+            // Another server may have made the change, and may not know whether it was confirmed.
+            return match &self.shared {
+                Some(shared) => shared.save_again(record.write()).await,
+                None => Ok(true),
+            };
         }
         (record.ready, record.level, record.uris) = (self.is_ready(), level, uris);
         record.changes += 1;
-        if let Some(shared) = &self.shared
-            && !shared.save(record.write()).await?
-        {
-            return Ok(false);
+        if let Some(shared) = &self.shared {
+            record.losses = shared.node.losses();
+            if !shared.save(record.write()).await? {
+                return Ok(false);
+            }
         }
         let mut seen = self.record.lock();
-        if record.changes > seen.changes {
+        if record.age() > seen.age() {
             *seen = record;
         }
         Ok(true)

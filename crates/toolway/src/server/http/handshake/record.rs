@@ -11,6 +11,7 @@ use toolway_protocol::ProtocolVersion;
 use toolway_protocol::era::handshake::Initialize;
 use toolway_protocol::types::LogLevel;
 
+use super::shared::session::StoredRecord;
 use crate::server::call::memory_record::MemoryRecord;
 use crate::server::changes::listeners::{self, Listener};
 use crate::server::handshake::Session;
@@ -31,6 +32,9 @@ pub(super) struct Record {
     /// How often the record was changed.
     #[serde(default)]
     pub(super) changes: u64,
+    /// How often the store may have lost data before the record was read, and with it changes.
+    #[serde(skip)]
+    pub(super) losses: u64,
     /// The group of the peer, among whose sessions this one is counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) peer: Option<String>,
@@ -45,11 +49,21 @@ impl Record {
     pub(super) fn new(version: ProtocolVersion, opening: Box<RawValue>) -> Self {
         let level = Session::DEFAULT_LOG_LEVEL;
         let version = version.as_str().to_owned();
-        Self { version, opening, ready: false, level, uris: Vec::new(), changes: 0, peer: None }
+        Self { version, opening, ready: false, level, uris: Vec::new(), changes: 0, losses: 0, peer: None }
     }
 
     pub(super) fn read(text: &[u8]) -> Option<Self> {
         serde_json::from_slice(text).ok()
+    }
+
+    pub(super) fn read_stored(stored: &StoredRecord) -> Option<Self> {
+        Some(Self { losses: stored.losses, ..Self::read(&stored.text)? })
+    }
+
+    /// Returns a value that is greater for the newer of two records of a session. The number of changes decides, unless the
+    /// store may have lost some of them between the two.
+    pub(super) fn age(&self) -> (u64, u64) {
+        (self.losses, self.changes)
     }
 
     pub(super) fn write(&self) -> Bytes {

@@ -340,7 +340,15 @@ async fn delete(visit: AdmittedRequest<'_>) -> ReplyResult {
     if visit.handshake.is_sessionless {
         return Err(visit.not_allowed());
     }
-    let live = visit.find_session(None).await?;
+    let live = match visit.find_session(None).await {
+        Err(unknown) if unknown.status() == StatusCode::NOT_FOUND => {
+            let id = visit.headers().get(&SESSION_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
+            let confirmed = visit.handshake.sessions().confirm_end(id, visit.owner()).await;
+            confirmed.map_err(store_unavailable)?;
+            return Err(unknown);
+        }
+        found => found?,
+    };
     visit.handshake.sessions().end(&live, visit.arrival).await.map_err(store_unavailable)?;
     Ok(accepted())
 }

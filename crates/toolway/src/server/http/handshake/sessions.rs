@@ -252,7 +252,7 @@ impl Sessions {
     ) -> Result<Arc<LiveSession>, SessionError> {
         let group = session_group(&self.server.inner.groups, id, owner);
         let text = take_record(&*self.server.inner.store, &group).await?.ok_or(SessionError::Unknown)?;
-        self.restore(id, owner, None, Some(&text), account).await
+        self.restore(id, owner, None, Record::read(&text), account).await
     }
 
     async fn find_shared(
@@ -269,9 +269,9 @@ impl Sessions {
         let shared = shared.ok_or(SessionError::Unknown)?;
         let entry = request.map(|request| ClaimEntry::new(&shared.node, request));
         let mut pauses = CLAIM_PAUSES.into_iter();
-        let text = loop {
+        let stored = loop {
             match shared.enter(entry.as_ref()).await? {
-                Entered::In(text) => break text,
+                Entered::In(stored) => break stored,
                 Entered::Gone => {
                     self.remove_expired(id, owner);
                     return Err(SessionError::Unknown);
@@ -290,9 +290,12 @@ impl Sessions {
         let known = self.table.sessions.lock().touch(id, owner);
         let live = match known {
             Some(live) => live,
-            None => self.restore(id, owner, Some(shared), text.as_ref(), account).await?,
+            None => {
+                let record = stored.as_ref().and_then(Record::read_stored);
+                self.restore(id, owner, Some(shared), record, account).await?
+            }
         };
-        live.mark_used(text.as_ref());
+        live.mark_used(stored.as_ref());
         Ok(FoundSession { live, claim })
     }
 
@@ -312,15 +315,14 @@ impl Sessions {
         id: &str,
         owner: Option<&str>,
         shared: Option<Arc<SharedSession>>,
-        text: Option<&Bytes>,
+        mut record: Option<Record>,
         account: Option<&Arc<Account>>,
     ) -> Result<Arc<LiveSession>, SessionError> {
-        let mut record = text.and_then(|text| Record::read(text));
-        if let (None, Some(shared)) = (text, &shared) {
+        if let (None, Some(shared)) = (&record, &shared) {
             // The session was removed from this server while the request entered it.
             shared.forget_version();
-            if let Entered::In(Some(text)) = shared.enter(None).await? {
-                record = Record::read(&text);
+            if let Entered::In(Some(stored)) = shared.enter(None).await? {
+                record = Record::read_stored(&stored);
             }
         }
         let record = record.ok_or(SessionError::Unknown)?;
@@ -357,6 +359,18 @@ impl Sessions {
             run_terminate_hooks(&self.server, &live, TerminationReason::Deleted, arrival);
         }
         Ok(())
+    }
+
+    /// Makes sure that a session stays ended. Another server may have ended it, and may not know whether this was
+    /// confirmed.
+    pub(super) async fn confirm_end(&self, id: &str, owner: Option<&str>) -> store::Result<()> {
+        if !is_session_id(id) {
+            return Ok(());
+        }
+        match self.shared_session(id, owner).await? {
+            Some(shared) => shared.confirm_end().await,
+            None => Ok(()),
+        }
     }
 
     /// Removes expired sessions and streams, if the last search is long enough ago.

@@ -86,6 +86,11 @@ impl Node {
         self.state.lock().failed_at.is_some_and(|failed| failed.elapsed() < HEALING_TIME)
     }
 
+    /// Returns how often the store may have lost what it had confirmed.
+    pub(in crate::server) fn losses(&self) -> u64 {
+        self.store.losses()
+    }
+
     /// Runs a step in the store.
     pub(super) async fn run(&self, group: &str, step: &Step) -> Result<Outcome> {
         let outcome = self.store.run(group, step).await;

@@ -49,11 +49,18 @@ struct RecordState {
 /// The outcome of an attempt to enter a session.
 pub(in crate::server) enum Entered {
     /// The session is open. Its record, if this server does not know it.
-    In(Option<Bytes>),
+    In(Option<StoredRecord>),
     /// There is no such session.
     Gone,
     /// The request has a claim of another server, or an earlier one of this server.
     Claimed(Bytes),
+}
+
+/// The record of a session, as it was read.
+pub(in crate::server) struct StoredRecord {
+    pub(in crate::server) text: Bytes,
+    /// How often the store may have lost data before.
+    pub(in crate::server) losses: u64,
 }
 
 impl SharedSession {
@@ -98,6 +105,7 @@ impl SharedSession {
     pub(in crate::server) async fn enter(&self, claim: Option<&ClaimEntry>) -> Result<Entered> {
         let now = Instant::now();
         let known = self.state.lock().version;
+        let losses = self.node.losses();
         let mut step = Step::new().when(Self::is_open());
         if let Some(claim) = claim {
             step = step.when(claim.is_free());
@@ -120,9 +128,12 @@ impl SharedSession {
                 }
                 let mut state = self.state.lock();
                 Ok(Entered::In(stored.and_then(|stored| {
-                    // Another request may have saved the record in the meantime.
-                    (state.version == known).then(|| state.version = Some(stored.version));
-                    stored.bytes
+                    // Another request may have saved the record in the meantime. A record that was read during a fail-over
+                    // is read again.
+                    if state.version == known && self.node.losses() == losses {
+                        state.version = Some(stored.version);
+                    }
+                    stored.bytes.map(|text| StoredRecord { text, losses })
                 })))
             }
             Outcome::Refused { condition: 1, holder } => Ok(Entered::Claimed(holder.unwrap_or_default())),
@@ -177,6 +188,16 @@ impl SharedSession {
         Ok(is_done)
     }
 
+    /// Writes the record as it is, so that it is confirmed. Returns `false` if another server has changed it.
+    pub(in crate::server) async fn save_again(&self, record: Bytes) -> Result<bool> {
+        let version = self.state.lock().version;
+        let Some(version) = version else { return Ok(false) };
+        let step = Step::new()
+            .when(Condition::HasVersion(RECORD, version))
+            .then(self.put_record(record, version));
+        Ok(matches!(self.run(&step).await?, Outcome::Done(_)))
+    }
+
     /// Forgets the version of the record, so that the next look returns it.
     pub(in crate::server) fn forget_version(&self) {
         self.state.lock().version = None;
@@ -206,6 +227,11 @@ impl SharedSession {
             place.release();
         }
         Ok(())
+    }
+
+    /// Deletes the record once more, so that its end is confirmed.
+    pub(in crate::server) async fn confirm_end(&self) -> Result<()> {
+        self.run(&Step::new().then(Operation::Delete(RECORD))).await.map(drop)
     }
 
     /// Returns whether the session is open.
