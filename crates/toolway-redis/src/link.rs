@@ -277,11 +277,7 @@ impl Keeper {
     }
 
     /// Waits for the end of a connection.
-    async fn watch(
-        &mut self,
-        lease: &Lease,
-        pushes: &mut mpsc::UnboundedReceiver<PushInfo>,
-    ) -> Ending {
+    async fn watch(&mut self, lease: &Lease, pushes: &mut mpsc::UnboundedReceiver<PushInfo>) -> Ending {
         loop {
             tokio::select! {
                 () = self.locator.place.left(&lease.address, lease.epoch) => return Ending::Left,

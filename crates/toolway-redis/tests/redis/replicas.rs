@@ -89,7 +89,9 @@ async fn a_step_that_was_given_up_is_not_done_later() {
             let leave =
                 Operation::Leave { map: "claims".into(), key: key.into(), value: Some("node".into()) };
             // It is written, and cannot be confirmed either.
-            while failure(&store, &Step::new().then(leave.clone())).await == StoreFailure::NotDone {}
+            let leave = Step::new().then(leave);
+            eventually("it is written", async || failure(&store, &leave).await != StoreFailure::NotDone)
+                .await;
         });
     }
     claims.join_all().await;
