@@ -14,7 +14,7 @@ use crate::backoff::draw;
 use crate::connector::{Connector, OpenCause, OpenError};
 use crate::keys::{OWN_GROUP, SLOTS, slot};
 use crate::link::{Counters, LinkState, not_done};
-use crate::locate::{Locator, Place};
+use crate::locate::{Connected, Locator, Place};
 use crate::node::Node;
 use crate::task::Task;
 use crate::url::Address;
@@ -165,7 +165,7 @@ pub(crate) async fn read_slots(
     addresses: &Arc<Mutex<Vec<Address>>>,
 ) -> Result<Vec<(u16, u16, Address)>, OpenError> {
     let locator = Locator { connector: connector.clone(), place: Place::AnyNode(addresses.clone()) };
-    let (asked, mut opened) = locator.connect().await?;
+    let Connected { address: asked, mut opened, .. } = locator.connect().await?;
     let reply = opened.query(redis::cmd("CLUSTER").arg("SLOTS"), connector.timeout).await;
     let reply = reply.map_err(|cause| OpenError::new(&asked, cause))?;
     let ranges = parse_slots(&reply, &asked);

@@ -15,7 +15,7 @@ use toolway_store::{Result, StoreError, StoreFailure};
 
 use crate::backoff::Backoff;
 use crate::connector::Opened;
-use crate::locate::{Locator, Place};
+use crate::locate::{Connected, Locator, Place};
 use crate::task::Task;
 use crate::url::Address;
 
@@ -68,7 +68,7 @@ pub(crate) enum LinkState {
 pub(crate) struct Lease {
     pub(crate) connection: MultiplexedConnection,
     pub(crate) address: Address,
-    /// The epoch of the Sentinels in which it was opened.
+    /// The epoch in which the Sentinels have named its server.
     epoch: u64,
     /// No other connection of this process has this number.
     pub(crate) number: u64,
@@ -227,13 +227,15 @@ impl Keeper {
             // A fail-over while it connects is noticed, and so is another link that succeeds.
             let epoch = self.locator.place.epoch();
             let mut reached = self.reached.subscribe();
-            let why = match self.locator.connect().await {
-                Ok((address, opened)) => {
-                    tracing::debug!(server = %address, "connected to Redis");
-                    let why = self.hold(address.clone(), epoch, opened).await;
-                    tracing::warn!(server = %address, reason = why, "lost the connection to Redis");
+            let connected = self.locator.connect().await;
+            let is_refused = connected.is_err();
+            let why = match connected {
+                Ok(connected) => {
+                    let server = connected.address.clone();
+                    tracing::debug!(%server, "connected to Redis");
+                    let why = self.hold(connected).await;
+                    tracing::warn!(%server, reason = why, "lost the connection to Redis");
                     backoff = Backoff::default();
-                    reached.mark_unchanged();
                     Arc::from(why)
                 }
                 Err(error) => {
@@ -253,15 +255,15 @@ impl Keeper {
             };
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                _ = reached.changed() => {}
+                _ = reached.changed(), if is_refused => {}
                 () = self.locator.place.advanced(epoch) => {}
             }
         }
     }
 
     /// Offers a connection to the steps until it is lost, and returns why it is.
-    async fn hold(&mut self, address: Address, epoch: u64, opened: Opened) -> &'static str {
-        let Opened { connection, mut pushes } = opened;
+    async fn hold(&mut self, connected: Connected) -> &'static str {
+        let Connected { address, epoch, opened: Opened { connection, mut pushes } } = connected;
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         // One more failure closes a link that was closed before.
         self.failures.fetch_min(FAILURES_IN_A_ROW - 1, Ordering::Relaxed);

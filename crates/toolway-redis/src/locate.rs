@@ -37,6 +37,14 @@ pub(crate) enum Place {
     AnyNode(Arc<Mutex<Vec<Address>>>),
 }
 
+/// A connection to the server that was chosen.
+pub(crate) struct Connected {
+    pub(crate) address: Address,
+    /// The epoch in which the Sentinels have named the server; 0 without Sentinels.
+    pub(crate) epoch: u64,
+    pub(crate) opened: Opened,
+}
+
 impl Place {
     /// Returns the number of fail-overs that are known, as the Sentinels count them.
     pub(crate) fn epoch(&self) -> u64 {
@@ -85,20 +93,20 @@ impl Place {
 }
 
 impl Locator {
-    pub(crate) async fn connect(&self) -> Result<(Address, Opened), OpenError> {
+    pub(crate) async fn connect(&self) -> Result<Connected, OpenError> {
         match &self.place {
-            Place::Primary(address) => self.connect_primary(address.clone()).await,
+            Place::Primary(address) => self.connect_primary(address.clone(), 0).await,
             #[cfg(feature = "sentinel")]
             Place::Sentinel(sentinels) => {
                 let primary = sentinels.primary().await?;
-                let connected = self.connect_primary(primary.address.clone()).await;
+                let connected = self.connect_primary(primary.address.clone(), primary.epoch).await;
                 if connected.is_err() {
                     sentinels.unreachable(&primary);
                 }
                 connected
             }
             #[cfg(feature = "cluster")]
-            Place::Node(address) => Ok((address.clone(), self.connector.open(address).await?)),
+            Place::Node(address) => self.connect_one_of(vec![address.clone()]).await,
             #[cfg(feature = "cluster")]
             Place::FirstNode(addresses) => self.connect_one_of(snapshot(addresses)).await,
             #[cfg(feature = "cluster")]
@@ -109,18 +117,18 @@ impl Locator {
     }
 
     #[cfg(feature = "cluster")]
-    async fn connect_one_of(&self, addresses: Vec<Address>) -> Result<(Address, Opened), OpenError> {
+    async fn connect_one_of(&self, addresses: Vec<Address>) -> Result<Connected, OpenError> {
         let mut failure = OpenError { address: None, cause: Arc::new(OpenCause::NoNode) };
         for address in addresses {
             match self.connector.open(&address).await {
-                Ok(opened) => return Ok((address, opened)),
+                Ok(opened) => return Ok(Connected { address, epoch: 0, opened }),
                 Err(error) => failure = error,
             }
         }
         Err(failure)
     }
 
-    async fn connect_primary(&self, address: Address) -> Result<(Address, Opened), OpenError> {
+    async fn connect_primary(&self, address: Address, epoch: u64) -> Result<Connected, OpenError> {
         let mut opened = self.connector.open(&address).await?;
         // `INFO` and not `ROLE`, because access rules without `@admin` forbid `ROLE`.
         let role = opened.query(redis::cmd("INFO").arg("replication"), self.connector.timeout).await;
@@ -131,7 +139,7 @@ impl Locator {
             Err(cause) => Err(cause),
         };
         role.map_err(|cause| OpenError::new(&address, cause))?;
-        Ok((address, opened))
+        Ok(Connected { address, epoch, opened })
     }
 }
 

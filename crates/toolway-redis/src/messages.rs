@@ -16,7 +16,7 @@ use toolway_store::{BoxFuture, Result, Subscription};
 use crate::backoff::Backoff;
 use crate::connector::Opened;
 use crate::link::{LinkState, not_done};
-use crate::locate::Locator;
+use crate::locate::{Connected, Locator};
 use crate::task::Task;
 use crate::url::Address;
 
@@ -101,7 +101,7 @@ impl Listener {
         let mut backoff = Backoff::default();
         loop {
             match self.locator.connect().await {
-                Ok((address, mut opened)) => {
+                Ok(Connected { address, mut opened, .. }) => {
                     if self.subscribe_again(&mut opened).await.is_ok() {
                         backoff = Backoff::default();
                         let Some(why) = self.listen(&address, &mut opened).await else { return };

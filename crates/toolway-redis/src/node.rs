@@ -106,8 +106,8 @@ impl Node {
         let is_up = self.confirmed.iter().any(|confirmed| confirmed.link.is_up());
         (0..count).find_map(|number| {
             let ConfirmedLink { link, turn } = &self.confirmed[(first + number) % count];
-            let guard = turn.try_lock().ok().filter(|_| link.is_up() == is_up)?;
-            Some((link, guard))
+            let guard = if link.is_up() == is_up { turn.try_lock().ok() } else { None };
+            guard.map(|guard| (link, guard))
         })
     }
 }

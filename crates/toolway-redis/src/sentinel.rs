@@ -37,8 +37,10 @@ struct Named {
 /// A server to connect to.
 pub(crate) struct Primary {
     pub(crate) address: Address,
-    /// No Sentinel that was asked now has named it.
-    is_remembered: bool,
+    /// The epoch in which it was named.
+    pub(crate) epoch: u64,
+    /// All Sentinels that could be asked now name a former primary.
+    is_contradicted: bool,
 }
 
 impl Sentinels {
@@ -54,38 +56,40 @@ impl Sentinels {
     /// Asks the Sentinels for the primary. If all that answer have missed a fail-over, returns the primary that is known.
     pub(crate) async fn primary(&self) -> Result<Primary, OpenError> {
         let failures = match self.ask_all().await {
-            Ok(address) => return Ok(Primary { address, is_remembered: false }),
+            Ok(Named { address, epoch }) => return Ok(Primary { address, epoch, is_contradicted: false }),
             Err(failures) => failures,
         };
-        if let Some(latest) = &*self.latest.borrow() {
-            return Ok(Primary { address: latest.address.clone(), is_remembered: true });
+        if let Some(Named { address, epoch }) = self.latest.borrow().clone() {
+            return Ok(Primary { address, epoch, is_contradicted: failures.is_contradicted });
         }
-        let cause = OpenCause::UnknownPrimary(failures.join("; "));
+        let cause = OpenCause::UnknownPrimary(failures.texts.join("; "));
         Err(OpenError { address: None, cause: Arc::new(cause) })
     }
 
     /// Notes that there was no connection to a primary. Sentinels that were set up anew count their epochs from the
     /// beginning: they are believed when the primary that is known is gone.
     pub(crate) fn unreachable(&self, primary: &Primary) {
-        if primary.is_remembered {
-            let is_same = |latest: &mut Named| latest.address == primary.address;
+        if primary.is_contradicted {
+            let is_same =
+                |latest: &mut Named| (&latest.address, latest.epoch) == (&primary.address, primary.epoch);
             self.latest.send_if_modified(|latest| latest.take_if(is_same).is_some());
         }
     }
 
     /// Returns the answer of the first Sentinel that has not missed a fail-over, or why there is none.
-    async fn ask_all(&self) -> Result<Address, Vec<String>> {
-        let mut failures = Vec::new();
+    async fn ask_all(&self) -> Result<Named, Failures> {
+        let mut failures = Failures::default();
         for sentinel in shuffled(self.addresses.clone()) {
             let answer = match self.connector.open(&sentinel).await {
                 Ok(mut opened) => self.ask(&mut opened).await,
                 Err(error) => {
-                    failures.push(error.to_string());
+                    failures.texts.push(error.to_string());
                     continue;
                 }
             };
-            failures.push(match answer {
-                Ok(Answer::Primary(address)) => return Ok(address),
+            failures.is_contradicted |= matches!(answer, Ok(Answer::Former));
+            failures.texts.push(match answer {
+                Ok(Answer::Primary(named)) => return Ok(named),
                 Ok(Answer::Former) => format!("{sentinel}: it has missed a fail-over"),
                 Ok(Answer::UnknownName) => format!("{sentinel}: it watches no primary of this name"),
                 Err(cause) => format!("{sentinel}: {cause}"),
@@ -108,10 +112,9 @@ impl Sentinels {
         };
         let address = opened.query(&question("GET-MASTER-ADDR-BY-NAME"), limit).await?;
         let Some(address) = read_address(&address) else { return Ok(Answer::UnknownName) };
-        Ok(match epoch {
-            Some(epoch) if !self.note(&Named { address: address.clone(), epoch }) => Answer::Former,
-            _ => Answer::Primary(address),
-        })
+        let named = Named { address, epoch: epoch.unwrap_or_else(|| self.epoch()) };
+        let is_former = epoch.is_some() && !self.note(&named);
+        Ok(if is_former { Answer::Former } else { Answer::Primary(named) })
     }
 
     /// Notes what a Sentinel says. Returns `false` if the Sentinel has missed a fail-over.
@@ -162,24 +165,42 @@ impl Sentinels {
         self.addresses.iter().map(watch).collect()
     }
 
+    /// Asks for a message when another server becomes the primary.
+    async fn subscribe(&self, opened: &mut Opened) -> bool {
+        let subscribing = opened.connection.subscribe(SWITCH);
+        matches!(tokio::time::timeout(self.connector.timeout, subscribing).await, Ok(Ok(())))
+    }
+
     async fn listen_to(self: Arc<Self>, sentinel: Address) {
         let mut backoff = Backoff::default();
         loop {
             if let Ok(mut opened) = self.connector.open(&sentinel).await
-                && opened.connection.subscribe(SWITCH).await.is_ok()
+                && self.subscribe(&mut opened).await
             {
-                backoff = Backoff::default();
                 // It is asked first because a switch may have been missed, and then after each message.
-                while self.ask(&mut opened).await.is_ok() && wait_for_message(&mut opened).await {}
+                while self.ask(&mut opened).await.is_ok() {
+                    backoff = Backoff::default();
+                    if !wait_for_message(&mut opened).await {
+                        break;
+                    }
+                }
             }
             tokio::time::sleep(backoff.next_attempt()).await;
         }
     }
 }
 
+/// The reasons why no Sentinel has named the primary.
+#[derive(Default)]
+struct Failures {
+    texts: Vec<String>,
+    /// A Sentinel has named a former primary.
+    is_contradicted: bool,
+}
+
 /// The answer of a Sentinel.
 enum Answer {
-    Primary(Address),
+    Primary(Named),
     /// The Sentinel has missed a fail-over.
     Former,
     UnknownName,

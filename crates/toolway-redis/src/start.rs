@@ -10,7 +10,7 @@ use crate::connector::{Connector, OpenCause, OpenError, Opened};
 use crate::durability::Durability;
 use crate::error::SetupError;
 use crate::link::Counters;
-use crate::locate::Locator;
+use crate::locate::{Connected, Locator};
 use crate::servers::primary_place;
 use crate::url::{Address, Target, TargetKind};
 
@@ -86,7 +86,8 @@ async fn connect(
     }
     let place = primary_place(target, sentinel, &Counters::default());
     let locator = Locator { connector: connector.clone(), place };
-    Ok(vec![locator.connect().await?])
+    let Connected { address, opened, .. } = locator.connect().await?;
+    Ok(vec![(address, opened)])
 }
 
 /// Returns whether trying again is of no use.

@@ -115,9 +115,8 @@ impl Store for FaultyStore {
             if let Some(stream) = stream_that_is_continued(step) {
                 let forget = Step::new().then(Operation::DeleteLog(stream));
                 let counters = [&self.streams_lost_before_end, &self.streams_lost_with_end];
-                let [is_lost_before, is_lost_with_end] = counters.map(|count| {
-                    count.fetch_update(Ordering::AcqRel, Ordering::Acquire, lose).is_ok()
-                });
+                let [is_lost_before, is_lost_with_end] = counters
+                    .map(|count| count.fetch_update(Ordering::AcqRel, Ordering::Acquire, lose).is_ok());
                 if is_lost_before {
                     self.memory.run(group, &forget).await?;
                 }

@@ -2,10 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
+use bytes::Bytes;
 use http::StatusCode;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
-use toolway::store::{Answer, Operation, Outcome, Step, Store};
+use toolway::store::{Answer, Operation, Outcome, Step, Store, StoredValue, Version};
 
 use super::nodes::{Pair, next_with_id, tools_changed};
 use super::stage::{FOR_EVER, SECOND, text};
@@ -127,27 +128,75 @@ async fn the_end_of_a_session_that_is_not_confirmed_is_not_answered_elsewhere() 
     assert_eq!(pair.there.delete().await.status(), StatusCode::NOT_FOUND);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_change_of_a_session_that_the_store_has_lost_does_not_hide_the_next_one() {
-    let pair = Pair::new(NEWEST).await;
-    let group = format!("s/{}", pair.here.session);
+/// Returns the record of the session, as the store has it.
+async fn stored_record(pair: &Pair) -> StoredValue {
     let get = Step::new().then(Operation::Get { key: "record".into(), known: None });
+    let group = format!("s/{}", pair.here.session);
     let Outcome::Done(answers) = pair.stores[0].memory.run(&group, &get).await.unwrap() else { panic!() };
-    let [Answer::Value(Some(before))] = &answers[..] else { panic!("{answers:?}") };
-    pair.here.ask("resources/subscribe", json!({"uri": "news://lost"})).await;
-    let (key, value, version) = ("record".into(), before.bytes.clone().unwrap(), before.version);
-    let restore = Step::new().then(Operation::Put { key, value, version, ttl: SECOND * 1000 });
-    pair.stores[0].memory.run(&group, &restore).await.unwrap();
+    let [Answer::Value(Some(record))] = &answers[..] else { panic!("{answers:?}") };
+    record.clone()
+}
+
+/// Replaces the record of the session by an older one, as a fail-over does, and tells the servers of it.
+async fn lose_record(pair: &Pair, value: Bytes, version: Version) {
+    let put = Operation::Put { key: "record".into(), value, version, ttl: SECOND * 1000 };
+    let group = format!("s/{}", pair.here.session);
+    pair.stores[0].memory.run(&group, &Step::new().then(put)).await.unwrap();
     for store in &pair.stores {
         store.losses.fetch_add(1, Ordering::AcqRel);
     }
+}
+
+/// Waits until a stream is told of an update.
+async fn updated(news: &mut Events, uri: &str) {
+    let told = async { while news.message().await.expect("the stream goes on")["params"]["uri"] != uri {} };
+    timeout(SECOND, told).await.expect("it is told");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_of_a_session_that_the_store_has_lost_does_not_hide_the_next_one() {
+    let pair = Pair::new(NEWEST).await;
+    let before = stored_record(&pair).await;
+    pair.here.ask("resources/subscribe", json!({"uri": "news://lost"})).await;
+    lose_record(&pair, before.bytes.unwrap(), before.version).await;
     pair.there.ask("resources/subscribe", json!({"uri": "news://today"})).await;
     let mut news = pair.here.stream(None).await;
     pair.servers[0].resource_updated("news://today");
-    let told = async {
-        while news.message().await.expect("the stream goes on")["params"]["uri"] != "news://today" {}
-    };
-    timeout(SECOND, told).await.expect("it is told");
+    updated(&mut news, "news://today").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_of_a_session_that_the_store_has_lost_are_written_again() {
+    let pair = Pair::new(NEWEST).await;
+    let before = stored_record(&pair).await;
+    let mut news = pair.here.stream(None).await;
+    pair.here.ask("resources/subscribe", json!({"uri": "news://today"})).await;
+    // The confirmation of the handshake is lost as well.
+    let mut record: Value = serde_json::from_slice(&before.bytes.unwrap()).unwrap();
+    (record["ready"], record["changes"]) = (json!(false), json!(0));
+    lose_record(&pair, record.to_string().into(), before.version).await;
+    pair.stores[0].gaps.send_modify(|count| *count += 1);
+    sleep(SECOND).await;
+    pair.servers[0].resource_updated("news://today");
+    updated(&mut news, "news://today").await;
+    let record: Value = serde_json::from_slice(&stored_record(&pair).await.bytes.unwrap()).unwrap();
+    assert_eq!((&record["ready"], &record["uris"]), (&json!(true), &json!(["news://today"])));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_is_kept_as_long_as_it_is_read_although_another_one_gets_the_notifications() {
+    let pair = Pair::new(NEWEST).await;
+    let mut older = pair.there.stream(None).await;
+    pair.servers[1].tools_changed();
+    let last = next_with_id(&mut older).await;
+    let mut newer = pair.here.stream(None).await;
+    sleep(SECOND).await;
+    pair.servers[1].tools_changed();
+    tools_changed(&mut newer).await;
+    // Longer than a session without requests lives.
+    sleep(SECOND * 60 * 60).await;
+    drop(older);
+    assert_eq!(pair.here.get(Some(&last)).await.status(), StatusCode::OK);
 }
 
 /// Two servers, and a notification stream at the first of them that its client has left. Returns the ids of its last two

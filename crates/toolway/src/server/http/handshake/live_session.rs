@@ -199,24 +199,32 @@ impl LiveSession {
         self.record.lock().write()
     }
 
-    /// Marks the session as used, and applies the stored record if it is newer than the last one.
-    pub(super) fn mark_used(&self, stored: Option<&StoredRecord>) {
+    /// Marks the session as used, and applies the stored record if it is newer than the last one. Returns whether the
+    /// store has lost changes that this server knows, so that they have to be saved again.
+    pub(super) fn mark_used(&self, stored: Option<&StoredRecord>) -> bool {
         self.touch();
-        if let Some(record) = stored.and_then(Record::read_stored) {
-            let mut seen = self.record.lock();
-            // A caller that read an older record must not undo later changes.
-            if record.age() > seen.age() {
-                seen.clone_from(&record);
-                self.apply(record);
-            }
+        let Some(record) = stored.and_then(Record::read_stored) else { return false };
+        let mut seen = self.record.lock();
+        // A caller that read an older record must not undo later changes.
+        if record.age() <= seen.age() {
+            return false;
         }
+        let restored = record.with_lost_changes(&seen);
+        let has_lost = !restored.has_same_state(&record);
+        *seen = record;
+        self.apply(restored);
+        has_lost
     }
 
     /// Reads and renews the record in the store. Returns whether the session still exists.
     pub(super) async fn refresh(&self) -> store::Result<bool> {
         if let Some(shared) = &self.shared {
             match shared.enter(None).await? {
-                Entered::In(stored) => self.mark_used(stored.as_ref()),
+                Entered::In(stored) => {
+                    if self.mark_used(stored.as_ref()) {
+                        self.save().await?;
+                    }
+                }
                 Entered::Gone | Entered::Claimed(_) => self.ended.cancel(),
             }
         }
@@ -381,8 +389,8 @@ impl LiveSession {
         let mut excess = kept.len().saturating_sub(self.limits.kept_streams);
         for is_closed in [true, false] {
             kept.retain(|(known, number)| {
-                let is_next = known.is_closed() == is_closed && !known.has_reader();
-                let goes = excess > 0 && is_next && !Arc::ptr_eq(known, log);
+                let is_next = || known.is_closed() == is_closed && !known.has_reader();
+                let goes = excess > 0 && !Arc::ptr_eq(known, log) && is_next();
                 if goes {
                     excess -= 1;
                     self.forget_stream(known, *number);
@@ -462,7 +470,10 @@ impl LiveSession {
         let (Some(shared), Some(request)) = (&self.shared, request) else { return Ok(Ok(None)) };
         let entry = ClaimEntry::new(&shared.node, request);
         Ok(match shared.enter(Some(&entry)).await? {
-            Entered::In(_) => Ok(Some(Claim::new(entry, shared.clone()))),
+            Entered::In(stored) => {
+                self.mark_used(stored.as_ref());
+                Ok(Some(Claim::new(entry, shared.clone())))
+            }
             Entered::Claimed(_) | Entered::Gone => Err(still_running()),
         })
     }

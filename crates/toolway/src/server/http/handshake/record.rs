@@ -66,6 +66,25 @@ impl Record {
         (self.losses, self.changes)
     }
 
+    /// Adds the changes of a record that was seen before, if the store has lost them. Changes that other servers have made
+    /// since stay. So a change may be undone that was made twice, such as a subscription that was ended.
+    pub(super) fn with_lost_changes(&self, seen: &Self) -> Self {
+        let mut record = self.clone();
+        if self.losses > seen.losses {
+            record.ready |= seen.ready;
+            if self.changes < seen.changes {
+                record.level = seen.level;
+                record.uris.extend(seen.uris.iter().filter(|uri| !self.uris.contains(uri)).cloned());
+            }
+        }
+        record
+    }
+
+    /// Returns whether two records describe the same state of a session.
+    pub(super) fn has_same_state(&self, other: &Self) -> bool {
+        (self.ready, self.level, &self.uris) == (other.ready, other.level, &other.uris)
+    }
+
     pub(super) fn write(&self) -> Bytes {
         serde_json::to_vec(self).unwrap_or_default().into()
     }

@@ -112,10 +112,10 @@ impl EventStore {
 
     /// Copies the log until its end, and looks after it for a while.
     pub(in crate::server) async fn run(mut self) {
-        let ended = self.ended.clone();
+        let (session, ended, teller) = (self.session.clone(), self.ended.clone(), self.teller);
         tokio::select! {
             biased;
-            () = ended.cancelled() => {}
+            () = ended.cancelled() => _ = delete_teller(&session, teller).await,
             () = self.work() => {}
         }
         if self.log.is_closed() {
@@ -236,8 +236,10 @@ impl EventStore {
     /// Writes what the store does not have, or renews the log.
     async fn append(&mut self) -> Result<Progress> {
         let now = Instant::now();
-        if self.look_at.is_some_and(|time| now >= time) {
-            return self.take_over_telling().await;
+        if self.look_at.is_some_and(|time| now >= time)
+            && let Progress::Over = self.take_over_telling().await?
+        {
+            return Ok(Progress::Over);
         }
         let mut batch = self.log.events_after(self.stored, MAX_STEP_BYTES);
         let (confirmed, _) = self.log.confirmed_and_last();
@@ -356,7 +358,6 @@ impl EventStore {
                 }
                 self.log.retract_unconfirmed();
                 self.stored = self.stored.min(self.log.confirmed_and_last().1);
-                self.due = Instant::now() + self.ttl() / 3;
                 self.look_at = Some(Instant::now() + LOOK_INTERVAL);
                 return Ok(Progress::Continue);
             }
@@ -375,13 +376,18 @@ impl EventStore {
 }
 
 /// Lets another stream have the notifications.
-async fn stop_telling(session: &SharedSession, teller: Option<Version>) {
-    let Some(version) = teller else { return };
+async fn delete_teller(session: &SharedSession, teller: Option<Version>) -> Result<()> {
+    let Some(version) = teller else { return Ok(()) };
     let step = Step::new().when(Condition::HasVersion(TELLER, version)).then(Operation::Delete(TELLER));
+    session.run(&step).await.map(drop)
+}
+
+/// Lets another stream have the notifications, also if the store is away for a while.
+async fn stop_telling(session: &SharedSession, teller: Option<Version>) {
     let mut pause = MIN_PAUSE;
     // As long as the entry names a server that lives, other streams leave the notifications to it.
     let end = Instant::now() + session.limits.session_idle;
-    while let Err(error) = session.run(&step).await {
+    while let Err(error) = delete_teller(session, teller).await {
         tracing::debug!(%error, "a stream could not be closed in the store");
         if Instant::now() >= end {
             return;

@@ -210,12 +210,12 @@ async fn end_notifications(
             (page, was_continued)
         }
         Outcome::Behind { .. } => return Ok(StoredStream::Behind),
-        Outcome::Ended { .. } => (read_page(session, read(after)).await?, true),
+        Outcome::Ended { .. } => (read_ended(session, read(after)).await?, true),
         Outcome::Refused { .. } => return Ok(StoredStream::SessionEnded),
     };
     let (mut last, mut events) = (after, Vec::new());
     loop {
-        // The stream has ended, so it has as many events as before, unless the store has lost it.
+        // The stream has ended, so it has as many events as before, unless the store has lost some of them.
         let Some(read_now) = page.filter(|page| page.last >= last) else { return Ok(StoredStream::Behind) };
         let is_all = read_now.entries.last().is_none_or(|(number, _)| *number >= read_now.last);
         last = read_now.entries.last().map_or(last, |(number, _)| *number);
@@ -223,13 +223,14 @@ async fn end_notifications(
         if is_all {
             return Ok(StoredStream::Notifications(StoredNotifications { events, was_continued }));
         }
-        page = read_page(session, read(last)).await?;
+        page = read_ended(session, read(last)).await?;
     }
 }
 
-async fn read_page(session: &SharedSession, read: Operation) -> Result<Option<LogPage>> {
+/// Reads a page of a log that has ended. Returns `None` if the store has lost the end.
+async fn read_ended(session: &SharedSession, read: Operation) -> Result<Option<LogPage>> {
     let Outcome::Done(answers) = session.run(&Step::new().then(read)).await? else { return Ok(None) };
-    Ok(answers.into_iter().find_map(into_page))
+    Ok(answers.into_iter().find_map(into_page).filter(|page| page.is_ended))
 }
 
 /// Returns the append that ends a log of another server.

@@ -192,9 +192,8 @@ impl SharedSession {
     pub(in crate::server) async fn save_again(&self, record: Bytes) -> Result<bool> {
         let version = self.state.lock().version;
         let Some(version) = version else { return Ok(false) };
-        let step = Step::new()
-            .when(Condition::HasVersion(RECORD, version))
-            .then(self.put_record(record, version));
+        let step =
+            Step::new().when(Condition::HasVersion(RECORD, version)).then(self.put_record(record, version));
         Ok(matches!(self.run(&step).await?, Outcome::Done(_)))
     }
 
