@@ -115,7 +115,10 @@ impl EventStore {
         let (session, ended, teller) = (self.session.clone(), self.ended.clone(), self.teller);
         tokio::select! {
             biased;
-            () = ended.cancelled() => _ = delete_teller(&session, teller).await,
+            () = ended.cancelled() => {
+                // Without it, another stream takes over when this server is known to be dead.
+                _ = delete_teller(&session, teller).await;
+            }
             () = self.work() => {}
         }
         if self.log.is_closed() {
