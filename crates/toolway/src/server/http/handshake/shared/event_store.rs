@@ -65,7 +65,7 @@ enum Progress {
     Continue,
     /// The client continues the notification stream at another server, which has ended it.
     ContinuedElsewhere,
-    /// The session has ended, or another server has ended the stream of a request.
+    /// The session has ended, another server has ended the stream of a request, or the store has failed for too long.
     Over,
 }
 
@@ -127,7 +127,7 @@ impl EventStore {
     }
 
     async fn work(&mut self) {
-        self.copy().await;
+        let progress = self.copy().await;
         // Notifications that did not get into the store are lost, so the next stream sends everything.
         let (confirmed, last) = self.log.confirmed_and_last();
         if self.log.is_for_notifications && confirmed < last {
@@ -135,24 +135,30 @@ impl EventStore {
         }
         self.look_at = None;
         let (session, teller) = (self.session.clone(), self.teller.take());
-        tokio::join!(stop_telling(&session, teller), self.linger());
+        let linger = async {
+            if !matches!(progress, Progress::Over) {
+                self.linger().await;
+            }
+        };
+        tokio::join!(stop_telling(&session, teller), linger);
     }
 
-    async fn copy(&mut self) {
+    /// Copies events until the log is complete, or is over for this server.
+    async fn copy(&mut self) -> Progress {
         let mut changed = self.log.changes();
         let mut outage = Outage::NONE;
         loop {
             changed.borrow_and_update();
             let is_complete = self.is_complete(&outage);
             if is_complete && self.log.is_written() {
-                return;
+                return Progress::Continue;
             }
             if is_complete && Instant::now() < self.due {
                 tokio::select! {
                     biased;
                     changed = changed.changed() => {
                         if changed.is_err() {
-                            return;
+                            return Progress::Over;
                         }
                         continue;
                     }
@@ -162,8 +168,9 @@ impl EventStore {
                     () = wait_until(self.look_at) => {}
                 }
             }
-            if !matches!(self.attempt(&mut outage).await, Progress::Continue) {
-                return;
+            match self.attempt(&mut outage).await {
+                Progress::Continue => {}
+                over => return over,
             }
         }
     }
