@@ -16,7 +16,12 @@ pub(crate) type Result<T = ()> = std::result::Result<T, String>;
 /// Runs a command with its output on the terminal; anything but exit code 0 is an error.
 pub(crate) fn check_success(command: &mut Command) -> Result {
     println!("   $ {}", command_text(command));
-    let status = command.stdin(Stdio::null()).status().map_err(|error| spawn_error(command, &error))?;
+    converse(command.stdin(Stdio::null()))
+}
+
+/// Runs a command that may ask the user at the terminal; anything but exit code 0 is an error.
+pub(crate) fn converse(command: &mut Command) -> Result {
+    let status = command.status().map_err(|error| spawn_error(command, &error))?;
     if status.success() {
         Ok(())
     } else {

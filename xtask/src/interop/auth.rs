@@ -67,7 +67,7 @@ pub(super) fn try_out(workspace: &Workspace) -> Result {
         println!("$ toolway {}", step.join(" "));
         let mut command = Command::new(workspace.debug_program("toolway"));
         // The tokens are worthless afterwards.
-        run::check_success(command.args(step).env("XDG_DATA_HOME", directory.join("try-vault")))?;
+        run::converse(command.args(step).env("XDG_DATA_HOME", directory.join("try-vault")))?;
     }
     Ok(())
 }
