@@ -293,6 +293,7 @@ impl ClaimRules<'_> {
             None | Some("jwt") if ["at_hash", "c_hash"].iter().all(|name| token.claim(name).is_none()) => {}
             _ => return Err(JwtError::Kind),
         }
+        self.check_use(|name| token.claim(name))?;
         if token.text_claim("iss") != Some(self.issuer) {
             return Err(JwtError::Issuer);
         }
@@ -314,6 +315,19 @@ impl ClaimRules<'_> {
             return Err(JwtError::Subject);
         }
         Ok(())
+    }
+
+    /// Checks the claims with which some issuers say what a token is for. One that renews or describes a login does not
+    /// give access, although its other claims may be the same.
+    ///
+    /// # Errors
+    ///
+    /// If it is not for access.
+    pub fn check_use<'v>(&self, claim: impl Fn(&str) -> Option<&'v Value>) -> Result<(), JwtError> {
+        let is_access = claim("token_use").is_none_or(|value| *value == "access_token" || *value == "access");
+        let is_other =
+            claim("typ").is_some_and(|kind| ["ID", "Refresh", "Offline"].iter().any(|name| kind == name));
+        if is_access && !is_other { Ok(()) } else { Err(JwtError::Kind) }
     }
 
     /// Checks if a token with this `aud` is for this server.

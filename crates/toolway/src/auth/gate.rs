@@ -129,6 +129,9 @@ impl Gate {
         };
         let expiry = verdict.as_ref().ok().and_then(|caller| caller.expiry());
         let left = expiry.map(|expiry| expiry.duration_since(SystemTime::now()).unwrap_or_default());
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(rejected(JwtError::Expired));
+        }
         self.cache.put(key, &verdict, left.map_or(life, |left| life.min(left)));
         verdict
     }

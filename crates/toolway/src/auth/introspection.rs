@@ -129,10 +129,8 @@ impl Introspection {
 impl Verifier for Introspection {
     fn verify<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Verified, Rejected>> {
         Box::pin(async move {
-            let _permit = self
-                .requests
-                .try_acquire()
-                .map_err(|_| Rejected::unavailable("too many tokens are asked about"))?;
+            let permit = tokio::time::timeout(MAX_WAIT, self.requests.acquire()).await;
+            let _permit = permit.map_err(|_| Rejected::unavailable("too many tokens are asked about"))?;
             let claims = match self.ask(token).await.map_err(Rejected::unavailable)? {
                 IntrospectionReply::Active(claims) => claims,
                 IntrospectionReply::Inactive => return Err(Rejected::invalid("the token is not active")),
@@ -147,6 +145,8 @@ impl Verifier for Introspection {
                 now,
                 leeway: 0.0,
             };
+            // An authorization server may also know refresh tokens, and say that they are active.
+            rules.check_use(|name| claims.get(name)).map_err(rejected)?;
             rules.check_audience(claims.get("aud"), None).map_err(rejected)?;
             let is_issuer = claims.get("iss").is_none_or(|issuer| issuer.as_str() == Some(&self.issuer));
             if !is_issuer {
@@ -191,3 +191,5 @@ impl fmt::Debug for Introspection {
 
 /// The largest number of tokens that are asked about at the same time.
 const MAX_REQUESTS: usize = 64;
+/// How long a token waits until it may be asked about.
+const MAX_WAIT: Duration = Duration::from_secs(2);

@@ -26,7 +26,7 @@ pub(crate) struct KeySet {
     fetcher: Fetcher,
     state: Mutex<State>,
     /// Held while the keys are fetched.
-    fetching: AsyncMutex<()>,
+    fetching: Arc<AsyncMutex<()>>,
 }
 
 #[derive(Default)]
@@ -39,8 +39,16 @@ struct State {
     /// When an unknown key last led to a fetch.
     last_search: Option<Instant>,
     /// Names of keys that the issuer did not have.
-    unknown: VecDeque<(String, Instant)>,
+    unknown: VecDeque<UnknownKey>,
     is_renewing: bool,
+}
+
+/// A key that the issuer did not have.
+struct UnknownKey {
+    name: String,
+    since: Instant,
+    /// In seconds since 1970.
+    noted_on: f64,
 }
 
 #[derive(Clone)]
@@ -49,7 +57,7 @@ struct Keys {
     renew_at: Instant,
     fetched_at: Instant,
     /// In seconds since 1970.
-    fetched_on: u64,
+    fetched_on: f64,
 }
 
 /// The reason why a signature is not verified.
@@ -62,7 +70,7 @@ pub(crate) enum KeyError {
 
 impl KeySet {
     pub(crate) fn new(issuer: String, fetcher: Fetcher) -> Self {
-        Self { issuer, fetcher, state: Mutex::default(), fetching: AsyncMutex::new(()) }
+        Self { issuer, fetcher, state: Mutex::default(), fetching: Arc::default() }
     }
 
     /// Verifies the signature of a token.
@@ -74,15 +82,13 @@ impl KeySet {
             KeyVerdict::Unknown => {}
         }
         let id = token.key_id().unwrap_or_default();
-        if self.is_known_unknown(id) {
+        let issued = token.time_claim("iat").ok().flatten();
+        if self.is_known_unknown(id, issued) {
             return Err(KeyError::Forged);
         }
         let Some(keys) = self.search(&keys).await? else {
             // The keys may not be fetched again yet. If they are younger than the token, its key does not exist.
-            let issued = token.time_claim("iat").ok().flatten();
-            #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are exact")]
-            let is_older = issued.is_some_and(|issued| issued + CLOCK_SKEW < keys.fetched_on as f64);
-            return Err(if is_older {
+            return Err(if issued.is_some_and(|issued| issued + CLOCK_SKEW < keys.fetched_on) {
                 KeyError::Forged
             } else {
                 KeyError::Unavailable("an unknown key was looked for a moment ago".to_owned())
@@ -145,8 +151,8 @@ impl KeySet {
     }
 
     /// Looks for a key that is not among `seen`. Returns `None` if the keys may not be fetched again yet.
-    async fn search(&self, seen: &Keys) -> Result<Option<Keys>, KeyError> {
-        let _turn = self.fetching.lock().await;
+    async fn search(self: &Arc<Self>, seen: &Keys) -> Result<Option<Keys>, KeyError> {
+        let turn = self.fetching.clone().lock_owned().await;
         {
             let mut state = self.state.lock();
             // Another caller has fetched them while this one waited.
@@ -158,7 +164,14 @@ impl KeySet {
             }
             state.last_search = Some(Instant::now());
         }
-        self.fetch(false).await.map(Some)
+        // In a task of its own. A caller that goes away would end the fetch, and the next one may come only after a while.
+        let set = self.clone();
+        let fetching = tokio::spawn(async move {
+            let _turn = turn;
+            set.fetch(false).await
+        });
+        let stopped = |_| KeyError::Unavailable("the search for a key was stopped".to_owned());
+        fetching.await.map_err(stopped)?.map(Some)
     }
 
     async fn fetch(&self, finds_url: bool) -> Result<Keys, KeyError> {
@@ -201,7 +214,7 @@ impl KeySet {
         let life = life_of(&reply.headers);
         let fetched_at = Instant::now();
         let renew_at = fetched_at + life.mul_f64(RENEW_FRACTION);
-        Ok(Keys { all: Arc::new(keys), renew_at, fetched_at, fetched_on: now() / 1000 })
+        Ok(Keys { all: Arc::new(keys), renew_at, fetched_at, fetched_on: seconds() })
     }
 
     /// Finds the URL of the keys in the metadata of the issuer.
@@ -212,12 +225,16 @@ impl KeySet {
         })
     }
 
-    fn is_known_unknown(&self, id: &str) -> bool {
+    /// Returns whether the issuer did not have a key. If the token was issued later, the issuer may have it now.
+    fn is_known_unknown(&self, id: &str, issued: Option<f64>) -> bool {
         let mut state = self.state.lock();
-        while state.unknown.front().is_some_and(|(_, since)| since.elapsed() > REMEMBERED_FOR) {
+        while state.unknown.front().is_some_and(|unknown| unknown.since.elapsed() > REMEMBERED_FOR) {
             state.unknown.pop_front();
         }
-        state.unknown.iter().any(|(unknown, _)| unknown == id)
+        let is_it = |unknown: &UnknownKey| {
+            unknown.name == id && issued.is_none_or(|issued| issued <= unknown.noted_on + CLOCK_SKEW)
+        };
+        state.unknown.iter().any(is_it)
     }
 
     fn remember_unknown(&self, id: &str) {
@@ -225,7 +242,11 @@ impl KeySet {
         if state.unknown.len() >= MAX_UNKNOWN {
             state.unknown.pop_front();
         }
-        state.unknown.push_back((id.to_owned(), Instant::now()));
+        state.unknown.push_back(UnknownKey {
+            name: id.to_owned(),
+            since: Instant::now(),
+            noted_on: seconds(),
+        });
     }
 }
 
@@ -233,6 +254,12 @@ impl State {
     fn has_just_failed(&self) -> bool {
         self.failure.as_ref().is_some_and(|(when, _)| when.elapsed() < FAILURE_INTERVAL)
     }
+}
+
+/// Returns the time in seconds since 1970.
+#[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are exact")]
+fn seconds() -> f64 {
+    (now() / 1000) as f64
 }
 
 struct Renewing<'s>(&'s KeySet);
@@ -286,7 +313,11 @@ mod tests {
             keys.remember_unknown(&number.to_string());
         }
         assert_eq!(keys.state.lock().unknown.len(), MAX_UNKNOWN);
-        assert!(!keys.is_known_unknown("0") && keys.is_known_unknown(&(2 * MAX_UNKNOWN).to_string()));
+        let last = (2 * MAX_UNKNOWN).to_string();
+        assert!(!keys.is_known_unknown("0", None) && keys.is_known_unknown(&last, None));
+        // The issuer may have made the key since.
+        assert!(keys.is_known_unknown(&last, Some(seconds() + 59.0)));
+        assert!(!keys.is_known_unknown(&last, Some(seconds() + 65.0)));
     }
 
     #[test]

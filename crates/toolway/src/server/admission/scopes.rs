@@ -54,11 +54,26 @@ impl Server {
         for request in requests {
             self.add_scopes_of(request.borrow(), arrival, &mut needed);
         }
+        self.refuse_without(&needed, arrival)
+    }
+
+    /// Refuses a caller that lacks a scope of a source that could read a resource. An element without a handler may have
+    /// the same URI: then the scopes of that element were checked.
+    pub(crate) fn refuse_unscoped_source(&self, uri: &str, arrival: &Arrival) -> Option<Refuse> {
+        if !self.may_lack_scopes(arrival) {
+            return None;
+        }
+        let mut needed = RequiredScopes::default();
+        self.add_scopes_of_sources(uri, arrival.visibility.as_deref(), &mut needed);
+        self.refuse_without(&needed, arrival)
+    }
+
+    fn refuse_without(&self, needed: &RequiredScopes, arrival: &Arrival) -> Option<Refuse> {
         let is_enough = match arrival.caller.as_deref() {
-            Some(caller) => !self.lacks_required(caller) && caller.has_all(&needed),
+            Some(caller) => !self.lacks_required(caller) && caller.has_all(needed),
             None => needed.is_empty(),
         };
-        (!is_enough).then(|| self.insufficient(&needed))
+        (!is_enough).then(|| self.insufficient(needed))
     }
 
     /// Returns whether a caller may lack scopes. Only then the scopes of its requests matter.
@@ -127,16 +142,20 @@ impl Server {
         allowed: Option<&Visibility>,
         needed: &mut RequiredScopes,
     ) {
-        let scopes = match snapshot.entry_for(uri) {
+        match snapshot.entry_for(uri) {
             Some(entry) if allowed.is_none_or(|allowed| allowed.allows_uri(snapshot, uri)) => {
-                &entry.origin.scopes
+                needed.add(entry.origin.scopes.iter());
             }
-            Some(_) => return,
-            None => match self.inner.sources.scopes_for(uri) {
-                Some(scopes) if allowed.is_none_or(|allowed| allowed.allows_scopes(scopes)) => scopes,
-                _ => return,
-            },
-        };
-        needed.add(scopes.iter());
+            Some(_) => {}
+            None => self.add_scopes_of_sources(uri, allowed, needed),
+        }
+    }
+
+    /// Adds the scopes of all sources that claim a URI and that the caller may see.
+    fn add_scopes_of_sources(&self, uri: &str, allowed: Option<&Visibility>, needed: &mut RequiredScopes) {
+        let claims = self.inner.sources.scopes_for(uri);
+        for scopes in claims.filter(|scopes| allowed.is_none_or(|allowed| allowed.allows_scopes(scopes))) {
+            needed.add(scopes.iter());
+        }
     }
 }

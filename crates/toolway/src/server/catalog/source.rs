@@ -168,9 +168,10 @@ impl Sources {
         self.all.iter().any(|attached| !attached.config.scopes.is_empty())
     }
 
-    /// Returns the scopes of the source that could read a resource that is not offered.
-    pub(crate) fn scopes_for(&self, uri: &str) -> Option<&RequiredScopes> {
-        self.claim(uri).map(|(attached, _)| &attached.config.scopes)
+    /// Returns the scopes of each source that could read a resource, or could tell of its changes.
+    pub(crate) fn scopes_for(&self, uri: &str) -> impl Iterator<Item = &RequiredScopes> {
+        let claims = move |attached: &&RunningSource| attached.config.source.canonical_uri(uri).is_some();
+        self.all.iter().filter(claims).map(|attached| &attached.config.scopes)
     }
 
     /// Returns the layers of the source that could read a resource that is not offered.
@@ -261,13 +262,18 @@ impl Server {
     pub(crate) fn may_notify(&self, uri: &str, allowed: &Visibility) -> bool {
         let snapshot = self.inner.registry.load();
         match self.canonical_uri(&snapshot, uri) {
-            None => allowed.allows_uri(&snapshot, uri),
+            None if snapshot.entry_for(uri).is_some() => allowed.allows_uri(&snapshot, uri),
+            // More than one source may tell of it, or none.
+            None => {
+                let mut claims = self.inner.sources.scopes_for(uri);
+                allowed.allows_uri(&snapshot, uri) && claims.all(|scopes| allowed.allows_scopes(scopes))
+            }
             Some(name) if snapshot.entry_for(&name).is_some() => allowed.allows_uri(&snapshot, &name),
             // The server's own `read_resource` handlers take precedence over the sources.
             Some(name) if !self.inner.read_handlers.is_empty() => allowed.allows_uri(&snapshot, &name),
             Some(name) => {
-                let scopes = self.inner.sources.scopes_for(&name);
-                allowed.allows_unlisted(&name) && scopes.is_none_or(|scopes| allowed.allows_scopes(scopes))
+                let mut claims = self.inner.sources.scopes_for(&name);
+                allowed.allows_unlisted(&name) && claims.all(|scopes| allowed.allows_scopes(scopes))
             }
         }
     }

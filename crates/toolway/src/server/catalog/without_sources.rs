@@ -62,8 +62,8 @@ impl Sources {
         false
     }
 
-    pub(crate) fn scopes_for(&self, _: &str) -> Option<&RequiredScopes> {
-        None
+    pub(crate) fn scopes_for(&self, _: &str) -> impl Iterator<Item = &RequiredScopes> {
+        std::iter::empty()
     }
 
     pub(crate) fn layers_for(

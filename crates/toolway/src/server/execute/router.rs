@@ -268,6 +268,11 @@ impl Server {
             }
         }
         if self.has_sources() {
+            if scope.is_answer
+                && let Some(refuse) = self.refuse_unscoped_source(&reading.uri, scope.arrival())
+            {
+                return Err(refuse.error().into());
+            }
             // Boxed: most servers have no sources.
             return Box::pin(self.inner.sources.read(&reading, scope, allowed)).await;
         }

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use toolway_protocol::jsonrpc::{ParsedFrame, parse};
 use toolway_protocol::{Id, Message, ProtocolVersion, RpcError};
 
+use super::identity::{SessionAccount, SessionIdentity};
 use super::limits::SessionLimits;
 use super::log::event_log::EventLog;
 use super::log::kept_streams::KeptStreams;
@@ -37,15 +38,6 @@ use crate::store;
 
 /// How many sessions this process has served.
 static COUNT: AtomicU64 = AtomicU64::new(0);
-
-/// The account of a session's peer, and what is counted there.
-pub(super) struct SessionAccount {
-    pub(super) account: Arc<Account>,
-    /// The charge for the session, if this server counts it.
-    pub(super) charge: Option<Charge>,
-    /// The streams of all sessions that can be resumed.
-    pub(super) kept_streams: Arc<KeptStreams<Arc<EventLog>>>,
-}
 
 /// One session, as this server keeps it in memory.
 pub(super) struct LiveSession {
@@ -91,14 +83,6 @@ pub(super) struct LiveSession {
     /// The session in the store, if servers share one.
     pub(super) shared: Option<Arc<SharedSession>>,
     limits: Arc<SessionLimits>,
-}
-
-/// The identity of a session.
-pub(super) struct SessionIdentity {
-    pub(super) id: String,
-    pub(super) owner: Option<String>,
-    /// The session in the store, if servers share one.
-    pub(super) shared: Option<Arc<SharedSession>>,
 }
 
 impl LiveSession {

@@ -6,7 +6,7 @@
 //! | `context.rs` | Which state does the handshake era keep at the endpoint, and what is known about one request? |
 //! | `call.rs`, `batch.rs` | How is a request of a session answered, and how is a batch? |
 //! | `limits.rs` | How many resources may sessions use? |
-//! | `sessions.rs` | Which sessions are open? |
+//! | `sessions.rs`, `identity.rs` | Which sessions are open, and whose are they? |
 //! | `live_session.rs`, `record.rs` | Which state is needed to serve one session, and what is known about it? |
 //! | `log/` | Which events has a stream, and which streams can be resumed? |
 //! | `stream_reader.rs` | How does a reply read a stream, and how does a client resume it? |
@@ -16,6 +16,7 @@
 pub(super) mod batch;
 mod call;
 pub(super) mod context;
+mod identity;
 mod legacy_sse;
 mod limits;
 mod live_session;

@@ -16,8 +16,9 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use toolway_protocol::{Id, RpcError};
 
+use super::identity::{SessionAccount, SessionIdentity, is_session_id, new_session_id};
 use super::limits::SessionLimits;
-use super::live_session::{LiveSession, SessionAccount, SessionIdentity};
+use super::live_session::LiveSession;
 use super::log::event_log::EventLog;
 use super::log::kept_streams::KeptStreams;
 use super::record::Record;
@@ -32,7 +33,6 @@ use super::shared::session::{Entered, SharedSession, leave_record, session_group
 use crate::ground::budget::{Account, Charge, Resource};
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
-use crate::ground::random::random_hex;
 use crate::server::Server;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
@@ -133,7 +133,7 @@ impl Sessions {
             return Ok(Err(busy("too many sessions are open")));
         };
         self.start_sweeper();
-        let id = random_id();
+        let id = new_session_id();
         let shared = self.shared_session(&id, owner).await?;
         if let Some(shared) = &shared {
             let (groups, server) = (&self.server.inner.groups, &self.server.inner.info.name);
@@ -597,13 +597,4 @@ fn visit(live: Arc<LiveSession>, work: fn(&LiveSession) -> BoxFuture<'_, store::
             }
         }
     });
-}
-
-fn is_session_id(text: &str) -> bool {
-    text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-/// Returns 128 bits from the system's random source, in hexadecimal.
-fn random_id() -> String {
-    random_hex::<16>()
 }
