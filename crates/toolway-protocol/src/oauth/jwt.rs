@@ -448,6 +448,16 @@ mod tests {
             ("sub", json!(""), Err(JwtError::Subject)),
             ("sub", json!(7), Err(JwtError::Type)),
             ("jti", json!([]), Err(JwtError::Type)),
+            // Kinds of tokens, as Cognito, Hydra and Keycloak name them.
+            ("token_use", json!("access"), Ok(())),
+            ("token_use", json!("access_token"), Ok(())),
+            ("token_use", json!("id"), Err(JwtError::Kind)),
+            ("token_use", json!("refresh_token"), Err(JwtError::Kind)),
+            ("token_use", json!(1), Err(JwtError::Kind)),
+            ("typ", json!("Bearer"), Ok(())),
+            ("typ", json!("ID"), Err(JwtError::Kind)),
+            ("typ", json!("Refresh"), Err(JwtError::Kind)),
+            ("typ", json!("Offline"), Err(JwtError::Kind)),
         ] {
             let mut changed = claims();
             changed[name] = value.clone();

@@ -174,6 +174,9 @@ async fn introspection_admits_only_active_tokens_for_this_server() {
         (json!({"active": true, "sub": "ann", "aud": RESOURCE, "exp": 1}), 401),
         (json!({"active": true, "sub": "ann", "aud": RESOURCE, "exp": "soon"}), 401),
         (json!({"active": true, "aud": RESOURCE}), 401),
+        (json!({"active": true, "sub": "ann", "aud": RESOURCE, "token_use": "access_token"}), 200),
+        (json!({"active": true, "sub": "ann", "aud": RESOURCE, "token_use": "refresh_token"}), 401),
+        (json!({"active": true, "sub": "ann", "aud": RESOURCE, "typ": "Refresh"}), 401),
         (json!({"active": 1, "sub": "ann", "aud": RESOURCE}), 503),
         (json!({"sub": "ann", "aud": RESOURCE}), 503),
     ] {
@@ -367,12 +370,14 @@ async fn what_a_verifier_says_is_kept_for_a_while_and_not_longer_than_its_token_
         async move {
             match token.as_str() {
                 "endless" => Ok(Verified::new("ann")),
+                "expired" => Ok(Verified::new("ann").with_expiry(SystemTime::UNIX_EPOCH)),
                 "short" => Ok(Verified::new("ann").with_expiry(SystemTime::now() + Duration::from_secs(10))),
                 _ => Err(Rejected::invalid("no")),
             }
         }
     };
     let service = notes().auth(Auth::resource(RESOURCE).verifier(verifier)).build().unwrap().http();
+    assert_eq!(call(&service, "expired").await, 401);
     for (token, status, kept_for) in [("endless", 200, 30), ("short", 200, 10), ("refused", 401, 5)] {
         asked.store(0, Ordering::Release);
         assert_eq!(call(&service, token).await, status, "{token}");

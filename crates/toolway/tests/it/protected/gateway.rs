@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::json;
 use toolway::auth::{Auth, Verified};
 use toolway::prelude::*;
-use toolway::server::{Admit, Mount, Principal, ReadRequest, ResourceError};
+use toolway::server::{Admit, Mount, Principal, ReadRequest, ResourceEntry, ResourceError};
 use toolway::testing::{Issuer, connect, connect_as};
 
 use super::world::{RESOURCE, bearer, send, stateless};
@@ -92,6 +92,68 @@ async fn a_mounted_server_that_lists_nothing_needs_the_scopes_of_the_mount() {
         let read = stateless("resources/read", json!({"uri": "mail://unlisted"}), &token);
         let reply = send(&service, read).await;
         assert_eq!(reply.status, status, "{reply:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_element_without_a_handler_does_not_hide_the_scopes_of_a_mount() {
+    let issuer = Issuer::start().await.unwrap();
+    let mount = Mount::of(connect_as(&mails(), "gateway").await).scopes(["mail"]);
+    let own = ResourceEntry::without_handler(Resource::new("mail://unlisted", "own"));
+    let read = async |reading: ReadRequest| -> Result<&'static str, ResourceError> {
+        if reading.uri == "gateway://motd" { Ok("hello") } else { Err(ResourceError::not_found()) }
+    };
+    let motd = ResourceEntry::without_handler(Resource::new("gateway://motd", "motd"));
+    let auth = Auth::resource(RESOURCE).issuer(issuer.url());
+    let gateway = Server::new("gateway", "1.0.0").resource(own).resource(motd).read_resource(read);
+    let service = gateway.mount(mount).auth(auth).build().unwrap().http();
+    for (grant, is_allowed) in [("", false), ("mail", true)] {
+        let token = bearer(&issuer.sign(json!({"sub": "ann", "aud": RESOURCE, "scope": grant})));
+        let read = async |uri: &str| {
+            send(&service, stateless("resources/read", json!({"uri": uri}), &token)).await.json()
+        };
+        let mail = read("mail://unlisted").await;
+        assert_eq!(mail["result"].is_object(), is_allowed, "{mail}");
+        // The gateway answers for it, so the scopes of the mount do not count.
+        assert!(read("gateway://motd").await["result"].is_object());
+    }
+}
+
+#[tokio::test]
+async fn a_resource_that_two_mounts_claim_needs_the_scopes_of_both() {
+    for is_hiding in [false, true] {
+        let issuer = Issuer::start().await.unwrap();
+        let (one, other) = (mails(), mails());
+        let auth = Auth::resource(RESOURCE).issuer(issuer.url());
+        let auth = if is_hiding { auth.hide_unscoped() } else { auth };
+        let gateway = Server::new("gateway", "1.0.0")
+            .resources(resources![motd])
+            .mount(Mount::of(connect_as(&one, "gateway").await).scopes(["one"]))
+            .mount(Mount::of(connect_as(&other, "gateway").await).scopes(["other"]))
+            .auth(auth)
+            .build()
+            .unwrap();
+        let service = gateway.http();
+        let listen = async |grant: &str| {
+            let wanted = json!({"resourceSubscriptions": ["mail://unlisted", "gateway://motd"]});
+            let token = bearer(&issuer.sign(json!({"sub": "ann", "aud": RESOURCE, "scope": grant})));
+            let listen = stateless("subscriptions/listen", json!({"notifications": wanted}), &token);
+            service.handle(listen).await
+        };
+        let refused = listen("one").await;
+        if !is_hiding {
+            assert_eq!(refused.status(), 403);
+            continue;
+        }
+        let (mut hidden, mut granted) = (Events::of(refused), Events::of(listen("one other").await));
+        for events in [&mut hidden, &mut granted] {
+            assert_eq!(events.message().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+        }
+        one.resource_updated("mail://unlisted");
+        assert_eq!(granted.message().await.unwrap()["params"]["uri"], "mail://unlisted");
+        // It would have come before this one.
+        gateway.resource_updated("gateway://motd");
+        assert_eq!(hidden.message().await.unwrap()["params"]["uri"], "gateway://motd");
     }
 }
 

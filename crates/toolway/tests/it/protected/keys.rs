@@ -1,6 +1,11 @@
 //! How are the keys of an issuer fetched?
 
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::http::Uri;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use toolway::auth::Auth;
 use toolway::testing::{Issuer, IssuerFault};
 
@@ -126,4 +131,43 @@ async fn keys_of_an_issuer_with_another_name_are_not_fetched() {
     world.issuer.misbehave([IssuerFault::WrongName]);
     assert_eq!(world.call("search", &world.token(json!({}))).await.status, 503);
     assert_eq!(key_fetches(&world), 0);
+}
+
+#[tokio::test]
+async fn a_caller_that_leaves_does_not_end_the_search_for_a_key() {
+    let (issuer, next) = (Issuer::start().await.unwrap(), Issuer::start().await.unwrap());
+    let keys = Arc::new(Mutex::new(issuer.key_set()));
+    let (asked, may_answer) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(1)));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let state = (keys.clone(), asked.clone(), may_answer.clone(), url.clone());
+    let app: Router = Router::new().fallback(move |uri: Uri| {
+        let (keys, asked, may_answer, url) = state.clone();
+        async move {
+            if uri.path() != "/keys" {
+                return json!({"issuer": url, "jwks_uri": format!("{url}/keys")}).to_string();
+            }
+            asked.add_permits(1);
+            may_answer.acquire().await.unwrap().forget();
+            let keys = keys.lock().unwrap().to_string();
+            keys
+        }
+    });
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let service = notes().auth(Auth::resource(RESOURCE).issuer(&*url)).build().unwrap().http();
+    let call = |signer: &Issuer| {
+        let token = signer.sign(json!({"iss": url, "sub": "ann", "aud": RESOURCE}));
+        let request = stateless("tools/call", json!({"name": "search", "arguments": {}}), &bearer(&token));
+        let service = service.clone();
+        async move { send(&service, request).await.status.as_u16() }
+    };
+    assert_eq!(call(&issuer).await, 200);
+    asked.acquire().await.unwrap().forget();
+    *keys.lock().unwrap() = next.key_set();
+    let leaving = tokio::spawn(call(&next));
+    asked.acquire().await.unwrap().forget();
+    leaving.abort();
+    assert!(leaving.await.is_err());
+    may_answer.add_permits(1);
+    assert_eq!(call(&next).await, 200);
 }
