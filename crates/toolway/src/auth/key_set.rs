@@ -68,6 +68,12 @@ pub(crate) enum KeyError {
     Unavailable(String),
 }
 
+impl KeyError {
+    fn search_is_over() -> Self {
+        Self::Unavailable("an unknown key was looked for a moment ago".to_owned())
+    }
+}
+
 impl KeySet {
     pub(crate) fn new(issuer: String, fetcher: Fetcher) -> Self {
         Self { issuer, fetcher, state: Mutex::default(), fetching: Arc::default() }
@@ -88,11 +94,8 @@ impl KeySet {
         }
         let Some(keys) = self.search(&keys).await? else {
             // The keys may not be fetched again yet. If they are younger than the token, its key does not exist.
-            return Err(if issued.is_some_and(|issued| issued + CLOCK_SKEW < keys.fetched_on) {
-                KeyError::Forged
-            } else {
-                KeyError::Unavailable("an unknown key was looked for a moment ago".to_owned())
-            });
+            let is_older = issued.is_some_and(|issued| issued + CLOCK_SKEW < keys.fetched_on);
+            return Err(if is_older { KeyError::Forged } else { KeyError::search_is_over() });
         };
         match keys::verify(&keys.all, token) {
             KeyVerdict::Signed => Ok(()),
@@ -170,8 +173,7 @@ impl KeySet {
             let _turn = turn;
             set.fetch(false).await
         });
-        let stopped = |_| KeyError::Unavailable("the search for a key was stopped".to_owned());
-        fetching.await.map_err(stopped)?.map(Some)
+        fetching.await.map_err(|_| KeyError::search_is_over())?.map(Some)
     }
 
     async fn fetch(&self, finds_url: bool) -> Result<Keys, KeyError> {

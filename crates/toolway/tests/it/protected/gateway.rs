@@ -8,6 +8,7 @@ use toolway::auth::{Auth, Verified};
 use toolway::prelude::*;
 use toolway::server::{Admit, Mount, Principal, ReadRequest, ResourceEntry, ResourceError};
 use toolway::testing::{Issuer, connect, connect_as};
+use toolway::types::Resource;
 
 use super::world::{RESOURCE, bearer, send, stateless};
 use crate::raw_http::Events;
