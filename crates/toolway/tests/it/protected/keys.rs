@@ -155,19 +155,23 @@ async fn a_caller_that_leaves_does_not_end_the_search_for_a_key() {
     });
     tokio::spawn(async move { axum::serve(listener, app).await });
     let service = notes().auth(Auth::resource(RESOURCE).issuer(&*url)).build().unwrap().http();
-    let call = |signer: &Issuer| {
-        let token = signer.sign(json!({"iss": url, "sub": "ann", "aud": RESOURCE}));
+    let call = |signer: &Issuer, kid: Value| {
+        let claims = json!({"iss": url, "sub": "ann", "aud": RESOURCE});
+        let token = signer.sign_with_header(json!({"kid": kid}), claims);
         let request = stateless("tools/call", json!({"name": "search", "arguments": {}}), &bearer(&token));
         let service = service.clone();
         async move { send(&service, request).await.status.as_u16() }
     };
-    assert_eq!(call(&issuer).await, 200);
+    let kid = issuer.key_set()["keys"][0]["kid"].clone();
+    assert_eq!(call(&issuer, kid).await, 200);
     asked.acquire().await.unwrap().forget();
-    *keys.lock().unwrap() = next.key_set();
-    let leaving = tokio::spawn(call(&next));
+    let mut rotated = next.key_set();
+    rotated["keys"][0]["kid"] = json!("next");
+    *keys.lock().unwrap() = rotated;
+    let leaving = tokio::spawn(call(&next, json!("next")));
     asked.acquire().await.unwrap().forget();
     leaving.abort();
     assert!(leaving.await.is_err());
     may_answer.add_permits(1);
-    assert_eq!(call(&next).await, 200);
+    assert_eq!(call(&next, json!("next")).await, 200);
 }
