@@ -308,9 +308,11 @@ fn has_expired(tokens: Option<&Tokens>) -> bool {
     tokens.is_some_and(|tokens| !tokens.is_alive())
 }
 
-/// Calls of the application are sent with POST. Streams and the end of a session must not open a browser.
+/// Calls of the application are sent with POST. Streams, the end of a session and subscriptions, which begin again in the
+/// background, must not open a browser.
 fn may_ask_user(request: &Request<Bytes>) -> bool {
-    request.method() == Method::POST
+    let method = request.headers().get("mcp-method");
+    request.method() == Method::POST && method.is_none_or(|method| method.as_bytes() != SUBSCRIBE.as_bytes())
 }
 
 fn add_token(request: &mut Request<Bytes>, tokens: &Tokens, nonces: &Nonces) -> Result<()> {
@@ -366,6 +368,8 @@ fn demand(challenges: Vec<Challenge>) -> Demand {
     Demand { challenge: without.into_iter().chain(with_key).next(), key }
 }
 
+/// The method of a subscription, which is a POST since 2026-07-28.
+const SUBSCRIBE: &str = "subscriptions/listen";
 /// How many new tokens may expire before the server has read them.
 const MAX_EXPIRIES: usize = 4;
 /// How often one request may lead to a login.

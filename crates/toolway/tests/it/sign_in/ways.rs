@@ -54,6 +54,23 @@ async fn a_token_without_a_key_is_refused_where_keys_are_needed() {
     assert!(Chain(&error).to_string().contains("binds tokens to keys"), "{}", Chain(&error));
 }
 
+/// A subscription begins again in the background, so only calls ask the user.
+#[tokio::test]
+async fn a_subscription_opens_no_browser() {
+    let world = World::new();
+    let pages: Arc<Mutex<Vec<String>>> = Arc::default();
+    let client = world.connect(user_who_notes(pages.clone(), "")).await.unwrap();
+    world.expire();
+    world.state.lock().unwrap().refresh_refusal = Some("invalid_grant");
+    let none: [&str; 0] = [];
+    let error = client.watch(none).await.unwrap_err();
+    assert!(error.needs_sign_in(), "{}", Chain(&error));
+    assert_eq!(pages.lock().unwrap().len(), 1, "the page of the first login");
+    assert_eq!(sum(&client).await, "3");
+    assert_eq!(pages.lock().unwrap().len(), 2, "a call asks the user");
+    client.watch(none).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_user_signs_in_on_another_device() {
     let world = World::new().with(|state| {
