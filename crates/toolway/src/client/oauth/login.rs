@@ -297,7 +297,9 @@ impl Login {
             return Ok(Some(Arc::new(other)));
         }
         let flow = self.flow();
-        let found = flow.discover(challenge).await?;
+        let last = stored.as_ref().or(used.as_deref());
+        let document = last.and_then(|last| last.owner.document.clone());
+        let found = flow.discover(challenge, document.as_deref()).await?;
         let old = stored.or_else(|| used.as_deref().cloned()).filter(|old| is_of(old, &found, &flow));
         if let Some(old) = old.as_ref().filter(|old| old.refresh.is_some() && !needs_more_scopes) {
             let mut refreshed = flow.refresh(&found, old).await;
@@ -396,7 +398,7 @@ impl Login {
         let Some(tokens) = tokens else { return Ok(None) };
         let flow = self.flow();
         let revoked = async {
-            let found = flow.discover(None).await?;
+            let found = flow.discover(None, tokens.owner.document.as_deref()).await?;
             if is_of(&tokens, &found, &flow) { flow.revoke(&found, &tokens).await } else { Ok(false) }
         };
         // The tokens are forgotten even if the authorization server is away.

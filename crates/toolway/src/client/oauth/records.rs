@@ -31,12 +31,14 @@ pub(super) struct Tokens {
 }
 
 /// The parties that tokens belong to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct TokenOwner {
     pub(super) issuer: String,
     /// `None` for a server of 2025-03-26.
     pub(super) resource: Option<String>,
     pub(super) client_id: String,
+    /// The URL of the document of the MCP server. Older entries of a vault have none.
+    pub(super) document: Option<String>,
 }
 
 impl Tokens {
@@ -80,7 +82,7 @@ impl Tokens {
             life,
             granted: requested.clone(),
             requested,
-            owner: TokenOwner { issuer: String::new(), resource: None, client_id: String::new() },
+            owner: TokenOwner::default(),
             proof_key: None,
         }
     }
@@ -97,7 +99,7 @@ impl Tokens {
     }
 
     pub(super) fn to_bytes(&self) -> Bytes {
-        let TokenOwner { issuer, resource, client_id } = &self.owner;
+        let TokenOwner { issuer, resource, client_id, document } = &self.owner;
         json!({
             "access": self.access.reveal(),
             "refresh": self.refresh.as_ref().map(Secret::reveal),
@@ -108,6 +110,7 @@ impl Tokens {
             "issuer": issuer,
             "resource": resource,
             "client_id": client_id,
+            "document": document,
             "dpop_key": self.proof_key.as_ref().map(|key| key.secret().reveal()),
         })
         .to_string()
@@ -130,6 +133,7 @@ impl Tokens {
                 issuer: text("issuer")?,
                 resource: text("resource"),
                 client_id: text("client_id")?,
+                document: text("document"),
             },
             proof_key: match text("dpop_key") {
                 Some(key) => Some(Arc::new(ProofKey::from_secret(Secret::new(key))?)),
@@ -221,7 +225,12 @@ mod tests {
     use super::*;
 
     fn tokens(reply: &str) -> Tokens {
-        let owner = TokenOwner { issuer: "i".to_owned(), resource: None, client_id: "c".to_owned() };
+        let owner = TokenOwner {
+            issuer: "i".to_owned(),
+            client_id: "c".to_owned(),
+            document: Some("https://s.example/custom".to_owned()),
+            ..TokenOwner::default()
+        };
         Tokens::new(
             TokenReply::read(reply.as_bytes()).unwrap(),
             now(),
@@ -255,6 +264,8 @@ mod tests {
         assert_eq!(ClientRecord::from_bytes(&client.to_bytes()), Some(client.clone()));
         assert!(!format!("{client:?}").contains("hidden"));
         assert_eq!(Tokens::from_bytes(b"{}"), None);
+        let old = br#"{"access":"t","granted":[],"requested":[],"issuer":"i","client_id":"c"}"#;
+        assert_eq!(Tokens::from_bytes(old).map(|tokens| tokens.owner.document), Some(None));
     }
 
     #[test]

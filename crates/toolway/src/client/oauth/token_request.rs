@@ -65,7 +65,12 @@ impl Flow<'_> {
                 ))));
             }
         };
-        let owner = TokenOwner { issuer: server.issuer.clone(), resource, client_id: client.id.clone() };
+        let owner = TokenOwner {
+            issuer: server.issuer.clone(),
+            resource,
+            client_id: client.id.clone(),
+            document: found.document.clone(),
+        };
         Ok(Tokens::new(reply, asked_at, wanted.scopes.clone(), wanted.former, owner, key))
     }
 

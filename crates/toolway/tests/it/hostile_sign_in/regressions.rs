@@ -4,7 +4,7 @@ use serde_json::json;
 use toolway::client::{Client, OAuth};
 use toolway::{Chain, ErrorKind::PeerMisbehaved, ErrorKind::PeerRefused, ProtocolVersion};
 
-use super::pair::{Page, Pair, Site, refusal, sum};
+use super::pair::{Page, Pair, RESOURCE, Site, refusal, sum};
 use super::scenario::{Scenario, Step, check_text};
 
 #[tokio::test]
@@ -49,6 +49,33 @@ async fn a_refresh_token_that_was_refused_is_not_sent_with_the_next_call() {
     let tokens = pair.visits_to(Site::Id, "/token");
     let sent = tokens.iter().filter(|visit| visit.field("refresh_token").is_some()).count();
     assert_eq!(sent, 1);
+}
+
+#[tokio::test]
+async fn a_document_that_only_a_challenge_names_is_found_for_renewals_and_the_end_of_a_login() {
+    let pair = Pair::on_loopback().await;
+    let document = json!({"resource": "{mcp}/mcp", "authorization_servers": ["{id}"]});
+    {
+        let mut state = pair.state();
+        state.pages.insert((Site::Mcp, RESOURCE.to_owned()), Page::html(404));
+        state.pages.insert((Site::Mcp, "/custom".to_owned()), Page::json(200, document));
+        state.challenges = vec!["Bearer resource_metadata=\"{mcp}/custom\"".to_owned()];
+        state.server = json!({"revocation_endpoint": "{id}/revoke"});
+        state.pages.insert((Site::Id, "/revoke".to_owned()), Page::json(200, json!({})));
+        // A token that ends at once is renewed before the server refuses it.
+        state.token = json!({"expires_in": 0});
+    }
+    let oauth = pair.user();
+    let client = pair.connect(oauth.clone()).await.unwrap();
+    assert_eq!(sum(&client).await.unwrap(), "3");
+    // A challenge that does not name the document is no reason to forget where it is.
+    pair.state().challenges = vec!["Bearer".to_owned()];
+    pair.state().valid.clear();
+    assert_eq!(sum(&client).await.unwrap(), "3");
+    pair.close().await;
+    assert_eq!(pair.state().opened.len(), 1, "one login");
+    let ended = pair.http(oauth).sign_out().await.unwrap();
+    assert!(ended.was_signed_in && ended.is_revoked);
 }
 
 #[tokio::test]
