@@ -14,7 +14,7 @@ use crate::client::http::request::client::{HttpBody, HttpClient, RequestSigner};
 use crate::client::http::request::url::Url;
 use crate::client::http::target::{Http, SignIn};
 use crate::client::oauth::clock::now;
-use crate::client::oauth::dpop::{Nonces, PROOF_HEADER};
+use crate::client::oauth::dpop::{Nonces, PROOF_HEADER, usable_nonce};
 use crate::client::oauth::fetch::{Carrier, Fetcher, host_of};
 use crate::client::oauth::flow::KeyDemand;
 use crate::client::oauth::login::{Demand, Login};
@@ -230,7 +230,8 @@ impl SignedIn {
         }
         let (mut logins, mut step_ups, mut nonces, mut expiries) = (0, 0, 0, 0);
         loop {
-            let has_nonce = login.nonces.note(request.uri(), response.headers());
+            login.nonces.note(request.uri(), response.headers());
+            let has_nonce = usable_nonce(response.headers()).is_some();
             let challenges = read_challenges(response.headers());
             match response.status() {
                 StatusCode::UNAUTHORIZED if has_nonce && nonces < MAX_NONCES && wants_nonce(&challenges) => {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::Notify;
+use tokio::sync::{Barrier, Notify};
 use toolway::client::{AccessToken, Dpop, Idp, MemoryVault, OAuth, TokenRequest, TokenSource};
 use toolway::prelude::*;
 use toolway::{BoxFuture, Chain, ProtocolVersion};
@@ -33,6 +33,25 @@ async fn a_token_is_bound_to_a_key_if_the_server_asks_for_it() {
     world.expire();
     assert_eq!(sum(&client).await, "3");
     assert_eq!(world.sent_to("/authorize").len() + world.sent_to("/register").len(), 1, "no second login");
+}
+
+#[tokio::test]
+async fn a_nonce_that_another_request_has_noted_is_used() {
+    let world = World::new().with(|state| {
+        state.challenges = vec![BINDS];
+        state.server = json!({"dpop_signing_alg_values_supported": ["ES256"]});
+        state.nonce = Some("n1");
+    });
+    let client = world.connect(user("")).await.unwrap();
+    let before = world.sent_to("/token").len();
+    {
+        let mut state = world.state.lock().unwrap();
+        (state.nonce, state.meeting) = (Some("n2"), Some(Arc::new(Barrier::new(2))));
+    }
+    // Both are sent with the old nonce, and refused before one of them has noted the new one.
+    let (one, other) = tokio::join!(sum(&client), sum(&client));
+    assert_eq!((one.as_str(), other.as_str()), ("3", "3"));
+    assert_eq!(world.sent_to("/token").len(), before, "no token is renewed for a nonce");
 }
 
 #[tokio::test]
