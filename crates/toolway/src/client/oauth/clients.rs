@@ -119,6 +119,12 @@ impl Flow<'_> {
         Ok(stored.unwrap_or_else(|| ClientRecord::new(id.to_owned(), None)))
     }
 
+    /// Returns whether a client with this id has registered itself, because the application did not name it.
+    pub(super) fn is_dynamic(&self, id: &str) -> bool {
+        let identity = &self.oauth.identity;
+        identity.id.as_deref() != Some(id) && identity.document.as_deref() != Some(id)
+    }
+
     /// Forgets a client, unless another process has registered anew.
     pub(super) async fn forget_client(&self, issuer: &str, client: &ClientRecord) -> Result<()> {
         self.oauth.vault.swap(&self.client_key(issuer), Some(client.to_bytes()), None).await.map(drop)

@@ -369,7 +369,7 @@ fn demand(challenges: Vec<Challenge>) -> Demand {
     Demand { challenge: without.into_iter().chain(with_key).next(), key }
 }
 
-/// The method of a subscription, which is a POST since 2026-07-28.
+/// The method of a subscription, which is a POST in revisions without sessions.
 const SUBSCRIBE: &str = "subscriptions/listen";
 /// How many new tokens may expire before the server has read them.
 const MAX_EXPIRIES: usize = 4;

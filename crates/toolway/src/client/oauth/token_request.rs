@@ -101,7 +101,7 @@ impl Flow<'_> {
         let is_made = matches!(reply.status, StatusCode::OK | StatusCode::CREATED);
         let outcome = outcome.and_then(|token| if is_made { Ok(token) } else { Err(TokenError::Unreadable) });
         outcome.map_err(|error| match error {
-            TokenError::Refused { code } => GrantError::Refused(code),
+            TokenError::Refused { code } => GrantError::Refused { code, status: reply.status },
             error => GrantError::Failed(Error::new(
                 ErrorKind::PeerMisbehaved,
                 format!("{}: {error}", host_of(url)),

@@ -184,6 +184,14 @@ async fn a_refresh_without_a_verdict_keeps_the_token_and_opens_no_browser() {
         ("too long", Page::html(200).padded((64 << 10) + 1), ErrorKind::PeerMisbehaved),
         ("encoded", Page::html(200).with("content-encoding", "gzip"), ErrorKind::PeerMisbehaved),
         ("a redirect", Page::redirect(307, "{other}/token"), ErrorKind::PeerMisbehaved),
+        (
+            "an error that passes",
+            Page::json(400, json!({"error": "temporarily_unavailable"})),
+            ErrorKind::PeerRefused,
+        ),
+        ("no code", Page::json(400, json!({"error": {"message": "canary"}})), ErrorKind::PeerRefused),
+        ("a firewall", Page::json(403, json!({"error": "invalid_grant"})), ErrorKind::PeerRefused),
+        ("a wrong way", Page::json(404, json!({"error": "invalid_client"})), ErrorKind::PeerRefused),
     ] {
         let pair = Pair::on_loopback().await;
         let client = signed_in(&pair).await;

@@ -67,6 +67,7 @@ async fn a_document_that_only_a_challenge_names_is_found_for_renewals_and_the_en
     }
     let oauth = pair.user();
     let client = pair.connect(oauth.clone()).await.unwrap();
+    pair.state().token = json!({});
     assert_eq!(sum(&client).await.unwrap(), "3");
     // A challenge that does not name the document is no reason to forget where it is.
     pair.state().challenges = vec!["Bearer".to_owned()];

@@ -172,6 +172,65 @@ async fn a_client_that_was_forgotten_registers_again() {
     assert_eq!(world.sent_to("/register").len(), 2);
 }
 
+/// A wrong secret is a mistake of the application, which can be corrected: the login is still good.
+#[tokio::test]
+async fn a_client_of_the_application_that_is_refused_keeps_its_login() {
+    let world = World::new();
+    let pages: Arc<Mutex<Vec<String>>> = Arc::default();
+    let oauth = user_who_notes(pages.clone(), "").client_id("front").client_secret("hidden-secret");
+    let client = world.connect(oauth.for_issuer("https://id.example")).await.unwrap();
+    world.state.lock().unwrap().refresh_refusal = Some("invalid_client");
+    world.expire();
+    let error = client.call("add", json!({"a": 1, "b": 2})).await.unwrap_err();
+    assert!(Chain(&error).to_string().contains("gives no token: invalid_client"), "{}", Chain(&error));
+    world.state.lock().unwrap().refresh_refusal = None;
+    assert_eq!(sum(&client).await, "3");
+    assert_eq!(pages.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_login_that_another_process_has_ended_is_not_renewed() {
+    let world = World::new();
+    let pages: Arc<Mutex<Vec<String>>> = Arc::default();
+    let vault = Arc::new(MemoryVault::new());
+    let client = world.connect(user_who_notes(pages.clone(), "").vault(vault.clone())).await.unwrap();
+    assert!(world.http(user("").vault(vault)).sign_out().await.unwrap().was_signed_in);
+    world.expire();
+    assert_eq!(sum(&client).await, "3");
+    let grants: Vec<_> = world.forms_sent_to("/token").into_iter().map(|form| form[0].1.clone()).collect();
+    assert_eq!(grants, ["authorization_code", "authorization_code"]);
+    assert_eq!(pages.lock().unwrap().len(), 2, "the user signs in again");
+}
+
+#[tokio::test]
+async fn a_token_without_a_key_is_not_renewed_where_keys_are_needed() {
+    let world =
+        World::new().with(|state| state.server = json!({"dpop_signing_alg_values_supported": ["ES256"]}));
+    let client = world.connect(user("")).await.unwrap();
+    world.state.lock().unwrap().challenges = vec![BINDS];
+    assert_eq!(sum(&client).await, "3");
+    let grants: Vec<_> = world.forms_sent_to("/token").into_iter().map(|form| form[0].1.clone()).collect();
+    assert_eq!(grants, ["authorization_code", "authorization_code"]);
+}
+
+#[tokio::test]
+async fn a_login_that_replaces_a_token_with_a_key_has_one_without_being_asked() {
+    let world = World::new().with(|state| {
+        state.challenges = vec![BINDS];
+        state.server = json!({"dpop_signing_alg_values_supported": ["ES256"]});
+        state.expires_in = Some(0);
+    });
+    let pages: Arc<Mutex<Vec<String>>> = Arc::default();
+    let client = world.connect(user_who_notes(pages.clone(), "")).await.unwrap();
+    {
+        let mut state = world.state.lock().unwrap();
+        (state.expires_in, state.refresh_refusal) = (None, Some("invalid_grant"));
+    }
+    // The token has expired, so it is replaced before the server says what it needs.
+    assert_eq!(sum(&client).await, "3");
+    assert_eq!(pages.lock().unwrap().len(), 2);
+}
+
 #[tokio::test]
 async fn a_token_that_lives_on_is_asked_for_with_consent() {
     let world = World::new().with(|state| state.server = json!({"scopes_supported": ["offline_access"]}));
