@@ -162,7 +162,9 @@ impl Login {
     fn was_refused(&self, wanted: &Scopes) -> bool {
         let mut state = self.state.lock();
         state.refused.retain(|(_, at)| at.elapsed() < REFUSED_FOR);
-        state.refused.iter().any(|(scopes, _)| scopes == wanted)
+        // Servers name the same scopes in any order.
+        let is_same = |scopes: &Scopes| scopes.contains_all(wanted) && wanted.contains_all(scopes);
+        state.refused.iter().any(|(scopes, _)| is_same(scopes))
     }
 
     /// Notes that the client did not get scopes.

@@ -14,6 +14,7 @@ use crate::client::http::request::client::{HttpBody, HttpClient, RequestSigner};
 use crate::client::http::request::url::Url;
 use crate::client::http::target::{Http, SignIn};
 use crate::client::oauth::clock::now;
+use crate::client::oauth::context::is_passing;
 use crate::client::oauth::dpop::{Nonces, PROOF_HEADER, usable_nonce};
 use crate::client::oauth::fetch::{Carrier, Fetcher, host_of};
 use crate::client::oauth::flow::KeyDemand;
@@ -268,12 +269,18 @@ impl SignedIn {
                         return Ok(response);
                     }
                     step_ups += 1;
-                    match login.step_up(used, challenge, may_ask_user).await? {
-                        Some(more) => tokens = Some(more),
-                        None if !may_ask_user => return Ok(response),
-                        None => {
+                    match login.step_up(used, challenge, may_ask_user).await {
+                        Ok(Some(more)) => tokens = Some(more),
+                        Ok(None) if !may_ask_user => return Ok(response),
+                        Ok(None) => {
                             login.note_refused(wanted);
                             return Ok(response);
+                        }
+                        Err(error) => {
+                            if !is_passing(&error) {
+                                login.note_refused(wanted);
+                            }
+                            return Err(error);
                         }
                     }
                 }
