@@ -106,7 +106,7 @@ impl Flow<'_> {
         let Some(refresh) = &old.refresh else {
             return Err(GrantError::Failed(refused("the login was ended".to_owned())));
         };
-        let client = self.known_client(&found.server.issuer, &old.owner.client_id).await?;
+        let client = self.known_client(&found.server.issuer, &old.owner).await?;
         let request = |scopes: Option<&Scopes>| {
             let mut form = vec![
                 ("grant_type", "refresh_token".to_owned()),
@@ -133,7 +133,7 @@ impl Flow<'_> {
     pub(super) async fn revoke(&self, found: &Found, old: &Tokens) -> Result<bool> {
         self.check_issuer(&found.server)?;
         let Some(url) = found.server.revocation_endpoint.as_deref() else { return Ok(false) };
-        let mut client = self.known_client(&found.server.issuer, &old.owner.client_id).await?;
+        let mut client = self.known_client(&found.server.issuer, &old.owner).await?;
         client.auth_method = revocation_method(&found.server, &client);
         let refresh = old.refresh.iter().map(|token| (token, "refresh_token"));
         let mut is_taken = None;

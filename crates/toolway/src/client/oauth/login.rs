@@ -429,7 +429,9 @@ impl Login {
         };
         // The tokens are forgotten even if the authorization server is away.
         let is_revoked = revoked.await.unwrap_or_default();
-        if let Some(client) = flow.stored_client(&tokens.owner.issuer).await? {
+        // Another login may have registered anew.
+        let client = flow.stored_client(&tokens.owner.issuer).await?;
+        if let Some(client) = client.filter(|client| client.id == tokens.owner.client_id) {
             flow.forget_client(&tokens.owner.issuer, &client).await?;
         }
         Ok(Some((tokens, is_revoked)))

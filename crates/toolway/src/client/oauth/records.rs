@@ -39,6 +39,10 @@ pub(super) struct TokenOwner {
     pub(super) client_id: String,
     /// The URL of the document of the MCP server. Older entries of a vault have none.
     pub(super) document: Option<String>,
+    /// The secret of a client that has registered itself, and how it is sent. The record of the client may be gone before the
+    /// tokens: other logins share it.
+    pub(super) client_secret: Option<Secret>,
+    pub(super) client_auth_method: Option<String>,
 }
 
 impl Tokens {
@@ -99,7 +103,8 @@ impl Tokens {
     }
 
     pub(super) fn to_bytes(&self) -> Bytes {
-        let TokenOwner { issuer, resource, client_id, document } = &self.owner;
+        let TokenOwner { issuer, resource, client_id, document, client_secret, client_auth_method } =
+            &self.owner;
         json!({
             "access": self.access.reveal(),
             "refresh": self.refresh.as_ref().map(Secret::reveal),
@@ -111,6 +116,8 @@ impl Tokens {
             "resource": resource,
             "client_id": client_id,
             "document": document,
+            "client_secret": client_secret.as_ref().map(Secret::reveal),
+            "client_auth_method": client_auth_method,
             "dpop_key": self.proof_key.as_ref().map(|key| key.secret().reveal()),
         })
         .to_string()
@@ -134,6 +141,8 @@ impl Tokens {
                 resource: text("resource"),
                 client_id: text("client_id")?,
                 document: text("document"),
+                client_secret: text("client_secret").map(Secret::new),
+                client_auth_method: text("client_auth_method"),
             },
             proof_key: match text("dpop_key") {
                 Some(key) => Some(Arc::new(ProofKey::from_secret(Secret::new(key))?)),
@@ -229,6 +238,8 @@ mod tests {
             issuer: "i".to_owned(),
             client_id: "c".to_owned(),
             document: Some("https://s.example/custom".to_owned()),
+            client_secret: Some(Secret::new("hidden3")),
+            client_auth_method: Some("client_secret_post".to_owned()),
             ..TokenOwner::default()
         };
         Tokens::new(

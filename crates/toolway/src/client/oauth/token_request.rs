@@ -70,6 +70,8 @@ impl Flow<'_> {
             resource,
             client_id: client.id.clone(),
             document: found.document.clone(),
+            client_secret: client.secret.clone().filter(|_| client.is_dynamic),
+            client_auth_method: client.auth_method.clone().filter(|_| client.is_dynamic),
         };
         Ok(Tokens::new(reply, asked_at, wanted.scopes.clone(), wanted.former, owner, key))
     }

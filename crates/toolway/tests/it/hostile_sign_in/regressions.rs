@@ -79,6 +79,41 @@ async fn a_document_that_only_a_challenge_names_is_found_for_renewals_and_the_en
     assert!(ended.was_signed_in && ended.is_revoked);
 }
 
+/// Two servers with one authorization server share the registration of the client.
+#[tokio::test]
+async fn the_end_of_one_login_does_not_take_the_client_of_another_one() {
+    let (first, second) = (Pair::on_loopback().await, Pair::on_loopback().await);
+    let registered = |id: &str| {
+        let method = "client_secret_basic";
+        let secret = "canary-secret";
+        let client = json!({"client_id": id, "client_secret": secret, "token_endpoint_auth_method": method});
+        Page::json(201, client)
+    };
+    let register = |id| first.state().pages.insert((Site::Id, "/register".to_owned()), registered(id));
+    second.state().resource = json!({"authorization_servers": [first.origin(Site::Id)]});
+    second.state().gate = Some(Box::new(|token| token.is_none().then(|| refusal(401, &["Bearer"]))));
+    let oauth = first.user();
+    register("one");
+    let client = first.connect(oauth.clone()).await.unwrap();
+    second.connect(oauth.clone()).await.unwrap();
+    first.close().await;
+    assert!(second.http(oauth.clone()).sign_out().await.unwrap().was_signed_in);
+    first.state().valid.clear();
+    let call = sum(&client).await;
+    assert_eq!(call.unwrap_or_else(|error| panic!("{}", Chain(&error))), "3");
+    let token = first.visits_to(Site::Id, "/token").pop().unwrap();
+    assert_eq!(token.field("grant_type").as_deref(), Some("refresh_token"));
+    let authorization = token.header("authorization").unwrap_or_default();
+    assert!(authorization.starts_with("Basic "), "{authorization}");
+    // The next login registers anew, and its registration survives the end of the one before it.
+    register("two");
+    second.connect(oauth.clone()).await.unwrap();
+    assert!(first.http(oauth.clone()).sign_out().await.unwrap().was_signed_in);
+    first.connect(oauth).await.unwrap();
+    first.close().await;
+    assert_eq!(first.visits_to(Site::Id, "/register").len(), 2);
+}
+
 #[tokio::test]
 async fn a_page_without_encryption_is_not_opened_for_a_public_server() {
     for page in ["http://93.184.216.35/authorize", "http://10.0.0.1/authorize", "https://169.254.169.254/x"] {
