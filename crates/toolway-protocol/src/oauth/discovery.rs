@@ -48,6 +48,8 @@ pub struct Discovery {
     origin: String,
     chosen: Vec<String>,
     accepted: Vec<String>,
+    /// The URL of the document of the MCP server.
+    document: Option<String>,
     stage: Stage,
     /// `true` if the current document was asked for, and no answer came.
     is_repeat: bool,
@@ -89,6 +91,8 @@ pub struct Found {
     pub resource: Option<ResourceMetadata>,
     /// The document of its authorization server.
     pub server: ServerMetadata,
+    /// The URL from which the document of the MCP server came; `None` for one of 2025-03-26.
+    pub document: Option<String>,
 }
 
 /// The outcome of fetching a document.
@@ -169,8 +173,7 @@ impl Discovery {
             }
         }
         let (server, origin) = (server.to_owned(), url.origin.to_owned());
-        let (chosen, accepted) = (Vec::new(), Vec::new());
-        Ok(Self { server, origin, chosen, accepted, stage: Stage::Resource(urls), is_repeat: false })
+        Ok(Self::at(server, origin, Stage::Resource(urls)))
     }
 
     /// A search for the document of an authorization server that the application has named.
@@ -182,7 +185,12 @@ impl Discovery {
         let url = HttpUrl::parse(issuer).ok_or(Refusal::NotAUrl)?;
         let (server, origin) = (issuer.to_owned(), url.origin.to_owned());
         let stage = look_at_issuer(None, [server.clone()].into(), None);
-        Ok(Self { server, origin, chosen: Vec::new(), accepted: Vec::new(), stage, is_repeat: false })
+        Ok(Self::at(server, origin, stage))
+    }
+
+    fn at(server: String, origin: String, stage: Stage) -> Self {
+        let (chosen, accepted) = (Vec::new(), Vec::new());
+        Self { server, origin, chosen, accepted, document: None, stage, is_repeat: false }
     }
 
     /// Prefers these authorization servers, if the MCP server names them.
@@ -253,7 +261,7 @@ impl Discovery {
                     Some(server) => self.take_server(None, &self.origin, server),
                     None if urls.is_empty() => {
                         let server = ServerMetadata::of_origin(&self.origin);
-                        Stage::Found(Box::new(Found { resource: None, server }))
+                        Stage::Found(Box::new(Found { resource: None, server, document: None }))
                     }
                     None => Stage::Origin(urls),
                 }
@@ -261,11 +269,12 @@ impl Discovery {
         };
     }
 
-    fn take_resource(&self, at: &str, resource: ResourceMetadata) -> Stage {
+    fn take_resource(&mut self, at: &str, resource: ResourceMetadata) -> Stage {
         if !is_resource_of(&resource.resource, &self.server) {
             let (at, resource) = (origin_of(at), resource.resource);
             return Stage::Refused(Refusal::OtherResource { at, resource });
         }
+        self.document = Some(at.to_owned());
         let is_chosen = |issuer: &&String| self.chosen.iter().any(|chosen| is_same_issuer(issuer, chosen));
         let issuers = &resource.authorization_servers;
         let (chosen, others): (Vec<_>, Vec<_>) = issuers.iter().partition(is_chosen);
@@ -284,7 +293,7 @@ impl Discovery {
             let (named, found) = (issuer.to_owned(), server.issuer);
             return Stage::Refused(Refusal::IssuerDiffers { named, found });
         }
-        Stage::Found(Box::new(Found { resource, server }))
+        Stage::Found(Box::new(Found { resource, server, document: self.document.clone() }))
     }
 }
 
@@ -422,7 +431,9 @@ mod tests {
                 "id.example/tenant/.well-known/openid-configuration",
             ]
         );
-        assert_eq!(found.unwrap().server.issuer, "https://id.example/tenant");
+        let found = found.unwrap();
+        assert_eq!(found.server.issuer, "https://id.example/tenant");
+        assert_eq!(found.document.as_deref(), Some(ROOT_DOCUMENT), "where the search found it");
     }
 
     #[test]
@@ -438,8 +449,8 @@ mod tests {
         );
         let found = found.unwrap();
         assert_eq!(
-            (found.resource, found.server.token_endpoint.as_deref()),
-            (None, Some("https://s.example/token"))
+            (found.resource, found.document, found.server.token_endpoint.as_deref()),
+            (None, None, Some("https://s.example/token"))
         );
         let own = "https://s.example/.well-known/oauth-authorization-server";
         let (_, found) =

@@ -24,6 +24,9 @@ use crate::ground::error::{Error, ErrorKind, Result};
 /// How long an attempt to subscribe must last so that the next one follows without a longer wait.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 
+/// The shortest wait after an attempt to subscribe that failed because a user has to sign in. A call asks the user.
+const SIGN_IN_WAIT: Duration = Duration::from_secs(60);
+
 /// Receives the changes of a server until it is dropped. Made by [`Client::watch`].
 pub struct Watch {
     changes: Changes,
@@ -210,7 +213,7 @@ impl SubscriptionTask {
             let started = Instant::now();
             let Some(shared) = self.shared.upgrade() else { return };
             let retries = shared.reconnector.retries();
-            let mut least_wait = None;
+            let (mut least_wait, mut needs_sign_in) = (None, false);
             let outcome = match shared.connection().await {
                 Ok(connection) => {
                     let begun = || {
@@ -233,7 +236,7 @@ impl SubscriptionTask {
                     return;
                 }
                 tracing::debug!(%error, "the server does not send notifications of changes at the moment");
-                least_wait = error.retry_after();
+                (least_wait, needs_sign_in) = (shortest_wait(&error), error.needs_sign_in());
             }
             if has_begun {
                 self.lost.notify_one();
@@ -241,8 +244,9 @@ impl SubscriptionTask {
             if self.shared.upgrade().is_none_or(|shared| shared.is_lost_for_good()) {
                 return;
             }
-            // A server that accepts each subscription and ends it at once is asked less and less often.
-            if has_begun && started.elapsed() >= STABLE_AFTER {
+            // A server that accepts each subscription and ends it at once is asked less and less often. An attempt that
+            // waited for a user who did not sign in was not a subscription.
+            if has_begun && !needs_sign_in && started.elapsed() >= STABLE_AFTER {
                 attempt = 0;
             }
             sleep(backoff(attempt, least_wait)).await;
@@ -291,10 +295,29 @@ fn may_begin_later(error: &Error) -> bool {
     !error.is_timeout() && (error.is_unsent() || error.is_session_ended() || error.is_reply_lost())
 }
 
+/// Returns the shortest wait before the next attempt to subscribe.
+fn shortest_wait(error: &Error) -> Option<Duration> {
+    let needed = error.needs_sign_in().then_some(SIGN_IN_WAIT);
+    error.retry_after().max(needed)
+}
+
 /// Returns whether a retry would be useless, because the client is closed or the server does not support the
 /// subscription.
 fn is_final(error: &Error) -> bool {
     let is_passing = error.is_unsent() || error.is_reply_lost() || error.http_status().is_some();
     error.is_cancelled()
         || (!is_passing && matches!(error.code(), Some(Code::METHOD_NOT_FOUND | Code::INVALID_PARAMS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_asks_to_sign_in_is_asked_rarely() {
+        let refused = || Error::new(ErrorKind::PeerRefused, "no");
+        assert_eq!(shortest_wait(&refused()), None);
+        assert_eq!(shortest_wait(&refused().with_http_status(401)), Some(SIGN_IN_WAIT));
+        assert_eq!(shortest_wait(&refused().with_challenge("Bearer")), Some(SIGN_IN_WAIT));
+    }
 }

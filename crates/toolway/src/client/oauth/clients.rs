@@ -5,7 +5,7 @@ use toolway_protocol::oauth::{Registration, RegistrationReply, ServerMetadata};
 use crate::client::oauth::context::{Flow, refused};
 use crate::client::oauth::fetch::{Post, host_of};
 use crate::client::oauth::grants::Grant;
-use crate::client::oauth::records::ClientRecord;
+use crate::client::oauth::records::{ClientRecord, TokenOwner};
 use crate::client::oauth::secret::Secret;
 use crate::client::oauth::vault::VaultKey;
 use crate::ground::error::{Error, ErrorKind, Result};
@@ -110,13 +110,23 @@ impl Flow<'_> {
     }
 
     /// Returns the client that a token was made for.
-    pub(super) async fn known_client(&self, issuer: &str, id: &str) -> Result<ClientRecord> {
-        let identity = &self.oauth.identity;
-        if identity.id.as_deref() == Some(id) {
-            return Ok(ClientRecord::own(id.to_owned(), identity.secret.clone()));
+    pub(super) async fn known_client(&self, issuer: &str, owner: &TokenOwner) -> Result<ClientRecord> {
+        let (identity, id) = (&self.oauth.identity, &owner.client_id);
+        if identity.id.as_ref() == Some(id) {
+            return Ok(ClientRecord::own(id.clone(), identity.secret.clone()));
         }
-        let stored = self.stored_client(issuer).await?.filter(|client| client.id == id);
-        Ok(stored.unwrap_or_else(|| ClientRecord::new(id.to_owned(), None)))
+        let stored = self.stored_client(issuer).await?.filter(|client| client.id == *id);
+        Ok(stored.unwrap_or_else(|| ClientRecord {
+            auth_method: owner.client_auth_method.clone(),
+            is_dynamic: self.is_dynamic(id),
+            ..ClientRecord::new(id.clone(), owner.client_secret.clone())
+        }))
+    }
+
+    /// Returns whether a client with this id has registered itself, because the application did not name it.
+    pub(super) fn is_dynamic(&self, id: &str) -> bool {
+        let identity = &self.oauth.identity;
+        identity.id.as_deref() != Some(id) && identity.document.as_deref() != Some(id)
     }
 
     /// Forgets a client, unless another process has registered anew.

@@ -1,5 +1,6 @@
 //! What do all requests of a login need?
 
+use ::http::StatusCode;
 use toolway_protocol::oauth::{Found, Scopes, ServerMetadata, is_same_issuer};
 
 use crate::client::oauth::dpop::Nonces;
@@ -21,8 +22,11 @@ pub(super) type Form = Vec<(&'static str, String)>;
 
 /// The reasons why no token was made.
 pub(super) enum GrantError {
-    /// The authorization server refuses. The code is that of OAuth.
-    Refused(String),
+    /// The authorization server refuses. The code is that of OAuth, the status that of the reply.
+    Refused {
+        code: String,
+        status: StatusCode,
+    },
     Failed(Error),
 }
 
@@ -33,10 +37,23 @@ impl From<Error> for GrantError {
 }
 
 impl GrantError {
+    /// Returns whether a refusal says that a refresh token is worthless. Every other one may be about the request, or pass.
+    pub(super) fn ends_login(&self, is_dynamic_client: bool) -> bool {
+        let Self::Refused { code, status } = self else { return false };
+        let is_verdict =
+            matches!(*status, StatusCode::OK | StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED);
+        is_verdict && (code == "invalid_grant" || (is_dynamic_client && self.is_about_client()))
+    }
+
+    /// Returns whether a refusal says that the client is not known.
+    pub(super) fn is_about_client(&self) -> bool {
+        matches!(self, Self::Refused { code, .. } if matches!(&**code, "invalid_client" | "unauthorized_client"))
+    }
+
     pub(super) fn into_error(self, issuer: &str) -> Error {
         match self {
             Self::Failed(error) => error,
-            Self::Refused(code) => {
+            Self::Refused { code, .. } => {
                 let code = if code.is_empty() { "no reason".to_owned() } else { code };
                 refused(format!("the authorization server {} gives no token: {code}", host_of(issuer)))
             }

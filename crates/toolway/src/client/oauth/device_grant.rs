@@ -52,12 +52,12 @@ impl Flow<'_> {
         while Instant::now() + interval < until {
             sleep(interval).await;
             match self.token(found, &client, &form, wanted).await {
-                Err(GrantError::Refused(code)) if code == "authorization_pending" => {}
-                Err(GrantError::Refused(code)) if code == "slow_down" => interval += SLOW_DOWN,
-                Err(GrantError::Refused(code)) if code == "access_denied" => {
+                Err(GrantError::Refused { code, .. }) if code == "authorization_pending" => {}
+                Err(GrantError::Refused { code, .. }) if code == "slow_down" => interval += SLOW_DOWN,
+                Err(GrantError::Refused { code, .. }) if code == "access_denied" => {
                     return Err(GrantError::Failed(refused("the login was declined".to_owned())));
                 }
-                Err(GrantError::Refused(code)) if code == "expired_token" => break,
+                Err(GrantError::Refused { code, .. }) if code == "expired_token" => break,
                 // The server or the way to it is away for a while.
                 Err(GrantError::Failed(error)) if is_passing(&error) => interval += SLOW_DOWN,
                 outcome => return outcome,

@@ -10,9 +10,10 @@ use crate::client::oauth::fetch::{Fetcher, MAX_REPLY};
 use crate::ground::error::{Error, ErrorKind, Result};
 
 impl Flow<'_> {
-    /// Finds the authorization server of the MCP server.
-    pub(super) async fn discover(&self, challenge: Option<&Challenge>) -> Result<Found> {
-        let document = challenge.and_then(|challenge| challenge.get("resource_metadata"));
+    /// Finds the authorization server of the MCP server. `known` is the document that a token was made with: many challenges,
+    /// and requests ahead of one, name none.
+    pub(super) async fn discover(&self, challenge: Option<&Challenge>, known: Option<&str>) -> Result<Found> {
+        let document = challenge.and_then(|challenge| challenge.get("resource_metadata")).or(known);
         let discovery = Discovery::new(self.server, document)
             .map_err(|refusal| Error::new(ErrorKind::Misuse, refusal.to_string()))?
             .prefer(self.oauth.preferred_issuer.iter().chain(&self.oauth.identity.issuer).cloned())

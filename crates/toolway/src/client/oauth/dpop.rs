@@ -108,8 +108,7 @@ impl Nonces {
 
     /// Notes the nonce of a reply. Returns whether it is a new one.
     pub(super) fn note(&self, url: impl ToString, headers: &HeaderMap) -> bool {
-        let nonce = headers.get(NONCE_HEADER).and_then(|nonce| nonce.to_str().ok());
-        let Some(nonce) = nonce.filter(|nonce| nonce.len() <= MAX_NONCE) else { return false };
+        let Some(nonce) = usable_nonce(headers) else { return false };
         let url = url.to_string();
         let Some(url) = HttpUrl::parse(&url) else { return false };
         let mut nonces = self.known.lock();
@@ -122,6 +121,13 @@ impl Nonces {
         nonces.insert(url.origin.to_owned(), nonce.to_owned());
         true
     }
+}
+
+/// Returns the nonce of a reply, if it can be used. It may be known already: of several requests that are refused for an old
+/// nonce, the first one notes the new one, and all are sent again with it.
+pub(super) fn usable_nonce(headers: &HeaderMap) -> Option<&str> {
+    let nonce = headers.get(NONCE_HEADER).and_then(|nonce| nonce.to_str().ok());
+    nonce.filter(|nonce| nonce.len() <= MAX_NONCE)
 }
 
 /// The length of the longest nonce that is used.

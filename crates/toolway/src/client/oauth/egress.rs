@@ -104,10 +104,18 @@ pub(super) struct Policy {
 }
 
 impl Policy {
-    /// Allows what the server that the application named has: a public server cannot lead into the network.
-    pub(super) fn of_server(addresses: &[IpAddr]) -> Self {
-        let has = |class| addresses.iter().any(|address| class_of(*address) == class);
-        Self { allows_private: has(AddressClass::Private), allows_loopback: has(AddressClass::Loopback) }
+    /// Allows what the server that the application named has: a public server cannot lead into the network. Only a host that
+    /// means this machine by itself allows loopback, because the owner of any other name chooses its addresses.
+    pub(super) fn of_server(host: &str, addresses: &[IpAddr]) -> Self {
+        let bare = without_brackets(host);
+        let is_private = |address: &IpAddr| class_of(*address) == AddressClass::Private;
+        Self {
+            allows_private: !addresses.is_empty() && addresses.iter().all(is_private),
+            allows_loopback: match IpAddr::from_str(bare) {
+                Ok(address) => class_of(address) == AddressClass::Loopback,
+                Err(_) => is_local_name(bare),
+            },
+        }
     }
 
     pub(super) fn allows(self, address: IpAddr) -> bool {
@@ -121,7 +129,7 @@ impl Policy {
 
     /// Returns whether the host may be connected to, if it is an address.
     pub(super) fn allows_literal(self, host: &str) -> bool {
-        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        let bare = without_brackets(host);
         match IpAddr::from_str(bare) {
             Ok(address) => self.allows(address),
             Err(_) if is_local_name(bare) => self.allows_loopback,
@@ -129,6 +137,11 @@ impl Policy {
             Err(_) => !looks_like_address(bare),
         }
     }
+}
+
+/// Returns an IPv6 address of a URL without its brackets, and any other host as it is.
+fn without_brackets(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
 
 /// Returns whether a name always means this machine (RFC 6761).
@@ -163,8 +176,7 @@ pub(super) fn system_lookup(
     name: String,
 ) -> Pin<Box<dyn Future<Output = std::io::Result<Vec<IpAddr>>> + Send>> {
     Box::pin(async move {
-        let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(&name);
-        let found = tokio::net::lookup_host((bare, 0)).await?;
+        let found = tokio::net::lookup_host((without_brackets(&name), 0)).await?;
         Ok(found.map(|address| address.ip()).collect())
     })
 }
@@ -277,9 +289,9 @@ mod tests {
 
     #[test]
     fn a_public_server_cannot_lead_inside() {
-        let public = Policy::of_server(&["93.184.216.34".parse().unwrap()]);
-        let private = Policy::of_server(&["10.1.1.1".parse().unwrap()]);
-        let local = Policy::of_server(&["127.0.0.1".parse().unwrap(), "::1".parse().unwrap()]);
+        let public = Policy::of_server("mcp.example", &["93.184.216.34".parse().unwrap()]);
+        let private = Policy::of_server("mcp.example", &["10.1.1.1".parse().unwrap()]);
+        let local = Policy::of_server("localhost", &["127.0.0.1".parse().unwrap(), "::1".parse().unwrap()]);
         for (host, outside, intranet, own) in [
             ("8.8.8.8", true, true, true),
             ("10.0.0.1", false, true, false),
@@ -301,6 +313,33 @@ mod tests {
         ] {
             let allowed = [public, private, local].map(|policy| policy.allows_literal(host));
             assert_eq!(allowed, [outside, intranet, own], "{host}");
+        }
+    }
+
+    /// The owner of a name chooses its addresses, and so must not choose what its server may lead to.
+    #[test]
+    fn the_name_of_a_server_does_not_open_loopback_or_the_network() {
+        for (host, addresses, allows_private, allows_loopback) in [
+            ("mcp.example", &["127.0.0.1"][..], false, false),
+            ("mcp.example", &["::1"], false, false),
+            ("mcp.example", &["93.184.216.34", "127.0.0.1"], false, false),
+            ("mcp.example", &["93.184.216.34", "10.0.0.1"], false, false),
+            ("mcp.example", &["10.0.0.1", "127.0.0.1"], false, false),
+            ("mcp.example", &["10.0.0.1", "fd12::1"], true, false),
+            ("mcp.example", &[], false, false),
+            ("localhost.example", &["127.0.0.1"], false, false),
+            ("10.0.0.1", &["10.0.0.1"], true, false),
+            ("127.0.0.1", &["127.0.0.1"], false, true),
+            ("127.8.8.8", &["127.8.8.8"], false, true),
+            ("[::1]", &["::1"], false, true),
+            ("[::ffff:127.0.0.1]", &["::ffff:127.0.0.1"], false, true),
+            ("localhost", &["127.0.0.1", "::1"], false, true),
+            ("LOCALHOST.", &["127.0.0.1"], false, true),
+            ("mcp.localhost", &["127.0.0.1"], false, true),
+        ] {
+            let addresses: Vec<IpAddr> = addresses.iter().map(|address| address.parse().unwrap()).collect();
+            let policy = Policy::of_server(host, &addresses);
+            assert_eq!(policy, Policy { allows_private, allows_loopback }, "{host} {addresses:?}");
         }
     }
 

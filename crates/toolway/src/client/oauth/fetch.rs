@@ -191,7 +191,7 @@ impl Fetcher {
                 let looked_up = if is_proxied {
                     look_up_briefly(&system_lookup, &host).await
                 } else {
-                    system_lookup(host).await
+                    system_lookup(host.clone()).await
                 };
                 let found = match (looked_up, &self.carrier) {
                     (Ok(found), _) => found,
@@ -202,7 +202,7 @@ impl Fetcher {
                         return Err(send_error(&self.server.uri().to_string(), error.into()));
                     }
                 };
-                let mut policy = Policy::of_server(&found);
+                let mut policy = Policy::of_server(&host, &found);
                 policy.allows_private |= self.allows_private;
                 let client = match &self.carrier {
                     Carrier::Application(client) => client.clone(),

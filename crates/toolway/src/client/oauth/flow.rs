@@ -37,14 +37,22 @@ impl Flow<'_> {
         wanted
     }
 
+    /// Returns whether a token without a key is of no use.
+    pub(super) fn needs_key(&self, found: &Found, demand: KeyDemand) -> bool {
+        let is_declared = || found.resource.as_ref().is_some_and(|resource| resource.needs_dpop);
+        match self.oauth.dpop {
+            Dpop::Never => false,
+            Dpop::Always => true,
+            Dpop::Auto => demand == KeyDemand::Needed || is_declared(),
+        }
+    }
+
     /// Decides whether a new token is bound to a key.
     pub(super) fn binding(&self, found: &Found, demand: KeyDemand) -> Result<Binding> {
-        let is_declared = found.resource.as_ref().is_some_and(|resource| resource.needs_dpop);
-        let is_needed = match self.oauth.dpop {
-            Dpop::Never => return Ok(Binding::default()),
-            Dpop::Always => true,
-            Dpop::Auto => is_declared || demand == KeyDemand::Needed,
-        };
+        if self.oauth.dpop == Dpop::Never {
+            return Ok(Binding::default());
+        }
+        let is_needed = self.needs_key(found, demand);
         let algorithms = found.server.dpop_algorithms.as_ref();
         let fits = algorithms.map(|known| known.iter().any(|algorithm| algorithm == ALGORITHM));
         match fits {
@@ -69,7 +77,7 @@ impl Flow<'_> {
                 let (client, form) = self.sign_in(found, scopes, browser).await?;
                 match self.token(found, &client, &form, &wanted).await {
                     // The authorization server has forgotten a client that introduced itself.
-                    Err(GrantError::Refused(code)) if client.is_dynamic && is_about_client(&code) => {
+                    Err(error) if client.is_dynamic && error.is_about_client() => {
                         self.forget_client(&found.server.issuer, &client).await?;
                         let (client, form) = self.sign_in(found, scopes, browser).await?;
                         self.token(found, &client, &form, &wanted).await
@@ -96,9 +104,9 @@ impl Flow<'_> {
     pub(super) async fn refresh(&self, found: &Found, old: &Tokens) -> Result<Tokens, GrantError> {
         self.check_issuer(&found.server)?;
         let Some(refresh) = &old.refresh else {
-            return Err(GrantError::Refused("no_refresh_token".to_owned()));
+            return Err(GrantError::Failed(refused("the login was ended".to_owned())));
         };
-        let client = self.known_client(&found.server.issuer, &old.owner.client_id).await?;
+        let client = self.known_client(&found.server.issuer, &old.owner).await?;
         let request = |scopes: Option<&Scopes>| {
             let mut form = vec![
                 ("grant_type", "refresh_token".to_owned()),
@@ -114,7 +122,7 @@ impl Flow<'_> {
         let wanted = Wanted { scopes: &old.requested, former: Some(old), binding };
         let first = self.token(found, &client, &request(Some(&old.granted)), &wanted).await;
         match first {
-            Err(GrantError::Refused(code)) if code == "invalid_scope" => {
+            Err(GrantError::Refused { code, .. }) if code == "invalid_scope" => {
                 self.token(found, &client, &request(None), &wanted).await
             }
             first => first,
@@ -125,7 +133,7 @@ impl Flow<'_> {
     pub(super) async fn revoke(&self, found: &Found, old: &Tokens) -> Result<bool> {
         self.check_issuer(&found.server)?;
         let Some(url) = found.server.revocation_endpoint.as_deref() else { return Ok(false) };
-        let mut client = self.known_client(&found.server.issuer, &old.owner.client_id).await?;
+        let mut client = self.known_client(&found.server.issuer, &old.owner).await?;
         client.auth_method = revocation_method(&found.server, &client);
         let refresh = old.refresh.iter().map(|token| (token, "refresh_token"));
         let mut is_taken = None;
@@ -152,9 +160,4 @@ fn revocation_method(server: &ServerMetadata, client: &ClientRecord) -> Option<S
         own => own,
     };
     method.map(str::to_owned)
-}
-
-/// Returns whether an error says that the client is not known.
-pub(super) fn is_about_client(code: &str) -> bool {
-    matches!(code, "invalid_client" | "unauthorized_client")
 }

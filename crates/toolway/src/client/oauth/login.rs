@@ -14,7 +14,7 @@ use crate::client::oauth::clock::UserClock;
 use crate::client::oauth::context::{Flow, GrantError, is_passing};
 use crate::client::oauth::dpop::Nonces;
 use crate::client::oauth::fetch::Fetcher;
-use crate::client::oauth::flow::{KeyDemand, is_about_client};
+use crate::client::oauth::flow::KeyDemand;
 use crate::client::oauth::grants::{Grant, TokenRequest, TokenSource};
 use crate::client::oauth::records::Tokens;
 use crate::client::oauth::settings::OAuth;
@@ -162,7 +162,9 @@ impl Login {
     fn was_refused(&self, wanted: &Scopes) -> bool {
         let mut state = self.state.lock();
         state.refused.retain(|(_, at)| at.elapsed() < REFUSED_FOR);
-        state.refused.iter().any(|(scopes, _)| scopes == wanted)
+        // Servers name the same scopes in any order.
+        let is_same = |scopes: &Scopes| scopes.contains_all(wanted) && wanted.contains_all(scopes);
+        state.refused.iter().any(|(scopes, _)| is_same(scopes))
     }
 
     /// Notes that the client did not get scopes.
@@ -281,8 +283,9 @@ impl Login {
         if let Grant::Source(source) = &self.oauth.grant {
             return self.ask_source(&**source, &reason).await.map(Some);
         }
-        let Reason { used, demand, needs_more_scopes, may_ask_user } = reason;
-        let challenge = demand.challenge.as_ref();
+        let Reason { used, mut demand, needs_more_scopes, may_ask_user } = reason;
+        let challenge = demand.challenge.take();
+        let challenge = challenge.as_ref();
         let (vault, key) = (&self.oauth.vault, self.key());
         let guard = self.lock(&key).await?;
         let mut stored_bytes = vault.get(&key).await?;
@@ -297,9 +300,23 @@ impl Login {
             return Ok(Some(Arc::new(other)));
         }
         let flow = self.flow();
-        let found = flow.discover(challenge).await?;
+        let last = stored.as_ref().or(used.as_deref());
+        let document = last.and_then(|last| last.owner.document.clone());
+        let found = flow.discover(challenge, document.as_deref()).await?;
+        // Without an entry in the vault, another process has signed out, and the token must not be renewed.
+        let is_signed_out = stored.is_none() && stored_bytes.is_none();
+        if is_signed_out && let Some(used) = &used {
+            self.forget_token(used);
+        }
         let old = stored.or_else(|| used.as_deref().cloned()).filter(|old| is_of(old, &found, &flow));
-        if let Some(old) = old.as_ref().filter(|old| old.refresh.is_some() && !needs_more_scopes) {
+        let has_key = old.as_ref().map(|old| old.proof_key.is_some());
+        if has_key == Some(true) {
+            demand.key = KeyDemand::Needed;
+        }
+        // A token without a key does not become one with a key.
+        let lacks_key = has_key == Some(false) && flow.needs_key(&found, demand.key);
+        let can_refresh = !needs_more_scopes && !is_signed_out && !lacks_key;
+        if let Some(old) = old.as_ref().filter(|old| old.refresh.is_some() && can_refresh) {
             let mut refreshed = flow.refresh(&found, old).await;
             if matches!(&refreshed, Err(GrantError::Failed(error)) if is_passing(error)) {
                 // The reply may be lost. If the token is spent by now, the server says so.
@@ -308,7 +325,7 @@ impl Login {
             match refreshed {
                 Ok(new) => return self.keep(&key, stored_bytes, new).await.map(Some),
                 // The token is worthless. Another process may have a better one, which stays.
-                Err(GrantError::Refused(code)) => {
+                Err(error) if error.ends_login(flow.is_dynamic(&old.owner.client_id)) => {
                     let is_deleted = vault.swap(&key, stored_bytes.clone(), None).await?;
                     {
                         let mut state = self.state.lock();
@@ -321,12 +338,15 @@ impl Login {
                     let issuer = &found.server.issuer;
                     let client = flow.stored_client(issuer).await?;
                     if let Some(client) = client.filter(|client| client.id == old.owner.client_id)
-                        && is_about_client(&code)
+                        && error.is_about_client()
                     {
                         flow.forget_client(issuer, &client).await?;
                     }
                 }
-                Err(GrantError::Failed(error)) => return Err(error),
+                // A program proves again what it is.
+                Err(GrantError::Refused { .. }) if !self.needs_user() => {}
+                // The token is kept: the next call tries again.
+                Err(error) => return Err(error.into_error(&found.server.issuer)),
             }
         }
         let mut user_time = None;
@@ -370,6 +390,14 @@ impl Login {
         Flow { oauth: &self.oauth, fetcher: &self.fetcher, nonces: &self.nonces, server: &self.server }
     }
 
+    /// Forgets a token that is not in the vault any more, unless there is another one by now.
+    fn forget_token(&self, token: &Tokens) {
+        let mut state = self.state.lock();
+        if state.tokens.as_ref().is_some_and(|known| known.access == token.access) {
+            state.tokens = None;
+        }
+    }
+
     /// Forgets what this process knows.
     fn forget(&self) {
         let mut state = self.state.lock();
@@ -396,12 +424,14 @@ impl Login {
         let Some(tokens) = tokens else { return Ok(None) };
         let flow = self.flow();
         let revoked = async {
-            let found = flow.discover(None).await?;
+            let found = flow.discover(None, tokens.owner.document.as_deref()).await?;
             if is_of(&tokens, &found, &flow) { flow.revoke(&found, &tokens).await } else { Ok(false) }
         };
         // The tokens are forgotten even if the authorization server is away.
         let is_revoked = revoked.await.unwrap_or_default();
-        if let Some(client) = flow.stored_client(&tokens.owner.issuer).await? {
+        // Another login may have registered anew.
+        let client = flow.stored_client(&tokens.owner.issuer).await?;
+        if let Some(client) = client.filter(|client| client.id == tokens.owner.client_id) {
             flow.forget_client(&tokens.owner.issuer, &client).await?;
         }
         Ok(Some((tokens, is_revoked)))

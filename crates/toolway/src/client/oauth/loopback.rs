@@ -36,11 +36,14 @@ impl Loopback {
             );
             Error::new(ErrorKind::Application, message).caused_by(error)
         };
-        let first = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await.map_err(taken)?;
-        let port = first.local_addr()?.port();
-        let mut listeners = vec![first];
-        // `localhost` may be either. A machine without IPv6 does not have the second.
-        listeners.extend(TcpListener::bind(SocketAddr::from((Ipv6Addr::LOCALHOST, port))).await.ok());
+        let mut others = 0;
+        let (listeners, port) = loop {
+            match listen(port).await {
+                // Another program may have the port that the system chose for the one address at the other one.
+                Err(error) if port == 0 && is_taken(&error) && others < MAX_OTHER_PORTS => others += 1,
+                outcome => break outcome.map_err(taken)?,
+            }
+        };
         let redirect_uri = match pinned.zip(parts) {
             Some((pinned, parts)) if parts.port() == port => pinned.to_owned(),
             Some((_, parts)) => format!("http://{}:{port}{path}", parts.host),
@@ -59,7 +62,11 @@ impl Loopback {
             tasks.spawn(async move {
                 let mut visits = JoinSet::new();
                 loop {
-                    let Ok((stream, _)) = listener.accept().await else { continue };
+                    let Ok((stream, _)) = listener.accept().await else {
+                        // The process may have no file left, and an error that stays must not keep a core busy.
+                        tokio::time::sleep(ACCEPT_PAUSE).await;
+                        continue;
+                    };
                     while visits.try_join_next().is_some() {}
                     if visits.len() >= MAX_VISITS {
                         continue;
@@ -86,6 +93,23 @@ impl Loopback {
             )),
         }
     }
+}
+
+/// Listens at both addresses that `localhost` may be. A machine without IPv6 has only the first.
+async fn listen(port: u16) -> std::io::Result<(Vec<TcpListener>, u16)> {
+    let first = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
+    let port = first.local_addr()?.port();
+    match TcpListener::bind(SocketAddr::from((Ipv6Addr::LOCALHOST, port))).await {
+        Ok(second) => Ok((vec![first, second], port)),
+        // The browser would bring the code to another program.
+        Err(error) if is_taken(&error) => Err(error),
+        Err(_) => Ok((vec![first], port)),
+    }
+}
+
+/// Returns whether another program has a port. Windows reports a port that is reserved as one without permission.
+fn is_taken(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::AddrInUse | std::io::ErrorKind::PermissionDenied)
 }
 
 /// Serves one request.
@@ -144,6 +168,10 @@ const MAX_HEAD: usize = 8 << 10;
 /// The largest number of requests at one time.
 const MAX_VISITS: usize = 16;
 const VISIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The pause after a connection that could not be accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How many other ports are tried if the one that the system chose is taken at one of the two addresses.
+const MAX_OTHER_PORTS: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -177,6 +205,19 @@ mod tests {
         }
         let callback = waiting.await.unwrap().unwrap();
         assert_eq!(callback.outcome("i", false), Ok(Ok("x".to_owned())));
+    }
+
+    #[tokio::test]
+    async fn a_port_that_another_program_has_for_ipv6_is_taken() {
+        // A machine without IPv6 has no such program.
+        let Ok(other) = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).await else { return };
+        let port = other.local_addr().unwrap().port();
+        assert!(listen(port).await.is_err_and(|error| is_taken(&error)));
+        let error = Loopback::open(Some(&format!("http://localhost:{port}/back"))).await.err().unwrap();
+        assert!(error.to_string().contains(&format!("port {port} of this machine is taken")), "{error}");
+        let free = Loopback::open(None).await.unwrap();
+        assert_eq!(free.listeners.len(), 2);
+        assert_ne!(free.port, port);
     }
 
     #[tokio::test]

@@ -31,12 +31,18 @@ pub(super) struct Tokens {
 }
 
 /// The parties that tokens belong to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct TokenOwner {
     pub(super) issuer: String,
     /// `None` for a server of 2025-03-26.
     pub(super) resource: Option<String>,
     pub(super) client_id: String,
+    /// The URL of the document of the MCP server. Older entries of a vault have none.
+    pub(super) document: Option<String>,
+    /// The secret of a client that has registered itself, and how it is sent. The record of the client may be gone before the
+    /// tokens: other logins share it.
+    pub(super) client_secret: Option<Secret>,
+    pub(super) client_auth_method: Option<String>,
 }
 
 impl Tokens {
@@ -80,7 +86,7 @@ impl Tokens {
             life,
             granted: requested.clone(),
             requested,
-            owner: TokenOwner { issuer: String::new(), resource: None, client_id: String::new() },
+            owner: TokenOwner::default(),
             proof_key: None,
         }
     }
@@ -97,7 +103,8 @@ impl Tokens {
     }
 
     pub(super) fn to_bytes(&self) -> Bytes {
-        let TokenOwner { issuer, resource, client_id } = &self.owner;
+        let TokenOwner { issuer, resource, client_id, document, client_secret, client_auth_method } =
+            &self.owner;
         json!({
             "access": self.access.reveal(),
             "refresh": self.refresh.as_ref().map(Secret::reveal),
@@ -108,6 +115,9 @@ impl Tokens {
             "issuer": issuer,
             "resource": resource,
             "client_id": client_id,
+            "document": document,
+            "client_secret": client_secret.as_ref().map(Secret::reveal),
+            "client_auth_method": client_auth_method,
             "dpop_key": self.proof_key.as_ref().map(|key| key.secret().reveal()),
         })
         .to_string()
@@ -130,6 +140,9 @@ impl Tokens {
                 issuer: text("issuer")?,
                 resource: text("resource"),
                 client_id: text("client_id")?,
+                document: text("document"),
+                client_secret: text("client_secret").map(Secret::new),
+                client_auth_method: text("client_auth_method"),
             },
             proof_key: match text("dpop_key") {
                 Some(key) => Some(Arc::new(ProofKey::from_secret(Secret::new(key))?)),
@@ -221,7 +234,14 @@ mod tests {
     use super::*;
 
     fn tokens(reply: &str) -> Tokens {
-        let owner = TokenOwner { issuer: "i".to_owned(), resource: None, client_id: "c".to_owned() };
+        let owner = TokenOwner {
+            issuer: "i".to_owned(),
+            client_id: "c".to_owned(),
+            document: Some("https://s.example/custom".to_owned()),
+            client_secret: Some(Secret::new("hidden3")),
+            client_auth_method: Some("client_secret_post".to_owned()),
+            ..TokenOwner::default()
+        };
         Tokens::new(
             TokenReply::read(reply.as_bytes()).unwrap(),
             now(),
@@ -255,6 +275,8 @@ mod tests {
         assert_eq!(ClientRecord::from_bytes(&client.to_bytes()), Some(client.clone()));
         assert!(!format!("{client:?}").contains("hidden"));
         assert_eq!(Tokens::from_bytes(b"{}"), None);
+        let old = br#"{"access":"t","granted":[],"requested":[],"issuer":"i","client_id":"c"}"#;
+        assert_eq!(Tokens::from_bytes(old).map(|tokens| tokens.owner.document), Some(None));
     }
 
     #[test]

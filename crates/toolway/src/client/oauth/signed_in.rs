@@ -14,7 +14,8 @@ use crate::client::http::request::client::{HttpBody, HttpClient, RequestSigner};
 use crate::client::http::request::url::Url;
 use crate::client::http::target::{Http, SignIn};
 use crate::client::oauth::clock::now;
-use crate::client::oauth::dpop::{Nonces, PROOF_HEADER};
+use crate::client::oauth::context::is_passing;
+use crate::client::oauth::dpop::{Nonces, PROOF_HEADER, usable_nonce};
 use crate::client::oauth::fetch::{Carrier, Fetcher, host_of};
 use crate::client::oauth::flow::KeyDemand;
 use crate::client::oauth::login::{Demand, Login};
@@ -230,7 +231,8 @@ impl SignedIn {
         }
         let (mut logins, mut step_ups, mut nonces, mut expiries) = (0, 0, 0, 0);
         loop {
-            let has_nonce = login.nonces.note(request.uri(), response.headers());
+            login.nonces.note(request.uri(), response.headers());
+            let has_nonce = usable_nonce(response.headers()).is_some();
             let challenges = read_challenges(response.headers());
             match response.status() {
                 StatusCode::UNAUTHORIZED if has_nonce && nonces < MAX_NONCES && wants_nonce(&challenges) => {
@@ -267,12 +269,18 @@ impl SignedIn {
                         return Ok(response);
                     }
                     step_ups += 1;
-                    match login.step_up(used, challenge, may_ask_user).await? {
-                        Some(more) => tokens = Some(more),
-                        None if !may_ask_user => return Ok(response),
-                        None => {
+                    match login.step_up(used, challenge, may_ask_user).await {
+                        Ok(Some(more)) => tokens = Some(more),
+                        Ok(None) if !may_ask_user => return Ok(response),
+                        Ok(None) => {
                             login.note_refused(wanted);
                             return Ok(response);
+                        }
+                        Err(error) => {
+                            if !is_passing(&error) {
+                                login.note_refused(wanted);
+                            }
+                            return Err(error);
                         }
                     }
                 }
@@ -308,9 +316,11 @@ fn has_expired(tokens: Option<&Tokens>) -> bool {
     tokens.is_some_and(|tokens| !tokens.is_alive())
 }
 
-/// Calls of the application are sent with POST. Streams and the end of a session must not open a browser.
+/// Calls of the application are sent with POST. Streams, the end of a session and subscriptions, which begin again in the
+/// background, must not open a browser.
 fn may_ask_user(request: &Request<Bytes>) -> bool {
-    request.method() == Method::POST
+    let method = request.headers().get("mcp-method");
+    request.method() == Method::POST && method.is_none_or(|method| method.as_bytes() != SUBSCRIBE.as_bytes())
 }
 
 fn add_token(request: &mut Request<Bytes>, tokens: &Tokens, nonces: &Nonces) -> Result<()> {
@@ -366,6 +376,8 @@ fn demand(challenges: Vec<Challenge>) -> Demand {
     Demand { challenge: without.into_iter().chain(with_key).next(), key }
 }
 
+/// The method of a subscription, which is a POST in revisions without sessions.
+const SUBSCRIBE: &str = "subscriptions/listen";
 /// How many new tokens may expire before the server has read them.
 const MAX_EXPIRIES: usize = 4;
 /// How often one request may lead to a login.

@@ -11,7 +11,7 @@ use toolway_protocol::oauth::{Found, Scopes, ServerMetadata, TokenError, TokenRe
 use crate::client::oauth::clock::now;
 use crate::client::oauth::context::{Flow, Form, GrantError, refused, token_endpoint};
 use crate::client::oauth::crypto::{encode_json, random_text};
-use crate::client::oauth::dpop::{ALGORITHM, ProofKey};
+use crate::client::oauth::dpop::{ALGORITHM, ProofKey, usable_nonce};
 use crate::client::oauth::fetch::{Fetched, Fetcher, Post, host_of};
 use crate::client::oauth::records::{ClientRecord, TokenOwner, Tokens};
 use crate::ground::error::{Error, ErrorKind, Result};
@@ -65,7 +65,14 @@ impl Flow<'_> {
                 ))));
             }
         };
-        let owner = TokenOwner { issuer: server.issuer.clone(), resource, client_id: client.id.clone() };
+        let owner = TokenOwner {
+            issuer: server.issuer.clone(),
+            resource,
+            client_id: client.id.clone(),
+            document: found.document.clone(),
+            client_secret: client.secret.clone().filter(|_| client.is_dynamic),
+            client_auth_method: client.auth_method.clone().filter(|_| client.is_dynamic),
+        };
         Ok(Tokens::new(reply, asked_at, wanted.scopes.clone(), wanted.former, owner, key))
     }
 
@@ -82,7 +89,8 @@ impl Flow<'_> {
         let mut reply = self.post(fetcher, server, url, client, form, key).await?;
         let mut outcome = TokenReply::read(&reply.body);
         let wants_nonce = |outcome: &Result<_, TokenError>| matches!(outcome, Err(TokenError::Refused { code }) if code == "use_dpop_nonce");
-        if self.nonces.note(url, &reply.headers) && key.is_some() && wants_nonce(&outcome) {
+        self.nonces.note(url, &reply.headers);
+        if usable_nonce(&reply.headers).is_some() && key.is_some() && wants_nonce(&outcome) {
             reply = self.post(fetcher, server, url, client, form, key).await?;
             self.nonces.note(url, &reply.headers);
             outcome = TokenReply::read(&reply.body);
@@ -95,7 +103,7 @@ impl Flow<'_> {
         let is_made = matches!(reply.status, StatusCode::OK | StatusCode::CREATED);
         let outcome = outcome.and_then(|token| if is_made { Ok(token) } else { Err(TokenError::Unreadable) });
         outcome.map_err(|error| match error {
-            TokenError::Refused { code } => GrantError::Refused(code),
+            TokenError::Refused { code } => GrantError::Refused { code, status: reply.status },
             error => GrantError::Failed(Error::new(
                 ErrorKind::PeerMisbehaved,
                 format!("{}: {error}", host_of(url)),

@@ -132,6 +132,27 @@ async fn scopes_that_are_never_granted_are_not_asked_for_again_and_again() {
     assert!(asked_scopes(&pair)[1..].iter().all(|scopes| scopes.contains('a')));
 }
 
+/// The user declines, and each call would ask again.
+#[tokio::test]
+async fn scopes_that_the_user_has_declined_are_not_asked_for_with_the_next_call() {
+    let pair = Pair::on_loopback().await;
+    let client = signed_in(&pair).await;
+    pair.state().callbacks = vec!["error=access_denied&state={state}"];
+    let counter = AtomicUsize::new(0);
+    pair.state().gate = Some(Box::new(move |_| {
+        let is_even = counter.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
+        let scope = if is_even { "a b" } else { "b a" };
+        Some(refusal(403, &[format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"")]))
+    }));
+    for attempt in 0..4 {
+        let error = sum(&client).await.unwrap_err();
+        pair.close().await;
+        let says = if attempt == 0 { "the login was declined" } else { "403" };
+        check("declined", &pair, &error, ErrorKind::PeerRefused, says);
+        assert_eq!(pair.state().opened.len(), 2, "call {attempt}");
+    }
+}
+
 #[tokio::test]
 async fn a_refusal_that_is_not_about_scopes_leads_to_no_login() {
     for (name, challenges) in [
@@ -184,6 +205,14 @@ async fn a_refresh_without_a_verdict_keeps_the_token_and_opens_no_browser() {
         ("too long", Page::html(200).padded((64 << 10) + 1), ErrorKind::PeerMisbehaved),
         ("encoded", Page::html(200).with("content-encoding", "gzip"), ErrorKind::PeerMisbehaved),
         ("a redirect", Page::redirect(307, "{other}/token"), ErrorKind::PeerMisbehaved),
+        (
+            "an error that passes",
+            Page::json(400, json!({"error": "temporarily_unavailable"})),
+            ErrorKind::PeerRefused,
+        ),
+        ("no code", Page::json(400, json!({"error": {"message": "canary"}})), ErrorKind::PeerRefused),
+        ("a firewall", Page::json(403, json!({"error": "invalid_grant"})), ErrorKind::PeerRefused),
+        ("a wrong way", Page::json(404, json!({"error": "invalid_client"})), ErrorKind::PeerRefused),
     ] {
         let pair = Pair::on_loopback().await;
         let client = signed_in(&pair).await;

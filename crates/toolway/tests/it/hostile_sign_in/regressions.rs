@@ -4,7 +4,7 @@ use serde_json::json;
 use toolway::client::{Client, OAuth};
 use toolway::{Chain, ErrorKind::PeerMisbehaved, ErrorKind::PeerRefused, ProtocolVersion};
 
-use super::pair::{Page, Pair, Site, refusal, sum};
+use super::pair::{Page, Pair, RESOURCE, Site, refusal, sum};
 use super::scenario::{Scenario, Step, check_text};
 
 #[tokio::test]
@@ -49,6 +49,69 @@ async fn a_refresh_token_that_was_refused_is_not_sent_with_the_next_call() {
     let tokens = pair.visits_to(Site::Id, "/token");
     let sent = tokens.iter().filter(|visit| visit.field("refresh_token").is_some()).count();
     assert_eq!(sent, 1);
+}
+
+#[tokio::test]
+async fn a_document_that_only_a_challenge_names_is_found_for_renewals_and_the_end_of_a_login() {
+    let pair = Pair::on_loopback().await;
+    let document = json!({"resource": "{mcp}/mcp", "authorization_servers": ["{id}"]});
+    {
+        let mut state = pair.state();
+        state.pages.insert((Site::Mcp, RESOURCE.to_owned()), Page::html(404));
+        state.pages.insert((Site::Mcp, "/custom".to_owned()), Page::json(200, document));
+        state.challenges = vec!["Bearer resource_metadata=\"{mcp}/custom\"".to_owned()];
+        state.server = json!({"revocation_endpoint": "{id}/revoke"});
+        state.pages.insert((Site::Id, "/revoke".to_owned()), Page::json(200, json!({})));
+        // A token that ends at once is renewed before the server refuses it.
+        state.token = json!({"expires_in": 0});
+    }
+    let oauth = pair.user();
+    let client = pair.connect(oauth.clone()).await.unwrap();
+    pair.state().token = json!({});
+    assert_eq!(sum(&client).await.unwrap(), "3");
+    // A challenge that does not name the document is no reason to forget where it is.
+    pair.state().challenges = vec!["Bearer".to_owned()];
+    pair.state().valid.clear();
+    assert_eq!(sum(&client).await.unwrap(), "3");
+    pair.close().await;
+    assert_eq!(pair.state().opened.len(), 1, "one login");
+    let ended = pair.http(oauth).sign_out().await.unwrap();
+    assert!(ended.was_signed_in && ended.is_revoked);
+}
+
+/// Two servers with one authorization server share the registration of the client.
+#[tokio::test]
+async fn the_end_of_one_login_does_not_take_the_client_of_another_one() {
+    let (first, second) = (Pair::on_loopback().await, Pair::on_loopback().await);
+    let registered = |id: &str| {
+        let method = "client_secret_basic";
+        let secret = "canary-secret";
+        let client = json!({"client_id": id, "client_secret": secret, "token_endpoint_auth_method": method});
+        Page::json(201, client)
+    };
+    let register = |id| first.state().pages.insert((Site::Id, "/register".to_owned()), registered(id));
+    second.state().resource = json!({"authorization_servers": [first.origin(Site::Id)]});
+    second.state().gate = Some(Box::new(|token| token.is_none().then(|| refusal(401, &["Bearer"]))));
+    let oauth = first.user();
+    register("one");
+    let client = first.connect(oauth.clone()).await.unwrap();
+    second.connect(oauth.clone()).await.unwrap();
+    first.close().await;
+    assert!(second.http(oauth.clone()).sign_out().await.unwrap().was_signed_in);
+    first.state().valid.clear();
+    let call = sum(&client).await;
+    assert_eq!(call.unwrap_or_else(|error| panic!("{}", Chain(&error))), "3");
+    let token = first.visits_to(Site::Id, "/token").pop().unwrap();
+    assert_eq!(token.field("grant_type").as_deref(), Some("refresh_token"));
+    let authorization = token.header("authorization").unwrap_or_default();
+    assert!(authorization.starts_with("Basic "), "{authorization}");
+    // The next login registers anew, and its registration survives the end of the one before it.
+    register("two");
+    second.connect(oauth.clone()).await.unwrap();
+    assert!(first.http(oauth.clone()).sign_out().await.unwrap().was_signed_in);
+    first.connect(oauth).await.unwrap();
+    first.close().await;
+    assert_eq!(first.visits_to(Site::Id, "/register").len(), 2);
 }
 
 #[tokio::test]

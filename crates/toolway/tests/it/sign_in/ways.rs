@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::Notify;
+use tokio::sync::{Barrier, Notify};
 use toolway::client::{AccessToken, Dpop, Idp, MemoryVault, OAuth, TokenRequest, TokenSource};
 use toolway::prelude::*;
 use toolway::{BoxFuture, Chain, ProtocolVersion};
@@ -36,6 +36,25 @@ async fn a_token_is_bound_to_a_key_if_the_server_asks_for_it() {
 }
 
 #[tokio::test]
+async fn a_nonce_that_another_request_has_noted_is_used() {
+    let world = World::new().with(|state| {
+        state.challenges = vec![BINDS];
+        state.server = json!({"dpop_signing_alg_values_supported": ["ES256"]});
+        state.nonce = Some("n1");
+    });
+    let client = world.connect(user("")).await.unwrap();
+    let before = world.sent_to("/token").len();
+    {
+        let mut state = world.state.lock().unwrap();
+        (state.nonce, state.meeting) = (Some("n2"), Some(Arc::new(Barrier::new(2))));
+    }
+    // Both are sent with the old nonce, and refused before one of them has noted the new one.
+    let (one, other) = tokio::join!(sum(&client), sum(&client));
+    assert_eq!((one.as_str(), other.as_str()), ("3", "3"));
+    assert_eq!(world.sent_to("/token").len(), before, "no token is renewed for a nonce");
+}
+
+#[tokio::test]
 async fn a_token_without_a_key_is_refused_where_keys_are_needed() {
     let only_es384 = json!({"dpop_signing_alg_values_supported": ["ES384"]});
     let world = World::new().with(|state| {
@@ -52,6 +71,23 @@ async fn a_token_without_a_key_is_refused_where_keys_are_needed() {
     assert_eq!(sum(&world.connect(user("")).await.unwrap()).await, "3");
     let error = world.connect(user("").dpop(Dpop::Always)).await.unwrap_err();
     assert!(Chain(&error).to_string().contains("binds tokens to keys"), "{}", Chain(&error));
+}
+
+/// A subscription begins again in the background, so only calls ask the user.
+#[tokio::test]
+async fn a_subscription_opens_no_browser() {
+    let world = World::new();
+    let pages: Arc<Mutex<Vec<String>>> = Arc::default();
+    let client = world.connect(user_who_notes(pages.clone(), "")).await.unwrap();
+    world.expire();
+    world.state.lock().unwrap().refresh_refusal = Some("invalid_grant");
+    let none: [&str; 0] = [];
+    let error = client.watch(none).await.unwrap_err();
+    assert!(error.needs_sign_in(), "{}", Chain(&error));
+    assert_eq!(pages.lock().unwrap().len(), 1, "the page of the first login");
+    assert_eq!(sum(&client).await, "3");
+    assert_eq!(pages.lock().unwrap().len(), 2, "a call asks the user");
+    client.watch(none).await.unwrap();
 }
 
 #[tokio::test]
@@ -134,6 +170,65 @@ async fn a_client_that_was_forgotten_registers_again() {
     world.expire();
     assert_eq!(sum(&client).await, "3");
     assert_eq!(world.sent_to("/register").len(), 2);
+}
+
+/// A wrong secret is a mistake of the application, which can be corrected: the login is still good.
+#[tokio::test]
+async fn a_client_of_the_application_that_is_refused_keeps_its_login() {
+    let world = World::new();
+    let pages: Arc<Mutex<Vec<String>>> = Arc::default();
+    let oauth = user_who_notes(pages.clone(), "").client_id("front").client_secret("hidden-secret");
+    let client = world.connect(oauth.for_issuer("https://id.example")).await.unwrap();
+    world.state.lock().unwrap().refresh_refusal = Some("invalid_client");
+    world.expire();
+    let error = client.call("add", json!({"a": 1, "b": 2})).await.unwrap_err();
+    assert!(Chain(&error).to_string().contains("gives no token: invalid_client"), "{}", Chain(&error));
+    world.state.lock().unwrap().refresh_refusal = None;
+    assert_eq!(sum(&client).await, "3");
+    assert_eq!(pages.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_login_that_another_process_has_ended_is_not_renewed() {
+    let world = World::new();
+    let pages: Arc<Mutex<Vec<String>>> = Arc::default();
+    let vault = Arc::new(MemoryVault::new());
+    let client = world.connect(user_who_notes(pages.clone(), "").vault(vault.clone())).await.unwrap();
+    assert!(world.http(user("").vault(vault)).sign_out().await.unwrap().was_signed_in);
+    world.expire();
+    assert_eq!(sum(&client).await, "3");
+    let grants: Vec<_> = world.forms_sent_to("/token").into_iter().map(|form| form[0].1.clone()).collect();
+    assert_eq!(grants, ["authorization_code", "authorization_code"]);
+    assert_eq!(pages.lock().unwrap().len(), 2, "the user signs in again");
+}
+
+#[tokio::test]
+async fn a_token_without_a_key_is_not_renewed_where_keys_are_needed() {
+    let world =
+        World::new().with(|state| state.server = json!({"dpop_signing_alg_values_supported": ["ES256"]}));
+    let client = world.connect(user("")).await.unwrap();
+    world.state.lock().unwrap().challenges = vec![BINDS];
+    assert_eq!(sum(&client).await, "3");
+    let grants: Vec<_> = world.forms_sent_to("/token").into_iter().map(|form| form[0].1.clone()).collect();
+    assert_eq!(grants, ["authorization_code", "authorization_code"]);
+}
+
+#[tokio::test]
+async fn a_login_that_replaces_a_token_with_a_key_has_one_without_being_asked() {
+    let world = World::new().with(|state| {
+        state.challenges = vec![BINDS];
+        state.server = json!({"dpop_signing_alg_values_supported": ["ES256"]});
+        state.expires_in = Some(0);
+    });
+    let pages: Arc<Mutex<Vec<String>>> = Arc::default();
+    let client = world.connect(user_who_notes(pages.clone(), "")).await.unwrap();
+    {
+        let mut state = world.state.lock().unwrap();
+        (state.expires_in, state.refresh_refusal) = (None, Some("invalid_grant"));
+    }
+    // The token has expired, so it is replaced before the server says what it needs.
+    assert_eq!(sum(&client).await, "3");
+    assert_eq!(pages.lock().unwrap().len(), 2);
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use http::{Request, Response, StatusCode};
 use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::Barrier;
 use toolway::client::{Http, HttpBody, HttpClient, OAuth};
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
@@ -48,6 +49,8 @@ pub(super) struct State {
     pub(super) challenges: Vec<&'static str>,
     /// The nonce that proofs must have.
     pub(super) nonce: Option<&'static str>,
+    /// Requests to the MCP server that are refused for their nonce wait here for one another.
+    pub(super) meeting: Option<Arc<Barrier>>,
     /// The proofs of keys: who has got them, and their claims.
     pub(super) proofs: Vec<(&'static str, Value)>,
     /// How often a device is told to wait, and in which words.
@@ -251,8 +254,15 @@ fn merge(document: &mut Value, changes: &Value) {
 impl HttpClient for World {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, toolway::Result<Response<HttpBody>>> {
         let reply = self.reply(&request);
+        let is_for_nonce = reply.as_ref().is_some_and(|reply| {
+            reply.status() == StatusCode::UNAUTHORIZED && reply.headers().contains_key("dpop-nonce")
+        });
+        let meeting = self.state.lock().unwrap().meeting.clone().filter(|_| is_for_nonce);
         let mut mcp = self.mcp.clone();
         Box::pin(async move {
+            if let Some(meeting) = meeting {
+                meeting.wait().await;
+            }
             if let Some(reply) = reply {
                 return Ok(reply.map(|value| HttpBody::new(Full::new(Bytes::from(value.to_string())))));
             }
