@@ -5,9 +5,9 @@
 //! lets the search go on, and only if the server has none at all, it is taken for one of 2025-03-26.
 
 use std::collections::VecDeque;
-use std::fmt;
 
 use super::metadata::{ResourceMetadata, ServerMetadata};
+use super::refusal::{Refusal, origin_of};
 use super::resource::{is_resource_of, is_same_issuer, without_slash};
 use super::url::HttpUrl;
 
@@ -115,40 +115,6 @@ impl<'a> Answer<'a> {
             _ => Self::Absent,
         }
     }
-}
-
-/// The reasons why a search fails. A URL is shown without its path and query.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// The URL of the MCP server is not one.
-    NotAUrl,
-    /// The document at this place speaks of another server.
-    OtherResource {
-        /// The origin of the document.
-        at: String,
-        /// The server that the document speaks of.
-        resource: String,
-    },
-    /// The MCP server names no authorization server, or something that is not a URL.
-    NoIssuer,
-    /// An authorization server has another name in its own document.
-    IssuerDiffers {
-        /// The name that the MCP server uses.
-        named: String,
-        /// The name in the document.
-        found: String,
-    },
-    /// No authorization server that the MCP server names has a document.
-    NoServerMetadata {
-        /// The last one that was looked at.
-        issuer: String,
-    },
-    /// A server did not answer twice.
-    NoAnswer {
-        /// The origin of the server.
-        at: String,
-    },
 }
 
 impl Discovery {
@@ -327,40 +293,6 @@ fn as_document<'a>(answer: &Answer<'a>) -> Option<&'a [u8]> {
         _ => None,
     }
 }
-
-fn origin_of(url: &str) -> String {
-    HttpUrl::parse(url).map(|url| url.origin.to_owned()).unwrap_or_default()
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotAUrl => f.write_str("the URL of the server is not an HTTP URL"),
-            Self::OtherResource { at, resource } => write!(
-                f,
-                "the document about this server at {at} speaks of another server, {:?}: its operator has to correct \
-                 `resource`",
-                origin_of(resource)
-            ),
-            Self::NoIssuer => {
-                f.write_str("the server names no authorization server: its operator has to add one")
-            }
-            Self::IssuerDiffers { named, found } => write!(
-                f,
-                "the server names the authorization server {:?}, which calls itself {:?}: they must be the same, or the \
-                 application has to accept the second name",
-                origin_of(named),
-                origin_of(found)
-            ),
-            Self::NoServerMetadata { issuer } => {
-                write!(f, "the authorization server {issuer} does not describe itself")
-            }
-            Self::NoAnswer { at } => write!(f, "{at} does not answer: try again later"),
-        }
-    }
-}
-
-impl std::error::Error for Refusal {}
 
 const RESOURCE: &str = "/.well-known/oauth-protected-resource";
 const SERVER: &str = "/.well-known/oauth-authorization-server";

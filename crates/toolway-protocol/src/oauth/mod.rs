@@ -10,6 +10,7 @@
 //! | `document.rs` | Which members does a document of a server have? |
 //! | `metadata.rs` | What do the resource server and the authorization server say about themselves? |
 //! | `resource.rs` | Does a document speak of this server? |
+//! | `refusal.rs` | Why does a search for an authorization server fail? |
 //! | `discovery.rs` | Which documents are fetched, in which order, and which are refused? |
 //! | `callback.rs` | What did the browser bring back, and may it be used? |
 //! | `registration.rs` | How does a client introduce itself? |
@@ -31,6 +32,7 @@ mod introspection;
 mod jwk;
 mod jwt;
 mod metadata;
+mod refusal;
 mod registration;
 mod resource;
 mod scope;
@@ -40,11 +42,12 @@ mod url;
 pub use callback::{Callback, CallbackError};
 pub use challenge::Challenge;
 pub use device::DeviceReply;
-pub use discovery::{Answer, Discovery, Found, Next, Refusal};
+pub use discovery::{Answer, Discovery, Found, Next};
 pub use introspection::IntrospectionReply;
 pub use jwk::{Jwk, KeyMaterial, MAX_KEYS};
 pub use jwt::{Algorithm, ClaimRules, Jwt, JwtError, MAX_JWT};
 pub use metadata::{ResourceMetadata, ServerMetadata};
+pub use refusal::Refusal;
 pub use registration::{Registration, RegistrationReply};
 pub use resource::{is_resource_of, is_same_issuer, resource_of};
 pub use scope::Scopes;
