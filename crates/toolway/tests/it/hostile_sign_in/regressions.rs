@@ -69,7 +69,7 @@ async fn a_document_that_only_a_challenge_names_is_found_for_renewals_and_the_en
     let client = pair.connect(oauth.clone()).await.unwrap();
     pair.state().token = json!({});
     assert_eq!(sum(&client).await.unwrap(), "3");
-    // A challenge that does not name the document is no reason to forget where it is.
+    // If a challenge does not name the document, it is where it was before.
     pair.state().challenges = vec!["Bearer".to_owned()];
     pair.state().valid.clear();
     assert_eq!(sum(&client).await.unwrap(), "3");
