@@ -16,7 +16,7 @@ use toolway_protocol::jsonrpc::write_error;
 
 use super::event::{Event, EventKind};
 use super::kept_streams::{KeptStreams, ResumableStream};
-use super::log_state::{LogState, WriterState};
+use super::log_state::{LogPlace, LogState, WriterState};
 use crate::ground::budget::{Account, Exhausted, Resource};
 use crate::ground::mutex::Mutex;
 use crate::server::failure::errors::busy;
@@ -144,8 +144,8 @@ impl EventLog {
     /// Returns `false` if the log was forgotten or closed.
     fn push(&self, kind: EventKind, text: Bytes, question: Option<String>) -> bool {
         let mut state = self.state.lock();
-        if state.is_forgotten || state.is_closed || state.is_ended {
-            return !state.is_forgotten && !state.is_closed;
+        if !state.is_here() || state.is_ended {
+            return state.is_here();
         }
         state.push(kind, text, question);
         if !self.is_shared {
@@ -186,7 +186,7 @@ impl EventLog {
     /// Deletes the log.
     pub(in crate::server) fn forget(&self) {
         let mut state = self.state.lock();
-        state.is_forgotten = true;
+        state.place = LogPlace::Nowhere;
         state.charge = None;
         state.events.clear();
         drop(state);
@@ -195,19 +195,23 @@ impl EventLog {
     }
 
     pub(in crate::server) fn is_forgotten(&self) -> bool {
-        self.state.lock().is_forgotten
+        self.state.lock().is_forgotten()
     }
 
     /// Ends the stream here, because its client continues it at another server. The events are kept: the store may lose them
     /// before that server has them.
     pub(in crate::server) fn close(&self) {
-        self.state.lock().is_closed = true;
+        let mut state = self.state.lock();
+        if state.is_here() {
+            state.place = LogPlace::Elsewhere;
+        }
+        drop(state);
         self.changed.send_replace(());
         self.reader_moved.notify_one();
     }
 
     pub(in crate::server) fn is_closed(&self) -> bool {
-        self.state.lock().is_closed
+        self.state.lock().place == LogPlace::Elsewhere
     }
 
     /// Returns whether the log has expired: it is not in use, and was last used too long ago.
@@ -311,7 +315,7 @@ impl EventLog {
     pub(in crate::server) fn resume_point(&self, after: u64) -> ResumePoint {
         let state = self.state.lock();
         // A client that read an event at another server may be back before the store has confirmed the event here.
-        if state.is_forgotten || after == 0 || after > state.last {
+        if state.is_forgotten() || after == 0 || after > state.last {
             ResumePoint::Unknown
         } else if state.is_ended && after == state.last {
             ResumePoint::AtEnd
@@ -362,7 +366,7 @@ impl EventLog {
     /// Returns the events after a number.
     pub(in crate::server) fn read(&self, reader: u64, after: u64) -> ReadOutcome {
         let state = self.state.lock();
-        if state.is_forgotten || state.is_closed || reader != state.reader.number {
+        if !state.is_here() || reader != state.reader.number {
             return ReadOutcome::Over;
         }
         let end = if state.is_unconfirmed_end { state.last } else { state.confirmed };
@@ -448,13 +452,13 @@ impl EventLog {
     /// Returns the number of the last event that belongs into the store.
     pub(in crate::server) fn last_to_store(&self) -> u64 {
         let state = self.state.lock();
-        if state.is_closed { state.confirmed } else { state.last }
+        if state.place == LogPlace::Elsewhere { state.confirmed } else { state.last }
     }
 
     /// Returns whether no event will follow.
     pub(in crate::server) fn is_written(&self) -> bool {
         let state = self.state.lock();
-        state.is_ended || state.is_forgotten || state.is_closed || state.writer == WriterState::Done
+        state.is_ended || !state.is_here() || state.writer == WriterState::Done
     }
 
     /// Records that the store has all events up to a number.

@@ -20,10 +20,7 @@ pub(super) struct LogState {
     /// `true` if the store does not confirm the rest in time: it is read without event ids.
     pub(super) is_unconfirmed_end: bool,
     pub(super) is_ended: bool,
-    /// `true` if the log was deleted, or another server ended it.
-    pub(super) is_forgotten: bool,
-    /// `true` if the client continues the stream at another server. Nothing is added or read here any more.
-    pub(super) is_closed: bool,
+    pub(super) place: LogPlace,
     /// The bytes of all events of the log.
     bytes: usize,
     /// The events that may be dropped, and their bytes.
@@ -35,6 +32,16 @@ pub(super) struct LogState {
     pub(super) last_used: Instant,
     /// The charge for the memory of the log.
     pub(super) charge: Option<Charge>,
+}
+
+/// Where a log goes on.
+#[derive(PartialEq, Eq)]
+pub(super) enum LogPlace {
+    Here,
+    /// The client continues the stream at another server. Nothing is added or read here any more.
+    Elsewhere,
+    /// The log was deleted, or another server ended it.
+    Nowhere,
 }
 
 #[derive(PartialEq, Eq)]
@@ -57,6 +64,14 @@ pub(super) struct ReaderState {
 }
 
 impl LogState {
+    pub(super) fn is_here(&self) -> bool {
+        self.place == LogPlace::Here
+    }
+
+    pub(super) fn is_forgotten(&self) -> bool {
+        self.place == LogPlace::Nowhere
+    }
+
     pub(super) fn new() -> Self {
         Self {
             events: VecDeque::new(),
@@ -64,8 +79,7 @@ impl LogState {
             confirmed: 0,
             is_unconfirmed_end: false,
             is_ended: false,
-            is_forgotten: false,
-            is_closed: false,
+            place: LogPlace::Here,
             bytes: 0,
             droppable: Room { entries: 0, bytes: 0 },
             total_bytes: 0,
@@ -148,13 +162,13 @@ impl LogState {
     }
 
     pub(super) fn is_waiting_for_store(&self) -> bool {
-        self.confirmed < self.last && !self.is_unconfirmed_end && !self.is_forgotten
+        self.confirmed < self.last && !self.is_unconfirmed_end && !self.is_forgotten()
     }
 
     pub(super) fn is_store_behind(&self, size: usize, room: Room) -> bool {
         let (waiting, bytes) = self.after(self.confirmed);
         !self.is_unconfirmed_end
-            && !self.is_forgotten
+            && !self.is_forgotten()
             && waiting > 0
             && (waiting >= room.entries || bytes + size > room.bytes)
     }
