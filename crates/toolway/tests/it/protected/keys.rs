@@ -149,8 +149,7 @@ async fn a_caller_that_leaves_does_not_end_the_search_for_a_key() {
             }
             asked.add_permits(1);
             may_answer.acquire().await.unwrap().forget();
-            let keys = keys.lock().unwrap().to_string();
-            keys
+            keys.lock().unwrap().to_string()
         }
     });
     tokio::spawn(async move { axum::serve(listener, app).await });
