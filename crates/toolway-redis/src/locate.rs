@@ -74,7 +74,7 @@ impl Place {
             Self::Sentinel(sentinels) => sentinels.left(address, epoch).await,
             _ => {
                 _ = (address, epoch);
-                std::future::pending().await;
+                std::future::pending::<()>().await;
             }
         }
     }
@@ -86,7 +86,7 @@ impl Place {
             Self::Sentinel(sentinels) => sentinels.advanced(epoch).await,
             _ => {
                 _ = epoch;
-                std::future::pending().await;
+                std::future::pending::<()>().await;
             }
         }
     }
