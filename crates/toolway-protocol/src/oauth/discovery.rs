@@ -47,7 +47,7 @@ pub struct Discovery {
     /// Scheme, host and port of the MCP server.
     origin: String,
     chosen: Vec<String>,
-    accepted: Vec<String>,
+    accepted: Vec<(String, String)>,
     /// The URL of the document of the MCP server.
     document: Option<String>,
     stage: Stage,
@@ -166,10 +166,11 @@ impl Discovery {
         self
     }
 
-    /// Accepts a document with one of these names, although the MCP server uses another one.
+    /// Accepts that an authorization server with the first name, which MCP servers use, has the second name in its
+    /// document.
     #[must_use]
-    pub fn accept(mut self, issuers: impl IntoIterator<Item = String>) -> Self {
-        self.accepted.extend(issuers);
+    pub fn accept(mut self, names: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.accepted.extend(names);
         self
     }
 
@@ -255,7 +256,9 @@ impl Discovery {
     }
 
     fn take_server(&self, resource: Option<ResourceMetadata>, issuer: &str, server: ServerMetadata) -> Stage {
-        if !is_same_issuer(issuer, &server.issuer) && !self.accepted.contains(&server.issuer) {
+        let is_accepted =
+            |(named, own): &(String, String)| is_same_issuer(issuer, named) && *own == server.issuer;
+        if !is_same_issuer(issuer, &server.issuer) && !self.accepted.iter().any(is_accepted) {
             let (named, found) = (issuer.to_owned(), server.issuer);
             return Stage::Refused(Refusal::IssuerDiffers { named, found });
         }
@@ -499,7 +502,21 @@ mod tests {
         let (fetched, found) = search(discovery, &places);
         assert_eq!(fetched.len(), 2);
         assert!(matches!(found, Err(Refusal::IssuerDiffers { .. })));
-        let discovery = Discovery::new(MCP, None).unwrap().accept(["https://b2.example".to_owned()]);
+        let names = |named: &str, own: &str| [(named.to_owned(), own.to_owned())];
+        // Another server does not get the name that was accepted for this one.
+        for (named, own) in [
+            ("https://c.example", "https://b2.example"),
+            ("https://b.example", "https://b2.example/"),
+            ("https://b2.example", "https://b2.example"),
+        ] {
+            let discovery = Discovery::new(MCP, None).unwrap().accept(names(named, own));
+            assert!(
+                matches!(search(discovery, &places).1, Err(Refusal::IssuerDiffers { .. })),
+                "{named} {own}"
+            );
+        }
+        let accepted = names("https://b.example/", "https://b2.example");
+        let discovery = Discovery::new(MCP, None).unwrap().accept(accepted);
         let (fetched, found) = search(discovery, &places);
         assert_eq!(found.unwrap().server.issuer, "https://b2.example");
         assert_eq!(fetched.len(), 4, "the first one describes itself nowhere");

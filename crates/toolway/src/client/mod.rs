@@ -28,7 +28,7 @@ mod notifications;
 #[cfg(feature = "auth")]
 pub(crate) mod oauth;
 pub(crate) mod pipe;
-mod process;
+pub(crate) mod process;
 mod stateless;
 pub(crate) mod wire;
 

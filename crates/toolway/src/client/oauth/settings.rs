@@ -37,7 +37,8 @@ pub struct OAuth {
     pub(super) scopes: Option<Scopes>,
     pub(super) sends_resource: bool,
     pub(super) dpop: Dpop,
-    pub(super) accepted_issuers: Vec<String>,
+    /// The name that MCP servers use, and the name that the authorization server uses.
+    pub(super) accepted_issuers: Vec<(String, String)>,
     pub(super) preferred_issuer: Option<String>,
     pub(super) allows_private_networks: bool,
     pub(super) vault: Arc<dyn Vault>,
@@ -304,9 +305,16 @@ impl OAuth {
         self
     }
 
-    /// Accepts an authorization server that calls itself by this name, although the MCP server uses another one.
-    pub fn accept_issuer(mut self, issuer: impl Into<String>) -> Self {
-        self.accepted_issuers.push(issuer.into());
+    /// Accepts that the authorization server which the MCP server calls `named` calls itself `own`. Otherwise both names must
+    /// be the same, because another server could have put its documents there.
+    ///
+    /// ```
+    /// use toolway::client::OAuth;
+    ///
+    /// let oauth = OAuth::browser().accept_issuer("https://mcp.example", "https://id.example");
+    /// ```
+    pub fn accept_issuer(mut self, named: impl Into<String>, own: impl Into<String>) -> Self {
+        self.accepted_issuers.push((named.into(), own.into()));
         self
     }
 

@@ -94,7 +94,7 @@ fn misuse(message: String) -> Error {
 }
 
 /// Returns a command line that [`parse`] splits into these words. The line is truncated, because it is only shown.
-pub(super) fn format_line<'w>(words: impl Iterator<Item = &'w OsStr>) -> String {
+pub(crate) fn format_line<'w>(words: impl Iterator<Item = &'w OsStr>) -> String {
     let mut line = String::new();
     for word in words {
         if !line.is_empty() {

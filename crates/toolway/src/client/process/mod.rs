@@ -18,7 +18,7 @@
 pub(crate) mod browser;
 mod child_pipes;
 pub(crate) mod command;
-mod command_line;
+pub(crate) mod command_line;
 #[cfg(unix)]
 #[cfg_attr(not(target_os = "linux"), path = "no_descendants.rs")]
 mod descendants;

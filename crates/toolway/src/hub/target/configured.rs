@@ -8,7 +8,7 @@ use crate::hub::config::{ServerConfig, ServerKind, Variables};
 /// A server from a configuration, with the values of variables filled in.
 impl IntoTarget for ServerKind {
     fn into_target(self) -> Result<Target> {
-        target(self, None)
+        target(self, None, None)
     }
 }
 
@@ -21,10 +21,10 @@ impl IntoTarget for &ServerConfig {
 
 /// Creates the target for a configured server. Messages show the text of the file, without the values of variables.
 pub(crate) fn resolve_target(config: &ServerConfig, variables: &Variables) -> Result<Target> {
-    target(config.resolve(variables)?, config.written_command())
+    target(config.resolve(variables)?, config.written_command(), Some(config))
 }
 
-fn target(kind: ServerKind, written: Option<Vec<&str>>) -> Result<Target> {
+fn target(kind: ServerKind, written: Option<Vec<&str>>, config: Option<&ServerConfig>) -> Result<Target> {
     match kind {
         ServerKind::Command { program, args, env, cwd } => {
             let mut command = Command::new(program).args(args).envs(env);
@@ -36,6 +36,8 @@ fn target(kind: ServerKind, written: Option<Vec<&str>>) -> Result<Target> {
             }
             command.into_target()
         }
-        ServerKind::Url { url, headers, oauth, .. } => over_http::target(url, headers, oauth.as_ref()),
+        ServerKind::Url { url, headers, oauth, .. } => {
+            over_http::target(url, headers, oauth.as_ref(), config)
+        }
     }
 }

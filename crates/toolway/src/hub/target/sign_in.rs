@@ -1,8 +1,12 @@
 //! How does a client sign in to a configured server?
 
+use std::ffi::OsStr;
+use std::path::Path;
+
+use crate::client::process::command_line::format_line;
 use crate::client::{Connector as _, FileVault, Http, OAuth};
 use crate::ground::error::{Error, ErrorKind};
-use crate::hub::config::OAuthConfig;
+use crate::hub::config::{OAuthConfig, ServerConfig};
 
 impl OAuthConfig {
     /// Adds the settings of the file to those of an application.
@@ -41,8 +45,9 @@ impl OAuthConfig {
 }
 
 /// Uses and renews the tokens of the user's vault. A hub connects in the background, where no browser may open.
-pub(super) fn with_sign_in(server: Http, oauth: &OAuthConfig) -> Http {
-    let message = format!("a user must sign in first: type `toolway login {}`", server.name());
+pub(super) fn with_sign_in(server: Http, oauth: &OAuthConfig, config: Option<&ServerConfig>) -> Http {
+    let entry = config.and_then(|config| Some((config.name.as_str(), config.file()?)));
+    let message = format!("a user must sign in first: type `{}`", login_command(&server, entry));
     let signed_in = OAuth::browser().vault(FileVault::default()).open_with(move |_| {
         let error = Error::new(ErrorKind::NotAdmitted, message.clone());
         async { Err(error) }
@@ -50,9 +55,27 @@ pub(super) fn with_sign_in(server: Http, oauth: &OAuthConfig) -> Http {
     server.oauth(oauth.apply_to(signed_in))
 }
 
+/// Returns the command that signs in with the settings of the entry: another client would get other tokens.
+fn login_command(server: &Http, entry: Option<(&str, &Path)>) -> String {
+    match entry {
+        Some((name, file)) => format_line(
+            ["toolway", "login", name, "--config"].map(OsStr::new).into_iter().chain([file.as_os_str()]),
+        ),
+        None => format!("toolway login {}", server.name()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_command_to_type_uses_the_settings_of_the_entry() {
+        let server = Http::new("https://notes.example/mcp");
+        assert_eq!(login_command(&server, None), "toolway login https://notes.example/mcp");
+        let entry = Some(("my notes", Path::new("/home/ann/mcp.json")));
+        assert_eq!(login_command(&server, entry), "toolway login 'my notes' --config /home/ann/mcp.json");
+    }
 
     #[test]
     fn a_secret_of_the_file_is_bound_if_the_file_says_to_what() {
