@@ -13,10 +13,12 @@ use toolway_protocol::oauth::{HttpUrl, Jwk, Jwt};
 use toolway_store::{Condition, Operation, Outcome, Step, Store};
 
 use crate::auth::keys;
+use crate::auth::proof_rate::ProofRate;
 use crate::client::oauth::clock::now;
 use crate::client::oauth::crypto::hash;
 use crate::client::oauth::dpop::{NONCE_HEADER, PROOF_HEADER};
 use crate::ground::mutex::Mutex;
+use crate::server::call::verified::Verified;
 use crate::store::{Groups, StoreGuard, random_version};
 
 /// The reason why a proof is refused.
@@ -26,6 +28,8 @@ pub(crate) enum ProofError {
     Invalid(&'static str),
     /// The proof must have a nonce of this server.
     NeedsNonce,
+    /// The caller uses too many proofs.
+    TooMany,
     /// It cannot be found out if the proof was used before.
     Unavailable,
 }
@@ -42,6 +46,7 @@ pub(crate) struct ProofChecker {
     /// The number of proofs in the current window, and its start in seconds.
     window: Mutex<(u64, u64)>,
     is_crowded: AtomicU64,
+    rate: ProofRate,
 }
 
 /// The request that a proof is for.
@@ -66,18 +71,22 @@ impl ProofChecker {
             needs_nonce,
             window: Mutex::default(),
             is_crowded: AtomicU64::new(0),
+            rate: ProofRate::default(),
         }
     }
 
-    /// Checks the proof of a request for a token that is bound to the key with this thumbprint. Each proof is accepted once.
+    /// Checks the proof of a request for a token that is bound to the key of this caller. Each proof is accepted once.
     pub(crate) async fn check(
         &self,
         request: &ProvenRequest<'_>,
-        thumbprint: &str,
+        caller: &Verified,
     ) -> Result<(), ProofError> {
         let (jti, key) = self.read(request)?;
-        if key != thumbprint {
+        if caller.key.as_deref() != Some(&*key) {
             return Err(ProofError::Invalid("the proof is made with another key than the token is bound to"));
+        }
+        if !self.rate.allows(caller.principal().as_str()) {
+            return Err(ProofError::TooMany);
         }
         self.use_once(&key, &jti).await
     }
@@ -247,7 +256,7 @@ mod tests {
         thumbprint: &str,
     ) -> Result<(), ProofError> {
         let request = ProvenRequest { headers, method: &Method::POST, token: "the token" };
-        checker.check(&request, thumbprint).await
+        checker.check(&request, &Verified::new("ann").with_key(thumbprint)).await
     }
 
     #[tokio::test]
@@ -387,5 +396,14 @@ mod tests {
         let nonce = checker.nonce().1;
         let with = caller.prove(&json!({}), &json!({"nonce": nonce.to_str().unwrap()}));
         assert_eq!(verdict(&checker, &with, &thumbprint).await, Ok(()));
+    }
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_with_very_many_proofs_must_wait() {
+        let (checker, caller) = (checker(false), Caller::new());
+        while checker.rate.allows("ann") {}
+        let headers = caller.prove(&json!({}), &json!({}));
+        assert_eq!(verdict(&checker, &headers, &caller.thumbprint()).await, Err(ProofError::TooMany));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(verdict(&checker, &headers, &caller.thumbprint()).await, Ok(()));
     }
 }

@@ -1,6 +1,7 @@
 //! Who sends a request, by its credentials?
 
 use std::collections::{BTreeSet, HashMap};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,6 +12,7 @@ use toolway_protocol::oauth::{Algorithm, Jwt, JwtError, MAX_JWT};
 use crate::auth::dpop::{ProofChecker, ProofError, ProvenRequest};
 use crate::auth::issuer::{IssuerVerifier, rejected};
 use crate::auth::verdict_cache::{Verdict, VerdictCache};
+use crate::auth::verifications::Verifications;
 use crate::auth::verifier::{Rejected, Rejection, Verifier};
 use crate::client::oauth::crypto::hash;
 use crate::ground::future::BoxFuture;
@@ -30,6 +32,7 @@ pub(crate) struct Gate {
     /// Scopes that a scope stands for.
     pub(crate) implied: HashMap<String, Vec<String>>,
     pub(crate) cache: VerdictCache,
+    pub(crate) verifications: Verifications,
     pub(crate) proofs: ProofChecker,
     pub(crate) dpop: DpopUse,
     /// The URL of the document that tells clients where to sign in.
@@ -98,7 +101,7 @@ impl Gate {
             // Only well-formed tokens have a verdict, so this one need not be checked.
             Some(verdict) => verdict,
             None => match well_formed(token) {
-                Some(token) => Box::pin(self.verify_and_keep(token, key)).await,
+                Some(token) => Box::pin(self.verify_once(token, key, request.remote())).await,
                 None => return Err(self.malformed("the Authorization header is malformed")),
             },
         };
@@ -117,9 +120,18 @@ impl Gate {
         scheme == Scheme::Bearer && caller.key.is_none() && self.dpop != DpopUse::Required
     }
 
-    /// Verifies a token, and keeps the verdict for a while.
-    async fn verify_and_keep(&self, token: &str, key: u128) -> Verdict {
-        let (verdict, is_opaque) = self.verify(token).await;
+    /// Verifies a token once for all requests that have it at the moment.
+    async fn verify_once(&self, token: &str, key: u128, remote: Option<SocketAddr>) -> Verdict {
+        self.verifications
+            .verdict_of(key, async {
+                let (verdict, is_opaque) = self.verify(token, remote).await?;
+                Ok(self.keep(key, verdict, is_opaque))
+            })
+            .await
+    }
+
+    /// Keeps a verdict for a while.
+    fn keep(&self, key: u128, verdict: Result<Verified, Rejected>, is_opaque: bool) -> Verdict {
         let verdict = verdict.map(|caller| Arc::new(self.with_implied(caller)));
         let life = match &verdict {
             Ok(_) if is_opaque => MAX_OPAQUE,
@@ -137,23 +149,33 @@ impl Gate {
     }
 
     /// Verifies a token. The issuer that a signed token names decides about it alone. Also returns whether the token is
-    /// not a signed one of an issuer.
-    async fn verify(&self, token: &str) -> (Result<Verified, Rejected>, bool) {
+    /// not a signed one of an issuer. Fails if too many tokens of this peer are being verified.
+    async fn verify(
+        &self,
+        token: &str,
+        remote: Option<SocketAddr>,
+    ) -> Result<(Result<Verified, Rejected>, bool), Rejected> {
         if token.len() > MAX_JWT {
-            return (Err(rejected(JwtError::TooLong)), false);
+            return Ok((Err(rejected(JwtError::TooLong)), false));
         }
         if let Some(caller) = self.tokens.get(&hash(token)) {
-            return (Ok((**caller).clone()), false);
+            return Ok((Ok((**caller).clone()), false));
         }
         let read = Jwt::read(token);
         let issuer = read.as_ref().ok().and_then(|token| token.text_claim("iss"));
         let issuer = self.issuers.iter().find(|known| Some(known.url()) == issuer);
-        match (issuer, read, &self.other) {
+        Ok(match (issuer, read, &self.other) {
             (Some(issuer), Ok(token), _) => (issuer.verify(token).await, false),
-            (_, _, Some(other)) => (verify_with(&**other, token).await, true),
+            (_, _, Some(other)) => {
+                let _place = match remote {
+                    Some(remote) => Some(self.verifications.place_for(remote.ip()).await?),
+                    None => None,
+                };
+                (verify_with(&**other, token).await, true)
+            }
             (None, Ok(_), None) => (Err(rejected(JwtError::Issuer)), false),
             (_, Err(error), None) => (Err(rejected(error)), false),
-        }
+        })
     }
 
     /// Checks that the caller has the key that its token is bound to.
@@ -165,20 +187,25 @@ impl Gate {
         request: &ConnectRequest,
     ) -> Result<(), Refuse> {
         let invalid = |text| Err(self.refuse(&Rejected::invalid(text)));
-        let thumbprint = match (&caller.key, scheme) {
+        match (&caller.key, scheme) {
             (None, Scheme::Bearer) => return invalid("the token must be bound to a key"),
             (None, Scheme::Dpop) => return invalid("the token is not bound to a key"),
             (Some(_), Scheme::Bearer) => {
                 return invalid("the token is bound to a key: send it with the scheme DPoP and a proof");
             }
-            (Some(thumbprint), Scheme::Dpop) => thumbprint,
-        };
+            (Some(_), Scheme::Dpop) => {}
+        }
         // Without a method, the request was admitted before: its proof is used up.
         let Some(method) = &request.http_method else { return Ok(()) };
         let proven = ProvenRequest { headers: request.headers(), method, token };
-        let (error, text) = match self.proofs.check(&proven, thumbprint).await {
+        let (error, text) = match self.proofs.check(&proven, caller).await {
             Ok(()) => return Ok(()),
             Err(ProofError::Unavailable) => return Err(Refuse::unavailable()),
+            Err(ProofError::TooMany) => {
+                let text = "too many requests: the proofs of this caller are used up for the moment";
+                self.log(text);
+                return Err(Refuse::unavailable().with_text(text));
+            }
             Err(ProofError::Invalid(text)) => ("invalid_dpop_proof", text),
             Err(ProofError::NeedsNonce) => ("use_dpop_nonce", "the proof needs the nonce of this server"),
         };

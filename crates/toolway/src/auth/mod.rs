@@ -12,8 +12,8 @@
 //! | `introspection.rs`, `issuer.rs` | How is an authorization server asked about a token, and which tokens of an issuer are accepted? |
 //! | `key_set.rs` over `keys.rs` | Which keys does an issuer have at the moment, and which of them has signed a token? |
 //! | `discover.rs` | What does an issuer say about itself? |
-//! | `dpop.rs` | Does the caller have the key that its token is bound to? |
-//! | `verdict_cache.rs` | Which tokens were verified a moment ago? |
+//! | `dpop.rs` over `proof_rate.rs` | Does the caller have the key that its token is bound to, and how often may it prove it? |
+//! | `verifications.rs`, `verdict_cache.rs` | Which tokens are being verified, and which were verified a moment ago? |
 //! | `verifier.rs`, `claims.rs` | What is a verifier, and how does a handler take the claims of its caller? |
 //!
 //! A file uses only the files below it. The folder belongs to both sides: a server that fetches keys is a client.
@@ -26,8 +26,10 @@ mod introspection;
 mod issuer;
 mod key_set;
 pub(crate) mod keys;
+mod proof_rate;
 mod settings;
 mod verdict_cache;
+mod verifications;
 mod verifier;
 
 pub use claims::Claims;

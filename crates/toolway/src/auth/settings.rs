@@ -15,6 +15,7 @@ use crate::auth::gate::{DpopUse, Gate};
 use crate::auth::issuer::{IssuerVerifier, KeySource, TrustedIssuer, caller};
 use crate::auth::key_set::KeySet;
 use crate::auth::verdict_cache::VerdictCache;
+use crate::auth::verifications::Verifications;
 use crate::auth::verifier::Verifier;
 use crate::client::oauth::crypto::hash;
 use crate::ground::log_pace::LogPace;
@@ -312,6 +313,7 @@ impl MakeProtection for Auth {
             tokens: tokens.collect(),
             implied: self.implied,
             cache: VerdictCache::new(),
+            verifications: Verifications::default(),
             proofs: ProofChecker::new(self.resource.clone(), store, server, self.needs_nonce),
             dpop: self.dpop,
             metadata_url,

@@ -6,7 +6,7 @@
 //! | `peer.rs`, `extensions.rs` | What is known about the client of a request, and which values are attached to a request? |
 //! | `budget.rs` | How much may all peers of a server use together, and how much may one of them? |
 //! | `peer_map.rs`, `named_accounts.rs` | By which name is a peer over HTTP recognized, and which account does it have? |
-//! | `mutex.rs` | How do several tasks share a value behind a lock? |
+//! | `mutex.rs`, `weak_map.rs` | How do several tasks share a value behind a lock, or by a name while they use it? |
 //! | `outbound.rs` | How does a running request send messages to its client before the reply? |
 //! | `future.rs`, `poll_once.rs` | Which future type do traits return, and is a future ready at its first poll? |
 //! | `abort_on_drop.rs` | How does a task end with the future that waits for it? |
@@ -52,3 +52,5 @@ pub(crate) mod poll_once;
 pub(crate) mod random;
 #[cfg(any(feature = "server", feature = "client"))]
 pub(crate) mod unprintable;
+#[cfg(all(feature = "server", feature = "http"))]
+pub(crate) mod weak_map;

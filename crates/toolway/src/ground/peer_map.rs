@@ -1,11 +1,9 @@
 //! By which name is a peer recognized, and which value belongs to it?
 
-use std::collections::HashMap;
-use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
-use crate::ground::mutex::Mutex;
+use crate::ground::weak_map::WeakMap;
 
 /// The name by which a peer is recognized in all its requests.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -37,41 +35,4 @@ impl PeerName {
 }
 
 /// A value for each peer. A value is forgotten when it is no longer used elsewhere.
-pub(super) struct PeerMap<T>(Mutex<HashMap<PeerName, Weak<T>>>);
-
-impl<T> Default for PeerMap<T> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
-
-impl<T> fmt::Debug for PeerMap<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PeerMap").field(&self.len()).finish()
-    }
-}
-
-impl<T> PeerMap<T> {
-    /// Returns the value of a peer, or creates it.
-    pub(super) fn get_or_insert(&self, name: PeerName, create: impl FnOnce(&PeerName) -> Arc<T>) -> Arc<T> {
-        let mut values = self.0.lock();
-        if let Some(known) = values.get_mut(&name) {
-            return known.upgrade().unwrap_or_else(|| {
-                let value = create(&name);
-                *known = Arc::downgrade(&value);
-                value
-            });
-        }
-        // Values that are no longer used are removed before the map would have to grow.
-        if values.len() == values.capacity() {
-            values.retain(|_, value| value.strong_count() > 0);
-        }
-        let value = create(&name);
-        values.insert(name, Arc::downgrade(&value));
-        value
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.0.lock().len()
-    }
-}
+pub(super) type PeerMap<T> = WeakMap<PeerName, T>;

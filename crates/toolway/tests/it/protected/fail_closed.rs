@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use axum::Router;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use toolway::auth::{Auth, Introspection, Rejected, Verified};
 use toolway::server::http::HttpService;
 use toolway::testing::Issuer;
@@ -359,6 +360,74 @@ async fn few_tokens_are_asked_about_at_the_same_time() {
         assert_eq!(call.await.unwrap(), 503);
     }
     assert_eq!(count.load(Ordering::Acquire), 64);
+}
+
+/// A verifier that waits until it is told to decide, and the number of tokens that it was asked about.
+fn waiting_verifier() -> (HttpService, Arc<Semaphore>, Count) {
+    let (gate, asked) = (Arc::new(Semaphore::new(0)), Count::default());
+    let (wait, count) = (gate.clone(), asked.clone());
+    let verifier = move |token: String| {
+        count.fetch_add(1, Ordering::AcqRel);
+        let wait = wait.clone();
+        async move {
+            if token != "quick" {
+                wait.acquire().await.unwrap().forget();
+            }
+            Ok::<_, Rejected>(Verified::new("ann"))
+        }
+    };
+    (notes().auth(Auth::resource(RESOURCE).verifier(verifier)).build().unwrap().http(), gate, asked)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_is_verified_once_for_all_requests_that_have_it() {
+    let (service, gate, asked) = waiting_verifier();
+    let mut calls: Vec<_> = (0..20)
+        .map(|_| {
+            let service = service.clone();
+            tokio::spawn(async move { call(&service, "slow").await })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert_eq!(asked.load(Ordering::Acquire), 1);
+    // If the first one leaves, another one asks.
+    calls.remove(0).abort();
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert_eq!(asked.load(Ordering::Acquire), 2);
+    gate.add_permits(1);
+    for call in calls {
+        assert_eq!(call.await.unwrap(), 200);
+    }
+    assert_eq!(asked.load(Ordering::Acquire), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_address_that_sends_many_tokens_does_not_keep_others_from_being_verified() {
+    let (service, _gate, asked) = waiting_verifier();
+    let call_from = |address: &str, token: String| {
+        let mut call = stateless("tools/call", json!({"name": "search", "arguments": {}}), &bearer(&token));
+        let remote = (address.parse::<std::net::IpAddr>().unwrap(), 1234).into();
+        call.extensions_mut().insert(toolway::server::http::RemoteAddr(remote));
+        let service = service.clone();
+        async move { send(&service, call).await.status.as_u16() }
+    };
+    // One customer has all addresses of such a network.
+    let flood: Vec<_> = (0..100)
+        .map(|number| tokio::spawn(call_from(&format!("2001:db8::{number}"), format!("slow-{number}"))))
+        .collect();
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert_eq!(asked.load(Ordering::Acquire), 16);
+    assert_eq!(call_from("2001:db8:1::1", "quick".to_owned()).await, 200);
+    assert_eq!(
+        call_from("2001:db8::1", "quick".to_owned()).await,
+        200,
+        "a known caller is not verified again"
+    );
+    for call in flood {
+        assert_eq!(call.await.unwrap(), 503);
+    }
+    // None of those that waited in vain was verified.
+    assert_eq!(asked.load(Ordering::Acquire), 17);
 }
 
 #[tokio::test(start_paused = true)]
