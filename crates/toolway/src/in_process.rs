@@ -121,10 +121,11 @@ impl InProcessTransport {
         let conversation = Arc::new(Conversation::new(server.clone()));
         let hearing = Arc::new(Deliverer { conversation, inbox: OnceLock::new(), tasks: Mutex::default() });
         let heard = hearing.clone();
-        let allowed = admission.as_ref().ok().and_then(|admitted| admitted.visibility.clone());
+        let view = admission.as_ref().map(|admitted| admitted.stream_view()).unwrap_or_default();
+        let view = Arc::new(Mutex::new(view));
         hearing.tasks.lock().spawn(async move {
             loop {
-                for frame in heard.conversation.changes(allowed.as_ref()).await {
+                for frame in heard.conversation.changes(&view).await {
                     heard.deliver(Some(frame), None);
                 }
             }

@@ -10,7 +10,7 @@ use toolway::server::http::HttpService;
 use toolway::server::{Admit, Refuse, ResourceEntry};
 use toolway::types::Resource;
 
-use crate::raw_http::{Events, Raw, initialize};
+use crate::raw_http::{Events, Raw, subscribed_over_two_urls};
 
 /// What `on_connect` decides now.
 #[derive(Clone, Default)]
@@ -88,31 +88,7 @@ async fn open(kind: &str, service: HttpService) -> Events {
             }
             raw.stream(None).await
         }
-        "legacy" => {
-            let raw = Raw {
-                service: service.legacy_sse(),
-                session: String::new(),
-                version: "2024-11-05",
-                headers: vec![],
-            };
-            let mut events = raw.stream(None).await;
-            let query = String::from_utf8(events.next().await.unwrap().data.to_vec()).unwrap();
-            let subscribe = |uri: &str| json!({"jsonrpc": "2.0", "id": uri, "method": "resources/subscribe", "params": {"uri": uri}});
-            for body in [
-                initialize("2024-11-05"),
-                json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-                subscribe(URIS[0]),
-                subscribe(URIS[1]),
-            ] {
-                let mut request = raw.request(http::Method::POST, &body.to_string());
-                *request.uri_mut() = format!("/mcp{query}").parse().unwrap();
-                assert_eq!(raw.service.handle(request).await.status(), 202);
-                if body.get("id").is_some() {
-                    assert_eq!(events.message().await.unwrap()["id"], body["id"]);
-                }
-            }
-            events
-        }
+        "legacy" => subscribed_over_two_urls(&service.legacy_sse(), Vec::new(), &URIS).await,
         other => panic!("{other}"),
     }
 }
@@ -175,7 +151,7 @@ async fn a_stream_ends_within_a_minute_without_an_announcement() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_stays_open_has_the_new_rights() {
-    for kind in ["listen", "session"] {
+    for kind in STREAMS {
         let policy = Policy::default();
         let server = server(&policy);
         let mut events = open(kind, server.http()).await;

@@ -14,6 +14,7 @@ use crate::server::Server;
 use crate::server::admission::admit::Refuse;
 use crate::server::call::required_scopes::RequiredScopes;
 use crate::server::call::scope::Arrival;
+use crate::server::call::stream_rights::StreamView;
 use crate::server::call::verified::Verified;
 use crate::server::call::visibility::Visibility;
 use crate::server::catalog::registry::Snapshot;
@@ -66,6 +67,19 @@ impl Server {
         let mut needed = RequiredScopes::default();
         self.add_scopes_of_sources(uri, arrival.visibility.as_deref(), &mut needed);
         self.refuse_without(&needed, arrival)
+    }
+
+    /// Returns whether the caller of a stream has the scopes of a resource that it has subscribed to.
+    pub(crate) fn has_scopes_of_uri(&self, uri: &str, view: &StreamView) -> bool {
+        if !self.has_scopes() {
+            return true;
+        }
+        let mut needed = RequiredScopes::default();
+        self.add_scopes_of_uri(&self.inner.registry.load(), uri, view.visibility.as_deref(), &mut needed);
+        match view.caller.as_deref() {
+            Some(caller) => caller.has_all(&needed),
+            None => !view.is_over_http || needed.is_empty(),
+        }
     }
 
     fn refuse_without(&self, needed: &RequiredScopes, arrival: &Arrival) -> Option<Refuse> {

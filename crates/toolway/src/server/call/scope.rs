@@ -27,7 +27,7 @@ use crate::server::call::memory_record::MemoryRecord;
 use crate::server::call::principal::Principal;
 use crate::server::call::question_log::{QuestionContext, QuestionLog};
 use crate::server::call::state::States;
-use crate::server::call::stream_rights::{Recheck, StreamRights};
+use crate::server::call::stream_rights::{Recheck, StreamRights, StreamView};
 use crate::server::call::telemetry::RequestTelemetry;
 use crate::server::call::threshold::Threshold;
 use crate::server::call::verified::Verified;
@@ -104,6 +104,15 @@ impl Arrival {
     pub(crate) fn stream_rights(&self) -> Option<StreamRights> {
         let expiry = self.caller.as_ref().and_then(|caller| caller.expiry());
         self.recheck.clone().map(|recheck| StreamRights::new(recheck, expiry))
+    }
+
+    /// Returns what the caller may see on a stream that the request opens.
+    pub(crate) fn stream_view(&self) -> StreamView {
+        StreamView {
+            visibility: self.visibility.clone(),
+            caller: self.caller.clone(),
+            is_over_http: self.headers.is_some() || self.recheck.is_some(),
+        }
     }
 
     /// Returns the part that hooks get. It has no way to send messages to the caller.

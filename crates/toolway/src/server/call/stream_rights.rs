@@ -9,6 +9,8 @@ use tokio::time::Instant;
 use toolway_protocol::RpcError;
 
 use crate::ground::future::BoxFuture;
+use crate::ground::mutex::Mutex;
+use crate::server::call::verified::Verified;
 use crate::server::call::visibility::Visibility;
 
 /// The time between two checks of the rights of one stream, and the longest time that a check may take.
@@ -17,8 +19,22 @@ const RECHECK_INTERVAL: Duration = Duration::from_secs(60);
 /// The time between two checks of credentials that should have expired.
 const EXPIRED_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The elements that a caller may see, or the reason why it is refused.
-pub(crate) type Verdict = Result<Option<Arc<Visibility>>, RpcError>;
+/// What the caller of a notification stream may see.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StreamView {
+    /// The elements that exist for the caller; all of them without a restriction.
+    pub(crate) visibility: Option<Arc<Visibility>>,
+    /// The verified caller, whose scopes decide about the updates of resources.
+    pub(crate) caller: Option<Arc<Verified>>,
+    /// `true` over HTTP, where a caller that was not verified has no scopes.
+    pub(crate) is_over_http: bool,
+}
+
+/// A view that changes while its stream is open.
+pub(crate) type SharedView = Arc<Mutex<StreamView>>;
+
+/// What a caller may see, or the reason why it is refused.
+pub(crate) type Verdict = Result<StreamView, RpcError>;
 
 /// Decides again about a request that opened a stream.
 pub(crate) trait Recheck: fmt::Debug + Send + Sync {

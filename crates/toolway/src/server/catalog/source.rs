@@ -182,7 +182,7 @@ impl Sources {
         allowed: Option<&Visibility>,
     ) -> Option<&LayerStack> {
         let Request::ReadResource(read) = request else { return None };
-        if snapshot.entry_for(&read.uri).is_some()
+        if snapshot.entry_for(&read.uri).is_some_and(|entry| entry.handler.is_some())
             || allowed.is_some_and(|allowed| !allowed.allows_unlisted(&read.uri))
         {
             return None;

@@ -3,12 +3,9 @@
 //! A URI belongs to the one entry that would answer it, and only that entry decides: a hidden resource or template
 //! cannot be read through another template that matches the same URI.
 
-use std::sync::Arc;
-
 use toolway_protocol::types::{CacheHints, CacheScope, Reference};
-use toolway_protocol::{Notification, Reply, Request};
+use toolway_protocol::{Reply, Request};
 
-use crate::server::Server;
 use crate::server::call::visibility::Visibility;
 use crate::server::catalog::cache::Cacheable;
 use crate::server::catalog::prompt::PromptEntry;
@@ -130,31 +127,4 @@ pub(crate) fn private_hints(
 ) -> Option<CacheHints> {
     let is_limited = allowed.is_some_and(|allowed| allowed.affects(reply));
     is_limited.then(|| CacheHints::new(hints.ttl_ms, CacheScope::Private))
-}
-
-/// Decides which notifications a listener may receive.
-#[derive(Debug, Clone)]
-pub(crate) struct NotificationFilter {
-    server: Server,
-    visibility: Option<Arc<Visibility>>,
-}
-
-impl NotificationFilter {
-    pub(crate) fn new(server: &Server, allowed: Option<Arc<Visibility>>) -> Self {
-        Self { server: server.clone(), visibility: allowed }
-    }
-
-    /// Changes what the listener may see.
-    pub(crate) fn set_visibility(&mut self, allowed: Option<Arc<Visibility>>) {
-        self.visibility = allowed;
-    }
-
-    /// Returns whether a notification may be sent. Notifications that a list changed are always sent, because the list
-    /// itself contains only what the caller may see.
-    pub(crate) fn allows(&self, news: &Notification) -> bool {
-        let (Some(allowed), Notification::ResourceUpdated(updated)) = (&self.visibility, news) else {
-            return true;
-        };
-        self.server.may_notify(&updated.uri, allowed)
-    }
 }

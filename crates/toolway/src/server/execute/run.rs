@@ -79,10 +79,16 @@ fn layer_path_of(server: &Server, request: &Request, allowed: Option<&Visibility
             Some(ElementRef::Tool(tool)) => Some(&tool.origin.layers),
             Some(ElementRef::Prompt(prompt)) => Some(&prompt.origin.layers),
             Some(ElementRef::Resource(resource)) => Some(&resource.origin.layers),
-            None => inner.sources.layers_for(&snapshot, request, allowed),
+            None => None,
         }
     };
-    let element = element.cloned().unwrap_or_default();
+    let mut element = element.cloned().unwrap_or_default();
+    // A resource without a handler is read from a source, whose layers are inside those of the resource.
+    if let Some(source) = inner.sources.layers_for(&snapshot, request, allowed) {
+        let mut layers = source.clone();
+        layers.wrap_with(&element);
+        element = layers;
+    }
     let kind = CallKind::of(request);
     let is_bare = !inner.layers.has_layers_for(kind) && !element.has_layers_for(kind);
     (!is_bare).then(|| LayerPath::new(inner.layers.clone(), element, after_layers))

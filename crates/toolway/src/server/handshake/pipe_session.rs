@@ -9,9 +9,9 @@ use toolway_protocol::{Era, Id, Message, Method, Notification, RawJson, RpcError
 
 use crate::ground::mutex::Mutex;
 use crate::server::Server;
+use crate::server::admission::notification_filter::NotificationFilter;
 use crate::server::call::scope::Arrival;
-use crate::server::call::visibility::Visibility;
-use crate::server::catalog::visible::NotificationFilter;
+use crate::server::call::stream_rights::SharedView;
 use crate::server::changes::listeners::Listener;
 use crate::server::handshake::{self, Session};
 
@@ -44,20 +44,20 @@ impl PipeSession {
 
     /// Waits for changes, and returns a notification for each. Until the client has confirmed the handshake with
     /// `notifications/initialized`, the list is empty and the changes are kept.
-    pub(crate) async fn changes(&self, server: &Server, allowed: Option<&Arc<Visibility>>) -> Vec<Vec<u8>> {
+    pub(crate) async fn changes(&self, server: &Server, view: &SharedView) -> Vec<Vec<u8>> {
         let Some(listener) = &self.listener else { return std::future::pending().await };
         listener.changed().await;
         let Some(session) = self.opened.get() else { return Vec::new() };
         if !self.lifecycle.lock().may_send(&Method::ToolsChanged) {
             return Vec::new();
         }
-        let sight = NotificationFilter::new(server, allowed.cloned());
+        let filter = NotificationFilter::new(server, view.lock().clone());
         let frame = |change: Notification| {
             let mut frame = Vec::new();
             change.write(&mut frame, session.version());
             frame
         };
-        listener.take_for(|change| sight.allows(change)).map(frame).collect()
+        listener.take_for(|change| filter.allows(change)).map(frame).collect()
     }
 
     /// Checks a batch against the revision: only some revisions allow batches.

@@ -14,7 +14,7 @@ use crate::ground::budget::Resource;
 use crate::ground::error::Result;
 use crate::server::call::memory_record::MemoryRecord as Kept;
 use crate::server::call::scope::Arrival;
-use crate::server::call::visibility::Visibility;
+use crate::server::call::stream_rights::SharedView;
 use crate::server::failure::errors::busy;
 use crate::server::handshake::pipe_session::PipeSession;
 use crate::server::{Server, stateless};
@@ -69,8 +69,8 @@ impl Conversation {
 
     /// Waits for changes, and returns a notification for each. Only for clients with a session: other clients use
     /// `subscriptions/listen`.
-    pub(crate) async fn changes(&self, allowed: Option<&Arc<Visibility>>) -> Vec<Vec<u8>> {
-        self.session.changes(&self.server, allowed).await
+    pub(crate) async fn changes(&self, view: &SharedView) -> Vec<Vec<u8>> {
+        self.session.changes(&self.server, view).await
     }
 
     /// Takes the peer's answer to a question of the server.

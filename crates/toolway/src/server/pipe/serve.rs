@@ -33,6 +33,7 @@ use crate::server::admission::admit::Refuse;
 use crate::server::admission::connect_request::ConnectRequest;
 use crate::server::build::builder::ServerBuilder;
 use crate::server::call::scope::Arrival;
+use crate::server::call::stream_rights::SharedView;
 use crate::server::failure::errors::busy;
 use crate::server::handshake::batch::{BatchSlot, Batches};
 use crate::server::observe::hooks::DisconnectGuard;
@@ -93,17 +94,21 @@ impl Server {
         }
     }
 
-    /// Serves a peer that was admitted. If each line is admitted by itself, `line_arrivals` has an item for each.
+    /// Serves a peer that was admitted. `line_rights` is given if each line is admitted by itself.
     pub(crate) async fn serve_admitted(
         &self,
         reader: impl AsyncRead + Unpin + Send,
         writer: impl AsyncWrite + Unpin + Send,
         mut admitted: Box<Arrival>,
         parting: DisconnectGuard,
-        line_arrivals: Option<LineArrivals>,
+        line_rights: Option<LineRights>,
     ) -> Result<()> {
         let account = admitted.account.get_or_insert_with(|| self.inner.ledger.pipe_account()).clone();
-        let mut pipe = Pipe { admitted, line_arrivals, ..Pipe::new(self.clone(), reader, writer) };
+        let (line_arrivals, view) = match line_rights {
+            Some(LineRights { arrivals, view }) => (Some(arrivals), view),
+            None => (None, Arc::new(Mutex::new(admitted.stream_view()))),
+        };
+        let mut pipe = Pipe { admitted, line_arrivals, view, ..Pipe::new(self.clone(), reader, writer) };
         pipe.out.account = Some(account);
         let mut served =
             PipeGuard { conversation: pipe.conversation.clone(), disconnect_guard: Some(parting) };
@@ -121,7 +126,15 @@ impl Server {
     }
 }
 
-/// The facts about the lines of a pipe whose lines are admitted one by one, in the order of the lines.
+/// The rights of the callers of a pipe whose lines are admitted one by one.
+#[derive(Debug, Clone)]
+pub(crate) struct LineRights {
+    pub(crate) arrivals: LineArrivals,
+    /// What the caller that reads the output may see now.
+    pub(crate) view: SharedView,
+}
+
+/// The facts about the lines that were not read yet, in the order of the lines.
 pub(crate) type LineArrivals = Arc<Mutex<VecDeque<Box<Arrival>>>>;
 
 /// A pipe that is being served. Dropping the value runs the hooks for the end of the pipe.
@@ -166,6 +179,8 @@ struct Pipe<R, W> {
     /// The facts about the admitted peer, or about its last line.
     admitted: Box<Arrival>,
     line_arrivals: Option<LineArrivals>,
+    /// What the peer may see of changes.
+    view: SharedView,
     is_open: bool,
     /// When to stop waiting for running requests, once the input has ended.
     deadline: Instant,
@@ -188,6 +203,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             shutdown_token: Arc::default(),
             admitted: Box::default(),
             line_arrivals: None,
+            view: SharedView::default(),
             reader,
             writer,
             lines: Lines::new(max_message),
@@ -275,7 +291,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
                 Err(error) => self.finish(error.id(), None),
             },
             Some(said) = self.outbound_items.recv(), if is_read => self.out.push(said),
-            changes = self.conversation.changes(self.admitted.visibility.as_ref()), if is_read => {
+            changes = self.conversation.changes(&self.view), if is_read => {
                 for frame in changes {
                     push_line(&mut self.out.buffer, &frame);
                 }

@@ -13,9 +13,9 @@ use toolway_protocol::{Id, Method, Notification, RpcError};
 use crate::ground::budget::Resource;
 use crate::ground::outbound::Outbound;
 use crate::server::Server;
+use crate::server::admission::notification_filter::NotificationFilter;
 use crate::server::call::scope::Arrival;
 use crate::server::call::stream_rights::next_verdict;
-use crate::server::catalog::visible::NotificationFilter;
 use crate::server::changes::listeners::{Listener, has_setting, promised_lists};
 use crate::server::failure::errors::busy;
 
@@ -45,7 +45,7 @@ pub(super) async fn listen(
     server.wait_for_subscriptions().await;
     // An item that the caller may not see is acknowledged like an item that does not exist. Neither causes
     // notifications.
-    let mut sight = NotificationFilter::new(server, arrival.visibility.clone());
+    let mut sight = NotificationFilter::new(server, arrival.stream_view());
     let heard = Notification::SubscriptionAcknowledged(SubscriptionAcknowledged::new(honoured));
     arrival.outbound.send(notification_frame(id, &heard)).await;
     let mut rights = arrival.stream_rights();
@@ -53,7 +53,7 @@ pub(super) async fn listen(
         tokio::select! {
             biased;
             () = wait_for_shutdown(arrival.shutdown_token.as_deref()) => break,
-            verdict = next_verdict(rights.as_mut()) => sight.set_visibility(verdict?),
+            verdict = next_verdict(rights.as_mut()) => sight.set_view(verdict?),
             () = wait_for_changes(&listener, &arrival.outbound) => {
                 for news in listener.take_for(|news| sight.allows(news)) {
                     arrival.outbound.send(notification_frame(id, &news)).await;

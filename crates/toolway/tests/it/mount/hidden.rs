@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use toolway::client::Change;
 use toolway::prelude::*;
 use toolway::server::layer::{CallKind, Next, layer_fn};
-use toolway::server::{Admit, ReadRequest, ResourceEntry};
+use toolway::server::{Admit, ReadRequest, ResourceEntry, ResourceError};
 use toolway::testing::{connect, each_wire};
-use toolway::types::ResourceTemplate;
+use toolway::types::{Resource, ResourceTemplate};
 use toolway::{Hub, RpcError};
 
 /// A server of notes, most of which are not listed: it also reads URIs that its template does not match.
@@ -139,4 +139,24 @@ async fn layers_of_a_merged_server_stand_around_what_its_mounts_read() {
         ["notes://17", "notes://a/b", "notes://17", "notes://a/b", "notes://c/d"],
         "whoever decides by a name knows all of them by one"
     );
+}
+
+#[tokio::test]
+async fn an_element_without_a_handler_does_not_hide_the_layers_around_a_mount() {
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let says = |name: &'static str| {
+        let steps = steps.clone();
+        layer_fn(move |call: toolway::server::layer::Call, next: Next| {
+            steps.lock().unwrap().push(name);
+            async move { next.run(call).await }
+        })
+    };
+    let inner = Server::new("inner", "1.0.0").layer_for(CallKind::Resource, says("mount")).mount(hub().await);
+    let own = ResourceEntry::without_handler(Resource::new("notes://a/b", "own")).layer(says("own"));
+    let nothing =
+        async |_: ReadRequest| -> Result<&'static str, ResourceError> { Err(ResourceError::not_found()) };
+    let gateway = Server::new("gateway", "1.0.0").resource(own).read_resource(nothing).merge(inner);
+    let caller = connect(&gateway.build().unwrap()).await;
+    assert_eq!(caller.read_resource("notes://a/b").await.unwrap().text(), Some("a deep note"));
+    assert_eq!(*steps.lock().unwrap(), ["own", "mount"]);
 }

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use serde_json::json;
+use tokio::sync::Notify;
 use toolway::auth::{Auth, Rejected, Verified};
 
 use super::world::{RESOURCE, bearer, notes, stateless};
-use crate::raw_http::{Events, Raw};
+use crate::raw_http::{Events, Raw, subscribed_over_two_urls};
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_ends_with_the_token_of_its_caller() {
@@ -66,3 +67,57 @@ async fn a_stream_ends_if_its_caller_loses_a_scope_that_every_request_needs() {
     let ended = tokio::time::timeout(Duration::from_secs(300), events.message()).await.unwrap().unwrap();
     assert_eq!(ended["error"]["message"], "the token lacks one of the scopes `notes:read`");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_has_lost_a_scope_hears_no_more_of_resources_that_need_it() {
+    for kind in ["listen", "session", "legacy"] {
+        let (is_revoked, asked) = (Arc::new(AtomicBool::new(false)), Arc::new(Notify::new()));
+        let (revoked, notify) = (is_revoked.clone(), asked.clone());
+        let verifier = move |_: String| {
+            let scopes = if revoked.load(Ordering::Acquire) { "other" } else { "notes:private" };
+            notify.notify_one();
+            async move { Ok::<_, Rejected>(Verified::new("ann").with_scopes([scopes])) }
+        };
+        let server = notes().auth(Auth::resource(RESOURCE).verifier(verifier)).build().unwrap();
+        let service = server.http().legacy_sse();
+        let mut events = match kind {
+            "listen" => {
+                let wanted = json!({"notifications": {"resourceSubscriptions": URIS}});
+                let mut events =
+                    Events::of(service.handle(stateless("subscriptions/listen", wanted, &bearer("x"))).await);
+                events.message().await.unwrap();
+                events
+            }
+            "session" => {
+                let raw = Raw::open_with(&service, "2025-11-25", bearer("x")).await;
+                for uri in URIS {
+                    raw.ask("resources/subscribe", json!({"uri": uri})).await;
+                }
+                raw.stream(None).await
+            }
+            _ => subscribed_over_two_urls(&service, bearer("x"), &URIS).await,
+        };
+        server.resource_updated(URIS[0]);
+        assert_eq!(events.message().await.unwrap()["params"]["uri"], URIS[0], "{kind}");
+        is_revoked.store(true, Ordering::Release);
+        // What a verifier says is kept for 30 seconds, and rights are checked again after a minute.
+        tokio::time::advance(Duration::from_secs(31)).await;
+        tokio::select! {
+            biased;
+            () = asked.notified() => {}
+            () = std::future::ready(()) => {}
+        }
+        tokio::select! {
+            biased;
+            message = events.message() => panic!("{kind}: {message:?}"),
+            () = asked.notified() => {}
+        }
+        for uri in URIS {
+            server.resource_updated(uri);
+        }
+        assert_eq!(events.message().await.unwrap()["params"]["uri"], URIS[1], "{kind}");
+    }
+}
+
+/// The first one needs a scope.
+const URIS: [&str; 2] = ["notes://diary", "notes://welcome"];

@@ -13,7 +13,7 @@ use crate::server::admission::admit::Refuse;
 use crate::server::admission::connect_request::ConnectRequest;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
-use crate::server::call::stream_rights::{Recheck, Verdict};
+use crate::server::call::stream_rights::{Recheck, StreamView, Verdict};
 
 /// Admits a request that may open a stream.
 pub(super) async fn admit_for_stream(
@@ -56,7 +56,7 @@ impl Recheck for AdmittedHead {
                 return Err(refuse.error());
             }
             if arrival.principal == self.principal {
-                Ok(arrival.visibility)
+                Ok(StreamView { is_over_http: true, ..arrival.stream_view() })
             } else {
                 Err(RpcError::invalid_request("the stream belongs to another principal"))
             }

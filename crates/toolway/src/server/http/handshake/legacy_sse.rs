@@ -33,10 +33,10 @@ use crate::server::Server;
 use crate::server::admission::connect_request::ConnectRequest;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
-use crate::server::call::stream_rights::{StreamRights, next_verdict};
+use crate::server::call::stream_rights::{SharedView, StreamRights, next_verdict};
 use crate::server::failure::errors::busy;
 use crate::server::observe::hooks::DisconnectGuard;
-use crate::server::pipe::serve::LineArrivals;
+use crate::server::pipe::serve::{LineArrivals, LineRights};
 use crate::store::{self, Version};
 use crate::transport::frame::{Line, Lines, push_line};
 use crate::transport::sse;
@@ -97,6 +97,7 @@ pub(super) async fn open(
     let (writer, far_reader) = tokio::io::duplex(BUFFER_SIZE);
     let (far_writer, reader) = tokio::io::duplex(BUFFER_SIZE);
     let rights = arrival.stream_rights();
+    let view = Arc::new(Mutex::new(arrival.stream_view()));
     // The messages of the pipe arrive with later requests, so facts about this request, such as its headers, are left
     // out.
     let Arrival { extensions, principal, visibility, .. } = *arrival;
@@ -107,12 +108,13 @@ pub(super) async fn open(
     let line_arrivals = LineArrivals::default();
     let writer = tokio::sync::Mutex::new(Some(writer));
     let pipe = Arc::new(SsePipe { owner, writer, line_arrivals: line_arrivals.clone() });
+    let line_rights = LineRights { arrivals: line_arrivals, view: view.clone() };
     pipes.0.lock().insert(id.clone(), pipe.clone());
     let closing = endpoint.shutdown_token().clone();
     let (pipes, server) = (pipes.0.clone(), endpoint.server.clone());
     let parting = DisconnectGuard::new(&server, admitted.clone(), None);
     let serving = tokio::spawn(async move {
-        server.serve_admitted(far_reader, far_writer, admitted, parting, Some(line_arrivals)).await
+        server.serve_admitted(far_reader, far_writer, admitted, parting, Some(line_rights)).await
     });
     let charges = [stream_charge, session_charge];
     let taking = shared.map(|shared| {
@@ -127,7 +129,7 @@ pub(super) async fn open(
         // The URL is relative, because only the client knows the path that it used.
         let first = format!("event: endpoint\ndata: ?{SESSION_PARAMETER}={}\n\n", opened.id);
         pen.write_charged(first, None).await;
-        forward_output(&pen, reader, &pipe, rights, &closing).await;
+        forward_output(&pen, reader, &pipe, rights.map(|rights| (rights, view)), &closing).await;
     }))
 }
 
@@ -136,11 +138,12 @@ async fn forward_output(
     pen: &BodyWriter,
     mut reader: DuplexStream,
     pipe: &SsePipe,
-    mut rights: Option<StreamRights>,
+    rights: Option<(StreamRights, SharedView)>,
     closing: &CancellationToken,
 ) {
     // The server has already limited the length of its messages, so no line is skipped here.
     let mut lines = Lines::new(usize::MAX);
+    let (mut rights, view) = rights.unzip();
     let mut is_open = true;
     // On shutdown, running requests may still be answered. A POST that is being written holds the lock until its line
     // is read, so this loop continues to read.
@@ -162,7 +165,11 @@ async fn forward_output(
         }
         tokio::select! {
             more = lines.fill(&mut reader) => if !matches!(more, Ok(true)) { return },
-            verdict = next_verdict(rights.as_mut()) => if verdict.is_err() { return },
+            verdict = next_verdict(rights.as_mut()) => match (verdict, &view) {
+                (Ok(new), Some(view)) => *view.lock() = new,
+                (Ok(_), None) => {}
+                (Err(_), _) => return,
+            },
             () = &mut close, if is_open => is_open = false,
             () = tokio::time::sleep(KEEP_ALIVE_INTERVAL) => pen.write_keep_alive().await,
         }

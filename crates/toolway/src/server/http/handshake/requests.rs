@@ -28,8 +28,8 @@ use super::shared::question_id::node_of_question;
 use super::shared::remote_log::{self, StoredNotifications, StoredStream, take_over_own_log};
 use super::stream_reader::StreamReader;
 use crate::ground::error::Result;
+use crate::server::admission::notification_filter::NotificationFilter;
 use crate::server::call::scope::Arrival;
-use crate::server::catalog::visible::NotificationFilter;
 use crate::server::failure::errors::busy;
 use crate::server::handshake;
 use crate::store;
@@ -269,7 +269,7 @@ fn listen(visit: &AdmittedRequest<'_>, live: &Arc<LiveSession>) -> Result<Stream
 }
 
 fn open_feed(visit: &AdmittedRequest<'_>, live: &Arc<LiveSession>) -> Result<NotificationFeed, RpcError> {
-    let sight = NotificationFilter::new(visit.server(), visit.arrival.visibility.clone());
+    let sight = NotificationFilter::new(visit.server(), visit.arrival.stream_view());
     let rights = visit.arrival.stream_rights();
     live.open_feed(visit.endpoint.stream_charge(visit.account(Some(live)).as_ref())?, sight, rights)
 }

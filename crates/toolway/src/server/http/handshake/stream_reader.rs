@@ -259,7 +259,7 @@ impl StreamReader {
             () = live.ended.cancelled() => return WaitOutcome::End,
             () = closing.cancelled(), if can_move => return WaitOutcome::End,
             verdict = next_verdict(rights.as_mut()) => match (verdict, feed) {
-                (Ok(allowed), Some(feed)) => feed.filter.set_visibility(allowed),
+                (Ok(view), Some(feed)) => feed.filter.set_view(view),
                 (Ok(_), None) => {}
                 (Err(_), _) => return WaitOutcome::End,
             },
