@@ -6,7 +6,8 @@
 // origin, where there is not a server: RESOURCE must refuse them. Any name and password sign in; the login page is that of the
 // package. A client may register itself. Three are known from the start: `svc` with `svc-secret` and `ci` with `ci-secret`,
 // which have no user (the tokens of `ci` live an hour), and `front` with `front-secret`, which is an MCP server that signs
-// its own users in here and gets them back at `/auth/callback` of its origin.
+// its own users in here and gets them back at `/auth/callback` of its origin. A client may also be known by the document
+// `https://client.example/app.json` about it, which is in this file: no other document is fetched.
 //
 // It prints one line when it listens and ends when its standard input is closed.
 //
@@ -41,7 +42,18 @@ function makeKey(alg, type, parameters) {
     return { ...privateKey.export({ format: 'jwk' }), alg, kid: alg.toLowerCase(), use: 'sig' };
 }
 
+const document = {
+    client_id: 'https://client.example/app.json',
+    client_name: 'an app with a document',
+    application_type: 'native',
+    redirect_uris: ['http://localhost/callback', 'http://127.0.0.1/callback'],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none'
+};
+
 const provider = new Provider(issuer, {
+    fetch: async url => (String(url) === document.client_id ? Response.json(document) : new Response(null, { status: 404 })),
     jwks: { keys: [makeKey('RS256', 'rsa', { modulusLength: 2048 }), makeKey('ES256', 'ec', { namedCurve: 'P-256' })] },
     cookies: { keys: [randomBytes(32).toString('base64url')] },
     clients: [

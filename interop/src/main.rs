@@ -68,6 +68,9 @@ async fn main() -> ExitCode {
         [suite, eras, url, life, issuer] if suite == "notes" => {
             play_auth(Direction::In, eras, url, life, Some(issuer)).await
         }
+        [suite, eras, url, life] if suite == "bound" => {
+            play_auth(Direction::Bound, eras, url, life, None).await
+        }
         [suite, eras, trust, url, issuer] if suite == "provider" => {
             play_provider(eras, trust, url, issuer).await
         }
@@ -125,6 +128,8 @@ enum Direction {
     Out,
     /// Our own.
     In,
+    /// Our own, for a client that is known by its document and has tokens that are bound to a key.
+    Bound,
 }
 
 /// Runs the checks of a protected server, in all eras at once, because most of the time they wait until a token expires.
@@ -147,11 +152,13 @@ async fn play_auth(
         match direction {
             Direction::Out => auth::play_refusal(&server, era, &mut report).await,
             Direction::In => signs_in::play_refusal(&server, era, &mut report).await,
+            Direction::Bound => {}
         }
         tasks.spawn(async move {
             match direction {
                 Direction::Out => auth::play(&server, era, &mut report).await,
                 Direction::In => signs_in::play(&server, era, &mut report).await,
+                Direction::Bound => signs_in::play_bound(&server, era, &mut report).await,
             }
             report.passed()
         });
@@ -246,6 +253,7 @@ const USAGE: &str = "usage: interop SUITE TRANSPORT COLUMN[,COLUMN…] COMMAND�
        interop hub COLUMN -- TRANSPORT COMMAND… -- TRANSPORT COMMAND… -- …
        interop auth COLUMN[,COLUMN…] URL LIFE [ISSUER]
        interop notes COLUMN[,COLUMN…] URL AGE ISSUER
+       interop bound COLUMN[,COLUMN…] URL AGE
        interop provider COLUMN[,COLUMN…] TRUST URL ISSUER
        interop serve-notes PORT ISSUER [TRUST]
        interop open PAGE
@@ -259,6 +267,7 @@ const USAGE: &str = "usage: interop SUITE TRANSPORT COLUMN[,COLUMN…] COMMAND�
   COMMAND    {folder} stands for an empty folder
   URL        a protected server that is running; its tokens live LIFE seconds. ISSUER makes tokens for programs
   notes      our client with our protected server, which `serve-notes` is; AGE seconds after a token was made it has been renewed
+  bound      the same for a client that is known by its document, with tokens that are bound to a key
   provider   the same with `idp_canaille.py` as ISSUER; TRUST is `groups` or `introspection`
   TRUST      how the server finds out that a token is for it: `resource`, `groups` or `introspection`; `notes.rs` says more
   open       signs in at PAGE, as a user with a browser does. `sign-in` only prints the URL at which the client waits

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::Number;
+use serde_json::{Number, Value};
 use toolway::auth::{Auth, Claims, Introspection, TrustedIssuer};
 use toolway::prelude::*;
 use toolway::server::Headers;
@@ -51,6 +51,12 @@ fn put(caller: Claims<Caller>, text: String) -> String {
     format!("{} saved {text}", caller.name())
 }
 
+/// The claims of the token.
+#[resource("notes://claims", mime = "application/json")]
+fn claims(caller: Claims<Value>) -> String {
+    (*caller).to_string()
+}
+
 /// How the server finds out that a token is valid, and which tokens are for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
@@ -92,7 +98,10 @@ impl Trust {
 /// Serves on 127.0.0.1, for callers with a token of the issuer, until the process is ended.
 pub(crate) async fn serve(port: u16, issuer: &str, trust: Trust) -> toolway::Result<()> {
     let auth = trust.auth(format!("http://127.0.0.1:{port}/mcp"), issuer);
-    let server = Server::new("notes", "1.0.0").tools(tools![whoami, search, put]).auth(auth);
+    let server = Server::new("notes", "1.0.0")
+        .tools(tools![whoami, search, put])
+        .resources(resources![claims])
+        .auth(auth);
     server.serve_http((Ipv4Addr::LOCALHOST, port)).await
 }
 

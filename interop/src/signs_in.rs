@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use toolway::Client;
-use toolway::client::Http;
+use toolway::client::{Dpop, Http, OAuth};
 
 use crate::auth::{Protected, as_user};
 use crate::browser;
@@ -42,6 +42,30 @@ pub(crate) async fn play(server: &Protected, era: Era, report: &mut Report) {
     report.check("steps up", "a call that needs more scopes gets a token with them", more).await;
     let renewed = async { user()?.renews(server.life, 2, &["notes:read", "notes:write"]).await };
     report.check("steps up", "the new token is renewed without the user, with its scopes", renewed).await;
+}
+
+/// Signs in as a client that is known by the document about it, with a token that is bound to a key. The identity provider
+/// wants its nonce in each proof.
+pub(crate) async fn play_bound(server: &Protected, era: Era, report: &mut Report) {
+    let oauth = |oauth: OAuth| oauth.client_metadata_url(DOCUMENT).dpop(Dpop::Always);
+    let signed_in = in_time(User::sign_in_with(&server.url, era, &["notes:read"], oauth)).await;
+    let outcome = signed_in.as_ref().map(drop).map_err(Clone::clone);
+    report.tell("signs in", "a user signs in, sees the tools and calls them", outcome);
+    let user = || signed_in.as_ref().map_err(|_| Unmet::from("there was no login"));
+    let is_bound = async { user()?.is_bound().await };
+    report
+        .check("signs in", "the token is for the client of the document, and bound to a key", is_bound)
+        .await;
+    let renewed = async {
+        user()?.renews(server.life, 1, &["notes:read"]).await?;
+        user()?.is_bound().await
+    };
+    report.check("refreshes", "an expired token is renewed without the user, and bound again", renewed).await;
+    let more = async {
+        user()?.steps_up().await?;
+        user()?.is_bound().await
+    };
+    report.check("steps up", "a call that needs more scopes gets a token with them, bound again", more).await;
 }
 
 /// Connects, with a fixed token or without one, and lists the tools.
@@ -83,8 +107,18 @@ pub(crate) struct Caller {
 impl User {
     /// Signs in, and checks that the token has these scopes.
     pub(crate) async fn sign_in(url: &str, era: Era, scopes: &[&str]) -> Checked<Self> {
+        Self::sign_in_with(url, era, scopes, |oauth| oauth).await
+    }
+
+    /// Signs in with other settings.
+    async fn sign_in_with(
+        url: &str,
+        era: Era,
+        scopes: &[&str],
+        change: impl FnOnce(OAuth) -> OAuth,
+    ) -> Checked<Self> {
         let logins = Arc::new(AtomicUsize::new(0));
-        let http = Http::new(url).oauth(as_user(logins.clone()));
+        let http = Http::new(url).oauth(change(as_user(logins.clone())));
         let user = Self { client: era.dress(patient()).connect_http(http.clone()).await?, http, logins };
         same(&user.client.protocol_version(), &era.version())?;
         let tools = user.client.tools().await?;
@@ -120,6 +154,14 @@ impl User {
         self.has_signed_in(logins + 1)
     }
 
+    /// Checks the claims of a token that is bound to a key.
+    async fn is_bound(&self) -> Checked {
+        let claims = self.client.read_resource("notes://claims").await?;
+        let claims: Value = serde_json::from_str(claims.text().ok_or("there are no claims")?)?;
+        same(&claims["client_id"].as_str(), &Some(DOCUMENT))?;
+        holds(claims["cnf"]["jkt"].is_string(), "it is not bound to a key")
+    }
+
     /// Calls the tool that needs the scope `notes:write`.
     pub(crate) async fn saves(&self) -> Checked {
         let saved = self.client.call("put", json!({"text": "tea"})).await?.text()?;
@@ -147,3 +189,6 @@ impl Caller {
         Ok(Self { name, token, revision, scopes })
     }
 }
+
+/// The document about a client that `interop/idp.mjs` knows.
+const DOCUMENT: &str = "https://client.example/app.json";

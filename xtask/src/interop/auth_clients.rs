@@ -45,6 +45,8 @@ struct Client {
 enum Provider {
     /// `idp.mjs` with these options. The client must have renewed a token after so many seconds.
     Node { options: &'static [&'static str], age: &'static str },
+    /// `idp.mjs`, at which our client is known by its document and has tokens that are bound to a key.
+    NodeBound,
     /// `idp_canaille.py`, which the server trusts in this way.
     Canaille { trust: &'static str },
 }
@@ -76,6 +78,7 @@ impl Client {
         match self.provider {
             Provider::Node { age, .. } if self.script.is_some() => command.args([&resource, age, &issuer]),
             Provider::Node { age, .. } => command.args(["notes", &eras, &resource, age, &issuer]),
+            Provider::NodeBound => command.args(["bound", &eras, &resource, AGE]),
             Provider::Canaille { trust } => command.args(["provider", &eras, trust, &resource, &issuer]),
         };
         FinishedProgram::run(&name, &mut command, directory, RUN_TIMEOUT)
@@ -85,7 +88,7 @@ impl Client {
         let coverage = match self.provider {
             Provider::Node { .. } => Coverage::All,
             // It can do less, and other things are worth a check.
-            Provider::Canaille { .. } => Coverage::Some,
+            Provider::NodeBound | Provider::Canaille { .. } => Coverage::Some,
         };
         Run { peer: self.peer.to_owned(), transport: "http", eras: ERAS, coverage }
     }
@@ -94,24 +97,24 @@ impl Client {
 impl Provider {
     /// A command that runs it, with tokens for the resource if it can do that.
     fn command(&self, programs: &Programs, port: u16, resource: &str) -> Command {
-        match self {
-            Self::Node { options, .. } => {
-                let mut command = programs.command(IDP);
-                // It gives refresh tokens only to clients that ask for them in the way that OpenID Connect wants.
-                command.args([&port.to_string(), resource, "--offline-only"]).args(*options);
-                command
-            }
+        let options = match self {
+            Self::Node { options, .. } => *options,
+            Self::NodeBound => &["--life", "3", "--dpop-nonce"],
             Self::Canaille { .. } => {
                 let mut command = programs.command(CANAILLE);
                 command.arg(port.to_string());
-                command
+                return command;
             }
-        }
+        };
+        let mut command = programs.command(IDP);
+        // It gives refresh tokens only to clients that ask for them in the way that OpenID Connect wants.
+        command.args([&port.to_string(), resource, "--offline-only"]).args(options);
+        command
     }
 
     fn trust(&self) -> Option<&'static str> {
         match self {
-            Self::Node { .. } => None,
+            Self::Node { .. } | Self::NodeBound => None,
             Self::Canaille { trust } => Some(trust),
         }
     }
@@ -146,6 +149,12 @@ const CLIENTS: &[Client] = &[
         provider: Provider::Node { options: &["--life", "3", "--keep-refresh"], age: AGE },
     },
     Client { peer: "toolway, OAuth::browser", name: "toolway", script: None, provider: SHORT_LIFE },
+    Client {
+        peer: "toolway, client document and DPoP",
+        name: "bound",
+        script: None,
+        provider: Provider::NodeBound,
+    },
     Client {
         peer: "toolway, canaille==0.3.6, Introspection",
         name: "canaille-introspection",
