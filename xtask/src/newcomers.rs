@@ -55,6 +55,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result {
 
     // Tests with the dev-dependency that the testing guide names.
     cargo(workspace, &folder, &["test", "--quiet", "-p", MACROS])?;
+    // Tests without the feature `http`: all other tests have it.
+    cargo(workspace, &folder, &["test", "--quiet", "-p", ASK])?;
     println!("newcomers: {} programs built and run", PROJECTS.len());
     Ok(())
 }
@@ -123,8 +125,9 @@ const STDIO: &str = "newcomer-stdio";
 const HTTP: &str = "newcomer-http";
 const CLIENT: &str = "newcomer-client";
 const HUB: &str = "newcomer-hub";
+const ASK: &str = "newcomer-ask";
 const MACROS: &str = "newcomer-macros";
-const PROJECTS: [&str; 5] = [STDIO, HTTP, CLIENT, HUB, MACROS];
+const PROJECTS: [&str; 6] = [STDIO, HTTP, CLIENT, HUB, MACROS, ASK];
 const CALL: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"add\",\"arguments\":{\"a\":2,\"b\":3}}}\n";
 const LIST: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n";
 /// Each of them takes less than a second; the limit allows for a busy machine.

@@ -70,6 +70,10 @@ mod memory;
 mod step;
 mod store;
 
+#[cfg(feature = "cipher")]
+#[doc(hidden)]
+pub use chacha20poly1305 as __cipher;
+
 pub use error::{Result, StoreError, StoreFailure};
 pub use memory::MemoryStore;
 pub use step::{

@@ -1,6 +1,5 @@
 //! How does a client talk to a server in the same process? A request is a function call.
 
-use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -146,7 +145,7 @@ impl InProcessTransport {
         let account = Some(conversation.server.common_account());
         let stream_budget = Some(Budget { total: usize::MAX, share: usize::MAX });
         let arrival = Box::new(Arrival { outbound, account, stream_budget, ..(**admitted).clone() });
-        let mut work = pin!(conversation.serve(message, arrival));
+        let mut work = conversation.clone().serve(message, arrival);
         let reply = loop {
             tokio::select! {
                 biased;

@@ -32,6 +32,8 @@
 mod groups;
 mod guard;
 
-pub(crate) use groups::{Groups, derive_key, random_version};
+#[cfg(feature = "http")]
+pub(crate) use groups::derive_key;
+pub(crate) use groups::{Groups, random_version};
 pub(crate) use guard::StoreGuard;
 pub use toolway_store::*;

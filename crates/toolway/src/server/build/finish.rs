@@ -28,7 +28,7 @@ use crate::server::handler::parameter::WarnedOnce;
 use crate::server::observe::hooks::HookTasks;
 use crate::server::observe::otel::Instruments;
 use crate::server::observe::store_meter::{MeteredStore, StoreMeter};
-use crate::server::stateless::seal::keys::SealKeys;
+use crate::server::stateless::seal::SealKeys;
 use crate::server::{Inner, Server};
 use crate::store::{Groups, MemoryStore, Store};
 

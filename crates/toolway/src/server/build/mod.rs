@@ -2,7 +2,7 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `builder.rs`, `hooks.rs`, `layers.rs`, `limits.rs`, `defaults.rs`, `revisions.rs`, `pin.rs`, `discovery.rs` | What can be configured on a server? |
+//! | `builder.rs`, `hooks.rs`, `layers.rs`, `limits.rs`, `seal_keys.rs`, `defaults.rs`, `revisions.rs`, `pin.rs`, `discovery.rs` | What can be configured on a server? |
 //! | `source.rs` | How does a gateway add the elements of other servers? |
 //! | `merge.rs` | How do several servers become one? |
 //! | `finish.rs` | What is checked before a server is built? |
@@ -19,6 +19,8 @@ pub(crate) mod limits;
 pub(crate) mod merge;
 pub(crate) mod pin;
 pub(crate) mod revisions;
+#[cfg(feature = "http")]
+mod seal_keys;
 #[cfg(feature = "client")]
 pub(crate) mod source;
 #[cfg(any(feature = "http", feature = "stdio"))]

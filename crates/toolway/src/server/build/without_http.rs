@@ -30,6 +30,15 @@ impl ServerBuilder {
         unreachable!("no type implements this trait")
     }
 
+    /// Sets keys for states that clients carry; requires the feature `http`. Without it no state leaves the process.
+    pub fn seal_keys<'a>(self, keys: impl Sized) -> Self
+    where
+        Self: HttpFeature<'a> + Sized,
+    {
+        let _ = keys;
+        self
+    }
+
     /// Makes a tower service; requires the feature `http`.
     pub fn http<'a>(self) -> Result<Infallible>
     where

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use tokio_util::either::Either;
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::request::{CallTool, GetPrompt, Outcome, ReadResource, Reply, Request};
 use toolway_protocol::types::{
@@ -50,14 +51,33 @@ impl Server {
         request.ok_or_else(|| RpcError::method_not_found(method.name()))
     }
 
-    /// Passes a request to the part of the server that answers it.
-    pub(crate) async fn route(&self, request: Request, scope: &Scope) -> Result<CallReply, Failure> {
+    /// Passes a request to the part of the server that answers it. Not an `async fn`, so that the future of a call of a tool
+    /// holds the name and the arguments once, and not the whole request.
+    pub(crate) fn route<'s>(
+        &'s self,
+        request: Request,
+        scope: &'s Scope,
+    ) -> impl Future<Output = Result<CallReply, Failure>> + Send + use<'s> {
+        match request {
+            Request::CallTool(CallTool { name, arguments, .. }) => Either::Left(async move {
+                let result = self.call_tool(&name, arguments, scope).await?;
+                Ok(self.complete_reply(Reply::ToolCalled(result), None, scope))
+            }),
+            // Boxed: calls of tools are the most frequent requests, and the future of all others is larger.
+            request => Either::Right(Box::pin(self.route_other(request, scope))),
+        }
+    }
+
+    fn complete_reply(&self, reply: Reply, cache: Option<CacheHints>, scope: &Scope) -> CallReply {
+        let hints = cache.as_ref().unwrap_or_else(|| self.inner.cache.hints_for(&reply));
+        let cache = private_hints(scope.visibility(), &reply, hints).or(cache);
+        CallReply { outcome: Outcome::Complete(reply), cache, replay: None }
+    }
+
+    async fn route_other(&self, request: Request, scope: &Scope) -> Result<CallReply, Failure> {
         let mut cache = None;
         let (cursors, allowed) = (&self.inner.cursor_key, scope.visibility());
         let reply = match request {
-            Request::CallTool(CallTool { name, arguments, .. }) => {
-                Reply::ToolCalled(self.call_tool(&name, arguments, scope).await?)
-            }
             Request::ListTools(page) => {
                 let snapshot = self.inner.registry.load();
                 let is_seen = |allowed: &Visibility, tool: &Tool| {
@@ -120,17 +140,16 @@ impl Server {
                 Reply::Completed(CompleteResult::new(self.complete(*asked, scope).await?))
             }
             Request::Other(method, params) => self.call_method(&method, params.as_ref(), scope).await?,
-            // These change the state of a connection, so `handshake/` and `stateless/` answer them.
-            request @ (Request::Subscribe(_)
+            // `route` passes calls of tools elsewhere. The others change the state of a connection, so `handshake/` and `stateless/` answer them.
+            request @ (Request::CallTool(_)
+            | Request::Subscribe(_)
             | Request::Unsubscribe(_)
             | Request::SetLogLevel(_)
             | Request::Listen(_)) => {
                 return Err(RpcError::method_not_found(request.method().name()).into());
             }
         };
-        let hints = cache.as_ref().unwrap_or_else(|| self.inner.cache.hints_for(&reply));
-        let cache = private_hints(allowed, &reply, hints).or(cache);
-        Ok(CallReply { outcome: Outcome::Complete(reply), cache, replay: None })
+        Ok(self.complete_reply(reply, cache, scope))
     }
 
     async fn call_tool(

@@ -125,12 +125,13 @@ fn after_layers(call: Call) -> BoxFuture<'static, Result<CallReply, CallError>> 
     })
 }
 
-/// Runs the handler behind a request until the request is answered.
-async fn run_handler(
+/// Runs the handler behind a request until the request is answered. Like `run_once` and `Server::route`, this is not an
+/// `async fn`: its future would hold the request a second time.
+fn run_handler(
     server: &Server,
     request: Request,
     mut arrival: Box<Arrival>,
-) -> Result<CallReply, Failure> {
+) -> impl Future<Output = Result<CallReply, Failure>> + Send + use<'_> {
     if request.rounds().is_none() {
         arrival.questions.mode = AskMode::NotAllowed;
     }
@@ -139,24 +140,33 @@ async fn run_handler(
         AskMode::Live(asker) if arrival.peer.can_be_asked() => {
             let asker = asker.clone();
             // Boxed, so that requests without questions do not have a larger future.
-            Box::pin(run_with_questions(server, request, arrival, &*asker)).await
+            Either::Right(Box::pin(run_with_questions(server, request, arrival, asker)))
         }
-        _ => run_once(server, request, arrival).await,
+        _ => Either::Left(run_once(server, request, arrival)),
     }
 }
 
 /// Runs the handler once. If there are unanswered questions, they are the outcome, whatever the handler returned.
-async fn run_once(server: &Server, request: Request, arrival: Box<Arrival>) -> Result<CallReply, Failure> {
+fn run_once(
+    server: &Server,
+    request: Request,
+    arrival: Box<Arrival>,
+) -> impl Future<Output = Result<CallReply, Failure>> + Send + use<'_> {
     arrival.telemetry.count_round();
     let is_tool = matches!(request, Request::CallTool(_));
     let scope = Scope::begin(server.clone(), arrival);
-    let run = pin!(server.route(request, &scope));
-    let answer = within_deadline(&scope, is_tool, run).await;
-    match scope.take_questions() {
-        None => answer,
-        Some((open, past)) => {
-            let required = InputRequired::new().with_input_requests(OrderedMap::from(open));
-            Ok(CallReply { outcome: Outcome::NeedInput(required), cache: None, replay: Some(Box::new(past)) })
+    async move {
+        let answer = {
+            let run = pin!(server.route(request, &scope));
+            within_deadline(&scope, is_tool, run).await
+        };
+        match scope.take_questions() {
+            None => answer,
+            Some((open, past)) => {
+                let required = InputRequired::new().with_input_requests(OrderedMap::from(open));
+                let outcome = Outcome::NeedInput(required);
+                Ok(CallReply { outcome, cache: None, replay: Some(Box::new(past)) })
+            }
         }
     }
 }
@@ -202,7 +212,7 @@ async fn run_with_questions(
     server: &Server,
     request: Request,
     mut arrival: Box<Arrival>,
-    asker: &dyn Asker,
+    asker: Arc<dyn Asker>,
 ) -> Result<CallReply, Failure> {
     loop {
         let CallReply { outcome, cache, replay: past } =

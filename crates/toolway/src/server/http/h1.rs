@@ -1,7 +1,5 @@
 //! How does the server speak HTTP/1.1 on a socket?
 
-use std::convert::Infallible;
-
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -18,7 +16,7 @@ pub(super) async fn serve_connection(
 ) -> hyper::Result<()> {
     let limits = &service.endpoint().limits;
     let peer = &peer;
-    let answer = service_fn(|request| async move { Ok::<_, Infallible>(service.route(request, peer).await) });
+    let answer = service_fn(|request| service.route(request, peer));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())

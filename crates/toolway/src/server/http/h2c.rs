@@ -107,7 +107,7 @@ async fn serve_http2(
         let (service, owed, peer) = (shared.clone(), counter.clone(), peer.clone());
         async move {
             let debt = PendingReply::new(&owed);
-            let response = service.route(request, &peer).await;
+            let response = service.route(request, &peer).await?;
             drop(debt);
             Ok::<_, Infallible>(response.map(|body| ActivityBody { body, owed, pending_reply: None }))
         }

@@ -1,6 +1,8 @@
 //! How is the service bound to a socket, and how does it shut down?
 
+use std::convert::Infallible;
 use std::fmt;
+use std::future::ready;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +24,7 @@ use super::signal::{ShutdownSignal, Signals};
 use super::{protocol, socket};
 use crate::ground::budget::Resource;
 use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::future::BoxFuture;
 use crate::ground::operator::print_without_subscriber;
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
@@ -191,13 +194,7 @@ impl HttpService {
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
                 // `place` is always `Some`, because the semaphore is never closed.
                 (place, accepted) = accept(&listener, &places) => match accepted {
-                    Ok((socket, remote)) => {
-                        let service = self.clone();
-                        connections.spawn(async move {
-                            service.serve_socket(socket, remote).await;
-                            drop(place);
-                        });
-                    }
+                    Ok((socket, remote)) => self.start_connection(&mut connections, socket, remote, place),
                     // The process has no file descriptors left, or the client disconnected before it was accepted.
                     // Neither is a reason to stop the server.
                     Err(error) => {
@@ -208,17 +205,40 @@ impl HttpService {
             }
         }
         drop(listener);
-        let all = async { while connections.join_next().await.is_some() {} };
-        // `stop` also waits for requests whose client has disconnected.
-        let both = async { tokio::join!(self.stop(), all) };
-        let _ = tokio::time::timeout(self.endpoint().limits.grace, both).await;
-        self.inner.handshake.stop();
-        connections.shutdown().await;
-        self.wait_for_hooks().await;
+        self.end(connections).await;
         Ok(())
     }
 
-    async fn serve_socket(&self, socket: TcpStream, remote: SocketAddr) {
+    /// Waits for running requests, then ends what still runs. Boxed like the connections, so that its code exists once.
+    fn end(&self, mut connections: JoinSet<()>) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let all = async { while connections.join_next().await.is_some() {} };
+            // `stop` also waits for requests whose client has disconnected.
+            let both = async { tokio::join!(self.stop(), all) };
+            let _ = tokio::time::timeout(self.endpoint().limits.grace, both).await;
+            self.inner.handshake.stop();
+            connections.shutdown().await;
+            self.wait_for_hooks().await;
+        })
+    }
+
+    /// Starts the task of a connection. An ordinary function, because the future of a connection contains all of the
+    /// server: a generic one would be compiled again with every program that calls it.
+    fn start_connection(
+        &self,
+        connections: &mut JoinSet<()>,
+        socket: TcpStream,
+        remote: SocketAddr,
+        place: ConnectionPermit,
+    ) {
+        let service = self.clone();
+        connections.spawn(async move {
+            service.serve_socket(socket, remote).await;
+            drop(place);
+        });
+    }
+
+    pub(super) async fn serve_socket(&self, socket: TcpStream, remote: SocketAddr) {
         let endpoint = self.endpoint();
         // A proxy has the connections of many clients.
         let account = if endpoint.trusted_proxies.contains(remote.ip()) {
@@ -239,39 +259,57 @@ impl HttpService {
         }
     }
 
-    pub(super) async fn route(
-        &self,
+    /// Answers one request on the server's own socket. Boxed, so that an idle connection does not keep the memory of the
+    /// future, which is freed with the response.
+    pub(super) fn route<'r>(
+        &'r self,
         mut request: Request<Incoming>,
         peer: &SocketPeer,
-    ) -> Response<ResponseBody> {
+    ) -> BoxFuture<'r, Result<Response<ResponseBody>, Infallible>> {
+        let version = request.version();
         // hyper enforces this limit for HTTP/1.1. For HTTP/2 it limits only the bytes of the headers.
         if request.headers().len() > self.endpoint().limits.headers {
             let error = RpcError::invalid_request("the request has too many headers");
-            return error_reply_without_id(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &error);
+            return reply_with(error_reply_without_id(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &error));
         }
-        let version = request.version();
-        let mut response = match request.uri().path() {
+        match request.uri().path() {
             PATH => {
                 request.extensions_mut().insert(peer.clone());
-                self.handle(request).await
+                let (head, body) = self.read_head(request);
+                Box::pin(async move { Ok(self.close_if_stopping(version, self.answer(head, body).await)) })
             }
-            // Boxed, so that the future of an ordinary call stays small.
-            path @ (HEALTH | READY) => Box::pin(self.health().answer(request.method(), path)).await,
-            path => match self.metadata_reply(request.method(), path) {
-                Some(reply) => reply,
-                None => {
+            HEALTH | READY => Box::pin(async move {
+                let response = self.health().answer(request.method(), request.uri().path()).await;
+                Ok(self.close_if_stopping(version, response))
+            }),
+            path => {
+                let response = self.metadata_reply(request.method(), path).unwrap_or_else(|| {
                     let (parts, _) = request.into_parts();
                     self.endpoint().refusal(&parts).unwrap_or_else(nothing_here)
-                }
-            },
-        };
-        // The connection is closed after this reply, before the client can use it for another request. HTTP/2 has
-        // another way, which `h2c.rs` uses.
+                });
+                reply_with(self.close_if_stopping(version, response))
+            }
+        }
+    }
+
+    /// Has the connection closed after this reply, before the client can use it for another request, if the server is about
+    /// to stop. HTTP/2 has another way, which `h2c.rs` uses.
+    fn close_if_stopping(
+        &self,
+        version: Version,
+        mut response: Response<ResponseBody>,
+    ) -> Response<ResponseBody> {
         if version < Version::HTTP_2 && self.endpoint().is_stopping() {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }
+}
+
+fn reply_with<'r>(
+    response: Response<ResponseBody>,
+) -> BoxFuture<'r, Result<Response<ResponseBody>, Infallible>> {
+    Box::pin(ready(Ok(response)))
 }
 
 fn nothing_here() -> Response<ResponseBody> {

@@ -32,6 +32,8 @@ mod protocol;
 mod protocol;
 mod service;
 mod signal;
+#[cfg(test)]
+mod size_tests;
 mod socket;
 mod stateless;
 

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -19,12 +20,13 @@ use super::endpoint::body::ResponseBody;
 use super::endpoint::client_address::Network;
 use super::endpoint::guard::{Hosts, Origins};
 use super::endpoint::reply::{UNREAD, error_reply, refusal_reply, request_id, unavailable};
-use super::endpoint::request::{BoxError, Endpoint, mirrored_headers};
+use super::endpoint::request::{Admission, BoxError, Endpoint, mirrored_headers};
 use super::events::RequestLogGuard;
 use super::handshake::context::{AdmittedRequest, HandshakeEndpoint, session_id};
 use super::handshake::{batch, requests};
 use super::stateless;
 use crate::ground::error::Result;
+use crate::ground::future::BoxFuture;
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
 use crate::server::call::scope::Arrival;
@@ -76,6 +78,15 @@ pub(super) struct Inner {
     pub(super) handshake: HandshakeEndpoint,
 }
 
+/// The facts about a request before its body is read.
+pub(super) struct RequestHead<'s> {
+    log: Option<RequestLogGuard>,
+    method: HttpMethod,
+    /// The pipe of 2024-11-05 that the request belongs to.
+    pipe: Option<String>,
+    admission: Admission<'s>,
+}
+
 impl HttpService {
     pub(super) fn endpoint(&self) -> &Endpoint {
         &self.inner.endpoint
@@ -92,31 +103,64 @@ impl HttpService {
         B::Data: Send,
         B::Error: Into<BoxError>,
     {
-        let seen = RequestLogGuard::begin(request.method());
-        let response = self.answer(request).await;
-        if let Some(seen) = seen {
-            seen.end(&response);
+        let (head, body) = self.read_head(request);
+        self.answer(head, body).await
+    }
+
+    /// Checks the head of a request as far as possible without waiting. Not part of a future, which would hold the head
+    /// until the request is answered.
+    pub(super) fn read_head<B>(&self, request: Request<B>) -> (RequestHead<'_>, B) {
+        let Inner { endpoint, handshake: era } = &*self.inner;
+        let log = RequestLogGuard::begin(request.method());
+        let (parts, body) = request.into_parts();
+        let method = parts.method.clone();
+        let head = match endpoint.refusal(&parts) {
+            Some(refusal) => {
+                RequestHead { log, method, pipe: None, admission: Admission::Refused(Box::new(refusal)) }
+            }
+            None => {
+                let pipe = era.pipe_query(&parts);
+                RequestHead { log, method, pipe, admission: endpoint.admit(parts, session_id) }
+            }
+        };
+        (head, body)
+    }
+
+    pub(super) async fn answer<B>(&self, head: RequestHead<'_>, body: B) -> Response<ResponseBody>
+    where
+        B: Body + Send,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
+        let RequestHead { log, method, pipe, admission } = head;
+        let admitted = match admission {
+            Admission::Known(arrival) => Ok(arrival),
+            Admission::Refused(refusal) => Err(*refusal),
+            Admission::Checking(checking) => checking.await,
+        };
+        let response = match admitted {
+            Ok(arrival) => self.answer_admitted(method, pipe, arrival, body).await,
+            Err(refusal) => refusal,
+        };
+        if let Some(log) = log {
+            log.end(&response);
         }
         response
     }
 
-    async fn answer<B>(&self, request: Request<B>) -> Response<ResponseBody>
+    async fn answer_admitted<B>(
+        &self,
+        method: HttpMethod,
+        pipe: Option<String>,
+        arrival: Box<Arrival>,
+        body: B,
+    ) -> Response<ResponseBody>
     where
         B: Body + Send,
         B::Data: Send,
         B::Error: Into<BoxError>,
     {
         let Inner { endpoint, handshake: era } = &*self.inner;
-        let (parts, body) = request.into_parts();
-        if let Some(refusal) = endpoint.refusal(&parts) {
-            return refusal;
-        }
-        let pipe = era.pipe_query(&parts);
-        let method = parts.method.clone();
-        let arrival = match endpoint.admit(parts, session_id).await {
-            Ok(arrival) => arrival,
-            Err(refusal) => return refusal,
-        };
         if method != HttpMethod::POST
             && let Some(refuse) = endpoint.server.refuse_unscoped(&arrival, None::<ProtocolRequest>)
         {
@@ -134,10 +178,9 @@ impl HttpService {
                 Ok(frame) => self.post(arrival, pipe, frame).await,
                 Err(refusal) => refusal,
             },
-            // Boxed, like the rare branches in `post`, so that the future of an ordinary call stays small.
             method => {
-                Box::pin(requests::answer(AdmittedRequest { endpoint, handshake: era, arrival }, &method))
-                    .await
+                let request = AdmittedRequest { endpoint, handshake: era, arrival };
+                Box::pin(async move { requests::answer(request, &method).await }).await
             }
         };
         if let Some(account) = &account
@@ -151,52 +194,43 @@ impl HttpService {
         }
     }
 
-    /// Answers the body of a POST, in the era of its message.
-    async fn post(
+    /// Answers the body of a POST, in the era of its message. Each branch is boxed on its own.
+    fn post(
         &self,
         arrival: Box<Arrival>,
         pipe: Option<String>,
         frame: Bytes,
-    ) -> Response<ResponseBody> {
+    ) -> BoxFuture<'_, Response<ResponseBody>> {
         let Inner { endpoint, handshake: era } = &*self.inner;
         let server = &endpoint.server;
         if let Some(pipe) = pipe {
             if let Some(refusal) = self.scope_refusal(&arrival, &parse(&frame, server.inner.limits)) {
-                return refusal;
+                return Box::pin(ready(refusal));
             }
-            return Box::pin(requests::post_to_pipe(
-                AdmittedRequest { endpoint, handshake: era, arrival },
-                &pipe,
-                &frame,
-            ))
-            .await;
+            let request = AdmittedRequest { endpoint, handshake: era, arrival };
+            return Box::pin(async move { requests::post_to_pipe(request, &pipe, &frame).await });
         }
         let parsed = parse(&frame, server.inner.limits);
         if let Some(refusal) = self.scope_refusal(&arrival, &parsed) {
-            return refusal;
+            return Box::pin(ready(refusal));
         }
         let message = match parsed {
             Ok(ParsedFrame::One(message)) => message,
             Ok(ParsedFrame::Batch(messages)) => {
-                return Box::pin(batch::post(
-                    AdmittedRequest { endpoint, handshake: era, arrival },
-                    messages,
-                ))
-                .await;
+                let request = AdmittedRequest { endpoint, handshake: era, arrival };
+                return Box::pin(batch::post(request, messages));
             }
-            Err(Rejection { id, error }) => return error_reply(StatusCode::BAD_REQUEST, id.as_ref(), &error),
+            Err(Rejection { id, error }) => {
+                return Box::pin(ready(error_reply(StatusCode::BAD_REQUEST, id.as_ref(), &error)));
+            }
         };
         match classify_in(server.inner.era, &message, Delivery::Http(&mirrored_headers(&arrival))) {
-            Ok(Claim::Stateless(envelope)) => stateless::post(endpoint, arrival, message, envelope).await,
+            Ok(Claim::Stateless(envelope)) => stateless::post(endpoint, arrival, message, envelope),
             Ok(Claim::Handshake(version)) => {
-                Box::pin(requests::post(
-                    AdmittedRequest { endpoint, handshake: era, arrival },
-                    message,
-                    version,
-                ))
-                .await
+                let request = AdmittedRequest { endpoint, handshake: era, arrival };
+                Box::pin(requests::post(request, message, version))
             }
-            Err(error) => error_reply(StatusCode::BAD_REQUEST, request_id(&message), &error),
+            Err(error) => Box::pin(ready(error_reply(StatusCode::BAD_REQUEST, request_id(&message), &error))),
         }
     }
 

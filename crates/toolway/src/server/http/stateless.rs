@@ -4,43 +4,67 @@
 //! notifications before the response gets a queue. Once the handler sends the first notification, the call continues in
 //! its own task. When the client closes the connection, the future of the call is dropped, which cancels the call.
 
+use std::future::ready;
+
 use ::http::{Response, StatusCode};
 use toolway_protocol::era::Envelope;
 use toolway_protocol::http::status;
-use toolway_protocol::jsonrpc::Code;
+use toolway_protocol::jsonrpc::{Code, Params};
 use toolway_protocol::meta::Key;
-use toolway_protocol::{Message, Method, RpcError};
+use toolway_protocol::{Id, Message, Method, RpcError};
 
 use super::endpoint::body::ResponseBody;
 use super::endpoint::exchange::exchange;
 use super::endpoint::reply::{accepted, error_reply, reply, unavailable};
 use super::endpoint::request::{Endpoint, accepts_events};
+use crate::ground::future::BoxFuture;
 use crate::server::call::scope::Arrival;
-use crate::server::stateless;
+use crate::server::stateless::{self, Received};
 
-pub(super) async fn post(
+/// Answers a POST. Not an `async fn`: the future has only those parts of the message that the answer needs. It is boxed, so
+/// that the future of a request is small until its body has been read, and so that programs that mount the service do not
+/// compile it again.
+pub(super) fn post(
     endpoint: &Endpoint,
     arrival: Box<Arrival>,
     message: Message,
     envelope: Option<Envelope>,
+) -> BoxFuture<'_, Response<ResponseBody>> {
+    match (message, envelope) {
+        (Message::Request { id, method, params }, Some(envelope)) => {
+            // Only a request that asked for progress, log messages or changes can get notifications before its response.
+            let may_speak = params.meta_member(Key::ProgressToken).is_some()
+                || envelope.log_level.is_some()
+                || method == Method::Listen;
+            let received = Received::new(arrival, &id, envelope, &params);
+            Box::pin(answer(endpoint, received, id, method, params, may_speak))
+        }
+        // In this era the protocol defines no effect for a posted notification, but the application may handle it.
+        (Message::Notification { method, params }, envelope) => Box::pin(async move {
+            stateless::handle_notification(&endpoint.server, &method, &params, envelope, arrival).await;
+            accepted()
+        }),
+        _ => Box::pin(ready(accepted())),
+    }
+}
+
+async fn answer(
+    endpoint: &Endpoint,
+    received: Received,
+    id: Id,
+    method: Method,
+    params: Params,
+    may_speak: bool,
 ) -> Response<ResponseBody> {
     let server = &endpoint.server;
-    let (id, method, params, envelope) = match (message, envelope) {
-        (Message::Request { id, method, params }, Some(envelope)) => (id, method, params, envelope),
-        (Message::Notification { method, params }, envelope) => {
-            // In this era the protocol defines no effect for a posted notification, but the application may handle it.
-            stateless::handle_notification(server, &method, &params, envelope, arrival).await;
-            return accepted();
-        }
-        _ => return accepted(),
-    };
     if let Some(settling) = server.wait_for_sources() {
         settling.await;
     }
-    if let Err(error) = endpoint.check_param_headers(&arrival, &method, &params, true) {
+    let arrival = &*received.arrival;
+    if let Err(error) = endpoint.check_param_headers(arrival, &method, &params, true) {
         return error_reply(StatusCode::BAD_REQUEST, Some(&id), &error);
     }
-    if method == Method::Listen && !accepts_events(&arrival) {
+    if method == Method::Listen && !accepts_events(arrival) {
         let error = RpcError::invalid_request(
             "the Accept header must allow text/event-stream: changes are sent on a stream",
         );
@@ -50,21 +74,19 @@ pub(super) async fn post(
         Ok(permit) => permit,
         Err(error) => return unavailable(Some(&id), &error),
     };
-    // Only a request that asked for progress, log messages or changes can get notifications before its response.
-    let may_speak = params.meta_member(Key::ProgressToken).is_some()
-        || envelope.log_level.is_some()
-        || method == Method::Listen;
-    if !may_speak || !accepts_events(&arrival) {
+    if !may_speak || !accepts_events(arrival) {
         let mut frame = Vec::new();
-        let error = stateless::serve(server, &id, &method, &params, envelope, arrival, &mut frame).await;
+        let error = stateless::serve(server, &id, &method, &params, received, &mut frame).await;
         return reply(status_of(&method, error), frame).map(|body| body.with_permit(permit));
     }
-    let server = server.clone();
-    exchange(Some(id.clone()), permit, arrival, server.max_message(), |arrival| async move {
-        let mut frame = Vec::new();
-        let error = stateless::serve(&server, &id, &method, &params, envelope, arrival, &mut frame).await;
+    // Boxed: most requests ask for no notifications.
+    let (server, max_message) = (server.clone(), server.max_message());
+    let Received { arrival, refusal } = received;
+    Box::pin(exchange(Some(id.clone()), permit, arrival, max_message, |arrival| async move {
+        let (received, mut frame) = (Received { arrival, refusal }, Vec::new());
+        let error = stateless::serve(&server, &id, &method, &params, received, &mut frame).await;
         (frame, status_of(&method, error))
-    })
+    }))
     .await
 }
 

@@ -12,11 +12,13 @@ use toolway_protocol::{Id, Message, Method, RawJson, RpcError};
 
 use crate::ground::budget::Resource;
 use crate::ground::error::Result;
+use crate::ground::future::BoxFuture;
 use crate::server::call::memory_record::MemoryRecord as Kept;
 use crate::server::call::scope::Arrival;
 use crate::server::call::stream_rights::SharedView;
 use crate::server::failure::errors::busy;
 use crate::server::handshake::pipe_session::PipeSession;
+use crate::server::stateless::Received;
 use crate::server::{Server, stateless};
 
 /// The conversation with one peer, on a pipe or in process.
@@ -83,51 +85,59 @@ impl Conversation {
         self.session.end_questions();
     }
 
-    /// Serves one message. Only a request has a response.
-    pub(crate) async fn serve(&self, message: Message, mut arrival: Box<Arrival>) -> Option<Vec<u8>> {
-        let Self { server, session, memory } = self;
-        let claim = classify_in(server.inner.era, &message, Delivery::Pipe);
-        // A stateless request with a principal uses the values remembered for the principal, not those for the pipe.
-        if !matches!(claim, Ok(Claim::Stateless(_))) || arrival.principal.is_none() {
-            arrival.memory_record.clone_from(memory);
-        }
-        let permit = match &arrival.account {
-            Some(account) if !is_quick(&message) => account.charge(Resource::Requests, 1).map(Some),
-            _ => Ok(None),
-        };
-        let Ok(_permit) = permit else {
-            // A notification has no response.
-            return message.id().map(|id| error_frame(id, &busy("too many requests are running")));
-        };
-        match message {
-            Message::Request { id, method, params } => Some(match claim {
-                Ok(Claim::Stateless(Some(envelope))) => {
-                    let mut frame = Vec::new();
-                    stateless::serve(server, &id, &method, &params, envelope, arrival, &mut frame).await;
-                    frame
-                }
-                Ok(Claim::Handshake(_) | Claim::Stateless(None)) => {
-                    session.serve(server, &id, &method, &params, arrival).await
-                }
-                Err(error) => error_frame(&id, &error),
-            }),
-            Message::Notification { method, params } => {
-                match claim {
-                    Ok(Claim::Stateless(envelope)) => {
-                        stateless::handle_notification(server, &method, &params, envelope, arrival).await;
-                    }
-                    Ok(Claim::Handshake(_)) => {
-                        session.handle_notification(server, &method, &params, arrival).await;
-                    }
-                    Err(_) => {}
-                }
-                None
+    /// Serves one message. Only a request has a response. Boxed here, once for all pipes, because most messages of a pipe
+    /// finish in their first poll, and the others become tasks.
+    pub(crate) fn serve(
+        self: Arc<Self>,
+        message: Message,
+        mut arrival: Box<Arrival>,
+    ) -> BoxFuture<'static, Option<Vec<u8>>> {
+        Box::pin(async move {
+            let Self { server, session, memory } = &*self;
+            let claim = classify_in(server.inner.era, &message, Delivery::Pipe);
+            // A stateless request with a principal uses the values remembered for the principal, not those for the pipe.
+            if !matches!(claim, Ok(Claim::Stateless(_))) || arrival.principal.is_none() {
+                arrival.memory_record.clone_from(memory);
             }
-            Message::Response { id, outcome } => {
-                self.deliver_answer(id.as_ref(), outcome);
-                None
+            let permit = match &arrival.account {
+                Some(account) if !is_quick(&message) => account.charge(Resource::Requests, 1).map(Some),
+                _ => Ok(None),
+            };
+            let Ok(_permit) = permit else {
+                // A notification has no response.
+                return message.id().map(|id| error_frame(id, &busy("too many requests are running")));
+            };
+            match message {
+                Message::Request { id, method, params } => Some(match claim {
+                    Ok(Claim::Stateless(Some(envelope))) => {
+                        let mut frame = Vec::new();
+                        let received = Received::new(arrival, &id, envelope, &params);
+                        stateless::serve(server, &id, &method, &params, received, &mut frame).await;
+                        frame
+                    }
+                    Ok(Claim::Handshake(_) | Claim::Stateless(None)) => {
+                        session.serve(server, &id, &method, &params, arrival).await
+                    }
+                    Err(error) => error_frame(&id, &error),
+                }),
+                Message::Notification { method, params } => {
+                    match claim {
+                        Ok(Claim::Stateless(envelope)) => {
+                            stateless::handle_notification(server, &method, &params, envelope, arrival).await;
+                        }
+                        Ok(Claim::Handshake(_)) => {
+                            session.handle_notification(server, &method, &params, arrival).await;
+                        }
+                        Err(_) => {}
+                    }
+                    None
+                }
+                Message::Response { id, outcome } => {
+                    self.deliver_answer(id.as_ref(), outcome);
+                    None
+                }
             }
-        }
+        })
     }
 }
 

@@ -1,5 +1,7 @@
 //! How does a server answer single messages inside any host?
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use toolway_protocol::jsonrpc::write_error;
 
@@ -77,7 +79,7 @@ impl Server {
                         return String::from_utf8(frame).ok();
                     }
                 };
-                conversation.serve(message, arrival).await?
+                Arc::new(conversation).serve(message, arrival).await?
             }
             Err(rejected) if !rejected.needs_reply() => return None,
             Err(rejected) => {

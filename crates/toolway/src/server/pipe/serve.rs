@@ -25,6 +25,7 @@ use toolway_protocol::{Id, Message, Method, RpcError};
 use crate::ground::budget::Budget;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::extensions::Extensions;
+use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
 use crate::ground::outbound::{Outbound, OutboundItem};
 use crate::ground::poll_once::poll_once;
@@ -84,21 +85,33 @@ impl Server {
         reader: impl AsyncRead + Unpin + Send,
         writer: impl AsyncWrite + Unpin + Send,
     ) -> Result<()> {
-        let admission = self.admit(ConnectRequest::over_pipe(), Extensions::new()).await;
-        match admission {
-            Ok(admitted) => {
-                let parting = DisconnectGuard::for_pipe(self, admitted.clone());
-                self.serve_admitted(reader, writer, admitted, parting, None).await
+        self.serve_streams(Box::pin(reader), Box::pin(writer)).await
+    }
+
+    /// Serves one peer over a pair of streams. Neither generic nor an `async fn`, so that its code exists once, in this
+    /// crate, and not again in every program.
+    pub(crate) fn serve_streams<'p>(
+        &'p self,
+        reader: PipeReader<'p>,
+        writer: PipeWriter<'p>,
+    ) -> BoxFuture<'p, Result<()>> {
+        Box::pin(async move {
+            let admission = self.admit(ConnectRequest::over_pipe(), Extensions::new()).await;
+            match admission {
+                Ok(admitted) => {
+                    let parting = DisconnectGuard::for_pipe(self, admitted.clone());
+                    self.serve_admitted(reader, writer, admitted, parting, None).await
+                }
+                Err(refuse) => Err(Pipe::new(self.clone(), reader, writer).refuse_peer(&refuse).await),
             }
-            Err(refuse) => Err(Pipe::new(self.clone(), reader, writer).refuse_peer(&refuse).await),
-        }
+        })
     }
 
     /// Serves a peer that was admitted. `line_rights` is given if each line is admitted by itself.
     pub(crate) async fn serve_admitted(
         &self,
-        reader: impl AsyncRead + Unpin + Send,
-        writer: impl AsyncWrite + Unpin + Send,
+        reader: PipeReader<'_>,
+        writer: PipeWriter<'_>,
         mut admitted: Box<Arrival>,
         parting: DisconnectGuard,
         line_rights: Option<LineRights>,
@@ -125,6 +138,10 @@ impl Server {
         outcome
     }
 }
+
+/// One direction of a pipe, of whatever type: so the code that serves a pipe exists once.
+type PipeReader<'p> = Pin<Box<dyn AsyncRead + Send + 'p>>;
+type PipeWriter<'p> = Pin<Box<dyn AsyncWrite + Send + 'p>>;
 
 /// The rights of the callers of a pipe whose lines are admitted one by one.
 #[derive(Debug, Clone)]
@@ -159,9 +176,9 @@ impl Drop for PipeGuard {
     }
 }
 
-struct Pipe<R, W> {
-    reader: R,
-    writer: W,
+struct Pipe<'p> {
+    reader: PipeReader<'p>,
+    writer: PipeWriter<'p>,
     lines: Lines,
     max_message: usize,
     out: OutputBuffer,
@@ -193,8 +210,8 @@ struct ResponseTarget {
     slot: Option<BatchSlot>,
 }
 
-impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
-    fn new(server: Server, reader: R, writer: W) -> Self {
+impl<'p> Pipe<'p> {
+    fn new(server: Server, reader: PipeReader<'p>, writer: PipeWriter<'p>) -> Self {
         let (sender, said) = mpsc::channel(MAX_QUEUED_ITEMS);
         let max_message = server.max_message();
         Self {
@@ -369,16 +386,13 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             let error = RpcError::invalid_request("a request with this id is still running");
             return self.reject(asked, error);
         }
-        let conversation = self.conversation.clone();
         let arrival = Arrival {
             outbound: self.outbound.clone(),
             shutdown_token: Some(self.shutdown_token.clone()),
             stream_budget: Some(Budget { total: usize::MAX, share: MAX_LISTENS }),
             ..(*self.admitted).clone()
         };
-        let arrival = Box::new(arrival);
-        let mut work: Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>> =
-            Box::pin(async move { conversation.serve(message, arrival).await });
+        let mut work = self.conversation.clone().serve(message, Box::new(arrival));
         let first = poll_once(work.as_mut()).await;
         match first {
             Poll::Ready(frame) => self.answer(asked, frame),

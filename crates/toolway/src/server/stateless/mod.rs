@@ -24,35 +24,38 @@ use crate::server::changes::listeners::without_change_notifications;
 use crate::server::execute::size::OversizedReply;
 use crate::server::failure::errors::Failure;
 
-/// Answers one request: writes the frame to send. If the frame is an error, returns its code, from which the HTTP
-/// transport derives the status. This is not an `async fn`, because the future would hold several copies of the
-/// envelope, which is large.
-pub(super) fn serve<'s>(
-    server: &'s Server,
-    id: &'s Id,
-    method: &'s Method,
-    params: &'s Params,
-    envelope: Envelope,
-    mut arrival: Box<Arrival>,
-    frame: &'s mut Vec<u8>,
-) -> impl Future<Output = Option<Code>> + Send + use<'s> {
-    let arrival = envelope.supported_version().map(|version| {
-        fill_arrival(&mut arrival, version, Some(id), envelope, params);
-        arrival
-    });
-    write_answer(server, id, method, params, arrival, frame)
+/// A request with the facts that its envelope has about it. The envelope itself is large, so it is not part of a future.
+pub(super) struct Received {
+    pub(super) arrival: Box<Arrival>,
+    /// The error to answer with, if the server does not support the revision of the request.
+    pub(super) refusal: Option<Box<RpcError>>,
 }
 
-async fn write_answer(
+impl Received {
+    pub(super) fn new(mut arrival: Box<Arrival>, id: &Id, envelope: Envelope, params: &Params) -> Self {
+        let refusal = match envelope.supported_version() {
+            Ok(version) => {
+                fill_arrival(&mut arrival, version, Some(id), envelope, params);
+                None
+            }
+            Err(error) => Some(Box::new(error)),
+        };
+        Self { arrival, refusal }
+    }
+}
+
+/// Answers one request: writes the frame to send. If the frame is an error, returns its code, from which the HTTP
+/// transport derives the status.
+pub(super) async fn serve(
     server: &Server,
     id: &Id,
     method: &Method,
     params: &Params,
-    arrival: Result<Box<Arrival>, RpcError>,
+    received: Received,
     frame: &mut Vec<u8>,
 ) -> Option<Code> {
     frame.reserve(256);
-    let error = match answer(server, id, method, params, arrival, frame).await {
+    let error = match answer(server, id, method, params, received, frame).await {
         Ok(()) => None,
         Err(trouble) => {
             let error = match trouble {
@@ -98,10 +101,12 @@ async fn answer(
     id: &Id,
     method: &Method,
     params: &Params,
-    arrival: Result<Box<Arrival>, RpcError>,
+    Received { mut arrival, refusal }: Received,
     frame: &mut Vec<u8>,
 ) -> Result<(), Failure> {
-    let mut arrival = arrival?;
+    if let Some(refusal) = refusal {
+        return Err((*refusal).into());
+    }
     server.add_meta(&mut arrival, params);
     let inner = &server.inner;
     if *method == Method::Discover {

@@ -21,8 +21,7 @@ use crate::server::call::principal::Principal;
 use crate::server::call::question_log::{AskMode, QuestionContext};
 use crate::server::call::replay::ReplayState;
 use crate::server::failure::errors::busy;
-use crate::server::stateless::seal::keys::SealKeys;
-use crate::server::stateless::seal::{Binding, OpenError};
+use crate::server::stateless::seal::{Binding, OpenError, SealKeys};
 use crate::store::{Condition, Operation, Outcome, Step, random_version};
 
 /// Collects the answers and the state that came with a request.

@@ -66,6 +66,16 @@ pub(crate) struct SocketPeer {
     pub(crate) account: Arc<Account>,
 }
 
+/// The decision about the caller of a request.
+pub(crate) enum Admission<'e> {
+    /// The request is admitted.
+    Known(Box<Arrival>),
+    /// The request is refused.
+    Refused(Box<Response<ResponseBody>>),
+    /// Credentials or hooks have to be waited for.
+    Checking(BoxFuture<'e, Result<Box<Arrival>, Response<ResponseBody>>>),
+}
+
 /// More than the number of requests that can run, which the budgets limit.
 const RUNNING: u32 = 1 << 28;
 
@@ -166,14 +176,14 @@ impl Endpoint {
 
     /// Verifies the caller, calls the `on_connect` hook, if there is one, and collects the facts about the request.
     /// `session_id` reads the id of the session from the headers.
-    pub(crate) async fn admit(
+    pub(crate) fn admit(
         &self,
         mut parts: Parts,
         session_id: fn(&HeaderMap) -> Option<&str>,
-    ) -> Result<Box<Arrival>, Response<ResponseBody>> {
+    ) -> Admission<'_> {
         let open = self.state();
         if open.shutdown_token.is_cancelled() {
-            return Err(unavailable(None, &busy("the server is shutting down")));
+            return Admission::Refused(Box::new(unavailable(None, &busy("the server is shutting down"))));
         }
         let extensions: Extensions = parts.extensions.remove().unwrap_or_default();
         let socket: Option<SocketPeer> = parts.extensions.remove();
@@ -182,6 +192,7 @@ impl Endpoint {
             remote.or_else(|| parts.extensions.get::<RemoteAddr>().map(|RemoteAddr(address)| *address));
         let forwarded = remote.and_then(|remote| self.trusted_proxies.client_of(remote.ip(), &parts.headers));
         let remote = forwarded.map(|address| SocketAddr::new(address, 0)).or(remote);
+        let connection = socket.filter(|_| forwarded.is_none()).map(|socket| socket.account);
         let headers = Arc::new(std::mem::take(&mut parts.headers));
         let checks_callers = self.server.checks_callers();
         let opens_stream = checks_callers && (parts.method == HttpMethod::GET || is_listen(&headers));
@@ -193,20 +204,23 @@ impl Endpoint {
             let session_id = session_id(&headers).map(str::to_owned);
             let query = parts.uri.query().map(str::to_owned);
             let http_method = Some(parts.method.clone());
-            let headers = Some(headers.clone());
-            let connecting = ConnectRequest { headers, query, session_id, remote, http_method };
-            let admission = if opens_stream {
-                Box::pin(admit_for_stream(&self.server, connecting, extensions)) as BoxFuture<'_, _>
-            } else {
-                Box::pin(self.server.admit(connecting, extensions))
-            };
-            admission.await.map_err(|refuse| refusal_reply(None, &refuse))?
+            let connecting =
+                ConnectRequest { headers: Some(headers.clone()), query, session_id, remote, http_method };
+            return Admission::Checking(Box::pin(async move {
+                let admission = if opens_stream {
+                    Box::pin(admit_for_stream(&self.server, connecting, extensions)) as BoxFuture<'_, _>
+                } else {
+                    Box::pin(self.server.admit(connecting, extensions))
+                };
+                let mut arrival = admission.await.map_err(|refuse| refusal_reply(None, &refuse))?;
+                self.complete(&mut arrival, headers, remote, connection);
+                Ok(arrival)
+            }));
         } else {
             Box::new(Arrival { extensions, ..Arrival::default() })
         };
-        let connection = socket.filter(|_| forwarded.is_none()).map(|socket| socket.account);
         self.complete(&mut arrival, headers, remote, connection);
-        Ok(arrival)
+        Admission::Known(arrival)
     }
 
     /// Calls the `on_connect` hook, if there is one, for a request that another server has passed on.

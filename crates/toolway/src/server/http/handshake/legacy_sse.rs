@@ -114,7 +114,8 @@ pub(super) async fn open(
     let (pipes, server) = (pipes.0.clone(), endpoint.server.clone());
     let parting = DisconnectGuard::new(&server, admitted.clone(), None);
     let serving = tokio::spawn(async move {
-        server.serve_admitted(far_reader, far_writer, admitted, parting, Some(line_rights)).await
+        let (reader, writer) = (Box::pin(far_reader), Box::pin(far_writer));
+        server.serve_admitted(reader, writer, admitted, parting, Some(line_rights)).await
     });
     let charges = [stream_charge, session_charge];
     let taking = shared.map(|shared| {

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::ground::abort_on_drop::AbortOnDrop;
 use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::future::BoxFuture;
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
 
@@ -38,27 +39,35 @@ impl Server {
     /// Also if a handler takes a [`Principal`](crate::server::Principal) or an [`Extension`](crate::server::Extension)
     /// that calls over stdio never get.
     pub async fn serve_stdio(&self) -> Result<()> {
-        static TAKEN: AtomicBool = AtomicBool::new(false);
-        self.check_transport("on stdin and stdout")?;
-        if TAKEN.swap(true, Ordering::SeqCst) {
-            return Err(Error::new(
-                ErrorKind::Misuse,
-                "stdin and stdout are served already: a process has one pair of them",
-            ));
-        }
-        let (reader, writer) = platform::take().map_err(|error| {
-            Error::new(ErrorKind::Transport, "stdin and stdout cannot be served").caused_by(error)
-        })?;
-        // As a task it runs on a thread that also waits for input. A future that `main` awaits runs on a thread of its own,
-        // which every message would have to wake.
-        let server = self.clone();
-        let mut serving = AbortOnDrop(tokio::spawn(async move { server.serve_io(reader, writer).await }));
-        match (&mut serving.0).await {
-            Ok(outcome) => outcome,
-            Err(stopped) => match stopped.try_into_panic() {
-                Ok(panic) => resume_unwind(panic),
-                Err(_) => Err(Error::new(ErrorKind::Cancelled, "the runtime was shut down")),
-            },
-        }
+        self.serve_standard_streams().await
+    }
+
+    /// Serves the peer on stdin and stdout. Not an `async fn`, so that its code exists once, in this crate.
+    fn serve_standard_streams(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            static TAKEN: AtomicBool = AtomicBool::new(false);
+            self.check_transport("on stdin and stdout")?;
+            if TAKEN.swap(true, Ordering::SeqCst) {
+                return Err(Error::new(
+                    ErrorKind::Misuse,
+                    "stdin and stdout are served already: a process has one pair of them",
+                ));
+            }
+            let (reader, writer) = platform::take().map_err(|error| {
+                Error::new(ErrorKind::Transport, "stdin and stdout cannot be served").caused_by(error)
+            })?;
+            // As a task it runs on a thread that also waits for input. A future that `main` awaits runs on a thread of its own,
+            // which every message would have to wake.
+            let server = self.clone();
+            let mut serving =
+                AbortOnDrop(tokio::spawn(async move { server.serve_streams(reader, writer).await }));
+            match (&mut serving.0).await {
+                Ok(outcome) => outcome,
+                Err(stopped) => match stopped.try_into_panic() {
+                    Ok(panic) => resume_unwind(panic),
+                    Err(_) => Err(Error::new(ErrorKind::Cancelled, "the runtime was shut down")),
+                },
+            }
+        })
     }
 }

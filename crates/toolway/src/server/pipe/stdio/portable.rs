@@ -2,9 +2,13 @@
 //! not print to stdout.
 
 use std::io;
+use std::pin::Pin;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub(crate) fn take() -> io::Result<(impl AsyncRead + Unpin + Send, impl AsyncWrite + Unpin + Send)> {
-    Ok((tokio::io::stdin(), tokio::io::stdout()))
+type BoxReader = Pin<Box<dyn AsyncRead + Send>>;
+type BoxWriter = Pin<Box<dyn AsyncWrite + Send>>;
+
+pub(crate) fn take() -> io::Result<(BoxReader, BoxWriter)> {
+    Ok((Box::pin(tokio::io::stdin()), Box::pin(tokio::io::stdout())))
 }

@@ -5,16 +5,15 @@
 //! shell, and stdout may be the same pipe as stderr, where a non-blocking write would make `eprintln!` panic. So
 //! terminals and shared pipes are used from threads. So are files, because the kernel cannot poll them.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
-use rustix::fs::{FileType, OFlags};
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
-use rustix::net::AddressFamily;
 use rustix::stdio::{dup2_stdin, dup2_stdout};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::unix::pipe;
@@ -40,10 +39,16 @@ pub(crate) fn take() -> io::Result<(BoxReader, BoxWriter)> {
 }
 
 fn is_same_file(a: BorrowedFd<'_>, b: BorrowedFd<'_>) -> bool {
-    match (rustix::fs::fstat(a), rustix::fs::fstat(b)) {
-        (Ok(a), Ok(b)) => a.st_dev == b.st_dev && a.st_ino == b.st_ino,
+    match (metadata(a), metadata(b)) {
+        (Ok(a), Ok(b)) => a.dev() == b.dev() && a.ino() == b.ino(),
         _ => false,
     }
+}
+
+/// Returns the facts about an open file. The standard library reads them of a `File` only, so this makes a copy of the
+/// descriptor, which is closed at once.
+fn metadata(descriptor: BorrowedFd<'_>) -> io::Result<Metadata> {
+    File::from(descriptor.try_clone_to_owned()?).metadata()
 }
 
 enum DescriptorKind {
@@ -54,24 +59,26 @@ enum DescriptorKind {
 }
 
 fn descriptor_kind(descriptor: &OwnedFd) -> io::Result<DescriptorKind> {
-    let mode = rustix::fs::fstat(descriptor)?.st_mode;
-    Ok(match FileType::from_raw_mode(mode) {
-        FileType::Fifo => DescriptorKind::Pipe,
-        FileType::Socket => match rustix::net::getsockname(descriptor)?.address_family() {
-            AddressFamily::UNIX => DescriptorKind::UnixSocket,
-            AddressFamily::INET | AddressFamily::INET6 => DescriptorKind::InternetSocket,
-            _ => DescriptorKind::Other,
-        },
-        _ => DescriptorKind::Other,
-    })
+    let file_type = metadata(descriptor.as_fd())?.file_type();
+    if file_type.is_fifo() {
+        return Ok(DescriptorKind::Pipe);
+    }
+    if !file_type.is_socket() {
+        return Ok(DescriptorKind::Other);
+    }
+    // Each of these types refuses the addresses of other families.
+    let copy = || descriptor.try_clone();
+    if std::os::unix::net::UnixStream::from(copy()?).local_addr().is_ok() {
+        return Ok(DescriptorKind::UnixSocket);
+    }
+    let is_internet = std::net::TcpStream::from(copy()?).local_addr().is_ok();
+    Ok(if is_internet { DescriptorKind::InternetSocket } else { DescriptorKind::Other })
 }
 
 fn reader(input: OwnedFd) -> io::Result<BoxReader> {
     Ok(match descriptor_kind(&input)? {
-        DescriptorKind::Pipe => {
-            set_nonblocking(&input)?;
-            Box::pin(pipe::Receiver::from_owned_fd(input)?)
-        }
+        // This makes the pipe non-blocking.
+        DescriptorKind::Pipe => Box::pin(pipe::Receiver::from_owned_fd(input)?),
         DescriptorKind::UnixSocket => Box::pin(unix_stream(input)?),
         DescriptorKind::InternetSocket => Box::pin(tcp_stream(input)?),
         DescriptorKind::Other => Box::pin(ThreadReader::start(File::from(input))?),
@@ -81,19 +88,11 @@ fn reader(input: OwnedFd) -> io::Result<BoxReader> {
 fn writer(output: OwnedFd, shared_with_stderr: bool) -> io::Result<BoxWriter> {
     let kind = if shared_with_stderr { DescriptorKind::Other } else { descriptor_kind(&output)? };
     Ok(match kind {
-        DescriptorKind::Pipe => {
-            set_nonblocking(&output)?;
-            Box::pin(pipe::Sender::from_owned_fd(output)?)
-        }
+        DescriptorKind::Pipe => Box::pin(pipe::Sender::from_owned_fd(output)?),
         DescriptorKind::UnixSocket => Box::pin(unix_stream(output)?),
         DescriptorKind::InternetSocket => Box::pin(tcp_stream(output)?),
         DescriptorKind::Other => Box::pin(tokio::fs::File::from_std(File::from(output))),
     })
-}
-
-fn set_nonblocking(descriptor: &OwnedFd) -> io::Result<()> {
-    let flags = rustix::fs::fcntl_getfl(descriptor)?;
-    Ok(rustix::fs::fcntl_setfl(descriptor, flags | OFlags::NONBLOCK)?)
 }
 
 fn unix_stream(socket: OwnedFd) -> io::Result<UnixStream> {

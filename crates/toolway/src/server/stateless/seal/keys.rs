@@ -6,8 +6,8 @@
 use std::ffi::OsString;
 use std::fmt;
 
-use chacha20poly1305::aead::{AeadInOut, KeyInit};
-use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use toolway_store::__cipher::aead::{AeadInOut, KeyInit};
+use toolway_store::__cipher::{XChaCha20Poly1305, XNonce};
 
 use crate::store::{Secret, derive_key};
 
