@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -67,6 +67,8 @@ pub(crate) struct KnownSession {
 pub(crate) struct Node {
     pub(crate) name: String,
     port: u16,
+    /// How many seconds its clock is ahead.
+    clock_ahead: i32,
     /// Holds the port while the process is dead, without listening.
     _holder: TcpSocket,
     child: tokio::sync::Mutex<Option<Child>>,
@@ -80,13 +82,15 @@ pub(crate) struct Node {
 }
 
 impl Cluster {
-    /// Starts the nodes. Their files are in a folder that is removed if the run succeeds.
-    pub(crate) async fn start(name: &str, store: StoreAddress) -> Self {
+    /// Starts the nodes, whose clocks are so many seconds ahead. Their files are in a folder that is removed if the run
+    /// succeeds.
+    pub(crate) async fn start(name: &str, store: StoreAddress, clocks: [i32; NODES]) -> Self {
         let folder = std::env::temp_dir().join(format!("toolway-nodes-{}-{name}", std::process::id()));
         std::fs::create_dir_all(folder.join("gates")).unwrap();
         std::fs::write(folder.join("journal"), "").unwrap();
         let history = History::new(folder.join("history.jsonl"));
-        let nodes = (1..=NODES).map(|number| Node::new(format!("node-{number}"))).collect();
+        let nodes =
+            (1..).zip(clocks).map(|(number, ahead)| Node::new(format!("node-{number}"), ahead)).collect();
         let cluster = Self {
             history,
             nodes,
@@ -109,8 +113,17 @@ impl Cluster {
     async fn start_node(&self, node: &Node) {
         let log = self.folder.join(format!("{}.log", node.name));
         let log = File::options().create(true).append(true).open(log).unwrap();
-        let mut child = Command::new(program())
+        let mut program = Command::new(program());
+        if node.clock_ahead != 0 {
+            // What measures how long something takes stays right.
+            program.env("LD_PRELOAD", clock_library().expect("looked for before"));
+            program
+                .env("FAKETIME", format!("{:+}", node.clock_ahead))
+                .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        }
+        let mut child = program
             .args(["--port", &node.port.to_string(), "--node", &node.name])
+            .args(["--clock-ahead", &node.clock_ahead.to_string()])
             .args(["--store", &self.store.url, "--replicas", &self.store.replicas.to_string()])
             .arg("--journal")
             .arg(self.journal())
@@ -126,6 +139,7 @@ impl Cluster {
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let reading = tokio::time::timeout(START_TIME, output.read_line(&mut line));
         assert!(reading.await.is_ok_and(|read| read.unwrap() > 0), "{} did not start", node.name);
+        assert!(tells_time(&line, node.clock_ahead), "{} has another clock: {line}", node.name);
         *node.child.lock().await = Some(child);
         node.is_healthy.store(true, Ordering::Release);
         self.history.write(Fact::Listening { node: node.name.clone() });
@@ -222,6 +236,11 @@ impl Cluster {
         doubts % 2 == 1 || self.doubts.load(Ordering::Acquire) != doubts
     }
 
+    /// Returns whether the nodes disagree about the time.
+    pub(crate) fn has_clocks_apart(&self) -> bool {
+        self.nodes.iter().any(|node| node.clock_ahead != 0)
+    }
+
     /// Lets the clients come to an end.
     pub(crate) fn finish(&self) {
         self.is_over.store(true, Ordering::Release);
@@ -254,7 +273,7 @@ impl Cluster {
 }
 
 impl Node {
-    fn new(name: String) -> Self {
+    fn new(name: String, clock_ahead: i32) -> Self {
         let holder = TcpSocket::new_v4().unwrap();
         holder.set_reuseaddr(true).unwrap();
         holder.set_reuseport(true).unwrap();
@@ -262,6 +281,7 @@ impl Node {
         Self {
             name,
             port: holder.local_addr().unwrap().port(),
+            clock_ahead,
             _holder: holder,
             child: tokio::sync::Mutex::default(),
             is_healthy: AtomicBool::new(false),
@@ -294,7 +314,21 @@ fn program() -> PathBuf {
     tests.ancestors().nth(2).map(Path::to_owned).unwrap().join("examples/cluster-fixture")
 }
 
-const NODES: usize = 3;
+/// Returns whether a node that says on which port it listens, and at which time, has this clock.
+fn tells_time(line: &str, ahead: i32) -> bool {
+    let said: u64 = line.rsplit(' ').next().unwrap().trim().parse().unwrap();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    said.abs_diff(now.saturating_add_signed(ahead.into())) < START_TIME.as_secs()
+}
+
+/// The library that gives a process another clock, if it is installed.
+pub(crate) fn clock_library() -> Option<PathBuf> {
+    let folders = std::fs::read_dir("/usr/lib").ok()?.flatten().map(|entry| entry.path());
+    folders.map(|folder| folder.join("faketime/libfaketimeMT.so.1")).find(|path| path.exists())
+}
+
+/// The number of nodes.
+pub(crate) const NODES: usize = 3;
 /// The number of calls of a busy node.
 const BUSY: u64 = 5;
 /// How long a node may take to start.

@@ -1,10 +1,11 @@
-//! What do clients see while Redis fails over to a replica, or cannot reach it?
+//! What do clients see while Redis fails over to a replica, cannot reach it, or loses its data?
 //!
 //! | test | durability | what is forgotten |
 //! |---|---|---|
 //! | Sentinel promotes the replica | `Replicated(1)` | events of streams, which their writers write again |
 //! | a replica that is behind is promoted | `Written` | everything since it was cut off, except what writers have |
 //! | the replica is cut off | `Replicated(1)` | nothing |
+//! | Redis without a file is killed | `Written` | everything, except what writers have |
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::client::{Client, Habit, PATIENCE};
 use crate::cluster::StoreAddress;
 use crate::history::Fact;
 use crate::proxy::{Mode, Proxy};
+use crate::server::Server;
 use crate::{is_full, run, server};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -67,6 +69,33 @@ async fn events_that_a_promotion_lost_are_written_again() {
         cluster.wait_for_steps(sessions).await;
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_begin_anew_when_redis_has_lost_its_data() {
+    if server::is_missing() {
+        return;
+    }
+    let mut store = Server::start(&[]);
+    let (sessions, times) = if is_full() { (100, 50) } else { (20, 2) };
+    let address = StoreAddress { url: store.url(), replicas: 0, is_forgetful: true };
+    let verdict = run("losses", address, sessions, async |cluster, mut random| {
+        for _ in 0..times {
+            // Everything up to the kill may be forgotten.
+            cluster.history.write(Fact::StoreBehind);
+            cluster.doubts.fetch_add(1, Ordering::AcqRel);
+            cluster.wait_for_steps_in_sessions(sessions + random.below(20) as u64).await;
+            tokio::task::block_in_place(|| {
+                store.kill();
+                store.start_again();
+            });
+            cluster.doubts.fetch_add(1, Ordering::AcqRel);
+            cluster.history.write(Fact::StorePromoted);
+        }
+        cluster.wait_for_steps_in_sessions(sessions * 3).await;
+    })
+    .await;
+    assert!(verdict.gone > 0, "{verdict:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -92,8 +92,16 @@ impl<'c> Pipe<'c> {
     /// Sends a request that is not a call, and waits for its answer.
     async fn ask(&mut self, method: &str, params: Value) -> Result<(), Broken> {
         self.post(&json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params})).await?;
-        while self.next().await?["id"] != method {}
-        Ok(())
+        let answer = async {
+            while self.next().await?["id"] != method {}
+            Ok(())
+        };
+        tokio::time::timeout(PATIENCE, answer).await.unwrap_or_else(|_| {
+            // It was taken, and is not answered.
+            self.client
+                .write(Fact::Unended { call: format!("{}+{}+{method}", self.client.principal, self.id) });
+            Err(Broken)
+        })
     }
 
     /// Posts a message to any node, until one has taken it.

@@ -1,4 +1,5 @@
-//! Are three servers with one Redis one server to their clients, while they are killed or frozen, or Redis fails?
+//! Are three servers with one Redis one server to their clients, while they are killed or frozen, Redis fails, or their clocks
+//! differ?
 //!
 //! Nodes are real processes, and each request of a client goes to another node, chosen by a seed. Clients of all revisions
 //! make calls, follow streams and resume them, answer questions, cancel, subscribe, send copies of requests, and delete
@@ -52,13 +53,14 @@ mod random;
 #[expect(dead_code, reason = "other tests need more of it")]
 mod server;
 
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
 
 use crate::checker::Verdict;
-use crate::cluster::{Cluster, StoreAddress};
+use crate::cluster::{Cluster, NODES, StoreAddress};
 use crate::history::Fact;
 use crate::random::Random;
 use crate::server::Server;
@@ -122,6 +124,32 @@ async fn a_node_that_was_frozen_does_not_answer_again() {
     assert!(verdict.slowest > 0 || verdict.broken > 0, "{verdict:?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nodes_are_one_server_although_their_clocks_are_an_hour_apart() {
+    if server::is_missing() || is_clock_library_missing() {
+        return;
+    }
+    let store = Server::start(&[]);
+    let (sessions, steps) = if is_full() { (100, 5000) } else { (20, 200) };
+    let verdict = run_with_clocks("clocks", store.url(), CLOCKS, sessions, async |cluster, _| {
+        cluster.wait_for_steps(steps).await;
+    })
+    .await;
+    assert_eq!([verdict.lost, verdict.broken, verdict.broken_off], [0; 3], "{verdict:?}");
+}
+
+/// Returns whether nodes cannot have other clocks than this machine, and says so.
+fn is_clock_library_missing() -> bool {
+    let is_missing = cluster::clock_library().is_none();
+    let text =
+        "libfaketime was not found, so no test ran with nodes whose clocks differ: apt-get install faketime";
+    assert!(!is_missing || std::env::var_os("TOOLWAY_REQUIRE_REDIS").is_none(), "{text}");
+    if is_missing {
+        std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
+    }
+    is_missing
+}
+
 /// Lets clients talk to nodes while something happens to them, and judges.
 async fn run(
     name: &str,
@@ -129,8 +157,18 @@ async fn run(
     sessions: u64,
     nemesis: impl AsyncFnOnce(&Arc<Cluster>, Random),
 ) -> Verdict {
+    run_with_clocks(name, store, [0; NODES], sessions, nemesis).await
+}
+
+async fn run_with_clocks(
+    name: &str,
+    store: impl Into<StoreAddress>,
+    clocks: [i32; NODES],
+    sessions: u64,
+    nemesis: impl AsyncFnOnce(&Arc<Cluster>, Random),
+) -> Verdict {
     let seed = std::env::var("SEED").map_or(20_260_728, |seed| seed.parse().unwrap());
-    let cluster = Arc::new(Cluster::start(name, store.into()).await);
+    let cluster = Arc::new(Cluster::start(name, store.into(), clocks).await);
     let mut clients = JoinSet::new();
     for number in 0..sessions {
         clients.spawn(conversation::converse(cluster.clone(), seed, usize::try_from(number).unwrap()));
@@ -160,5 +198,7 @@ fn is_full() -> bool {
     std::env::var_os("TOOLWAY_ROUNDS").is_some_and(|rounds| rounds == "full")
 }
 
+/// How many seconds the clocks of the nodes are ahead.
+const CLOCKS: [i32; NODES] = [1800, 0, -1800];
 /// How long a node is frozen. The others take it for dead after ten seconds.
 const FROZEN: Duration = Duration::from_secs(20);

@@ -327,8 +327,7 @@ impl Drop for PassedOnPosts {
 async fn write_passed_on(endpoint: &Endpoint, pipe: &SsePipe, id: &str, post: &Bytes) -> bool {
     let Some((head, frame)) = PostHead::read(&endpoint.server, id, post) else {
         tracing::warn!(
-            "a message that another server has passed on cannot be read: the servers have different seal keys, \
-             or their clocks differ by more than ten minutes"
+            "a message that another server has passed on cannot be read: the servers have different seal keys"
         );
         return true;
     };
