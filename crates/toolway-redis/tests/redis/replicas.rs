@@ -72,6 +72,31 @@ async fn a_replicated_change_needs_its_replica() {
 }
 
 #[tokio::test]
+async fn nothing_is_claimed_while_there_are_two_primaries() {
+    if is_missing() {
+        return;
+    }
+    let Pair { primary, proxy, replica } = Pair::start().await;
+    let connect = async |url| {
+        patient(url).durability(Durability::Replicated(1)).timeout(SHORT).connect().await.unwrap()
+    };
+    let former = connect(primary.url()).await;
+    done(&former, &put("key", "value")).await;
+    proxy.set(Mode::Blackhole);
+    let (): () = replica.query(&["REPLICAOF", "NO", "ONE"]).await;
+    let promoted = connect(replica.url()).await;
+    for (store, node) in [(&former, "one"), (&promoted, "two")] {
+        assert_eq!(failure(store, &claim("id", node)).await, StoreFailure::Unknown, "{node}");
+    }
+    // The two become one again, and what only the former primary has is gone.
+    let (): () = primary.query(&["REPLICAOF", "127.0.0.1", &replica.port.to_string()]).await;
+    let free =
+        async || promoted.run("group", &claim("id", "two")).await.is_ok_and(|outcome| is_done(&outcome));
+    eventually("the claim of the promoted server is confirmed", free).await;
+    assert_eq!(failure(&former, &claim("id", "one")).await, StoreFailure::NotDone, "it is a replica now");
+}
+
+#[tokio::test]
 async fn a_step_that_was_given_up_is_not_done_later() {
     if is_missing() {
         return;
@@ -123,3 +148,10 @@ async fn a_synced_change_is_on_the_disk_where_the_server_can_tell() {
     let (): () = server.query(&["CONFIG", "SET", "appendonly", "no"]).await;
     assert_eq!(connect().await.unwrap_err().setting(), "appendonly");
 }
+
+fn is_done(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Done(_))
+}
+
+/// How long a claim waits for a replica that is cut off.
+const SHORT: Duration = Duration::from_secs(2);

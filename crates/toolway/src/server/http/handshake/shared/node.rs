@@ -50,7 +50,8 @@ struct NodeState {
     alive: HashSet<String>,
     /// When the store was last lost, or failed.
     failed_at: Option<Instant>,
-    /// When the store may last have lost what it had confirmed, and with it the marks of nodes.
+    /// When the store may last have lost what it had confirmed, and with it the marks of nodes, or was back after so long that
+    /// they had expired.
     lost_at: Option<Instant>,
 }
 
@@ -162,6 +163,10 @@ impl Node {
         let Some(Answer::Entries(entries)) = answers.into_iter().next_back() else { return Ok(()) };
         let mut alive: HashSet<_> = entries.into_iter().map(|(id, _)| id).collect();
         let mut state = self.state.lock();
+        // While the store was away, the marks of the others expired as this one did.
+        if state.marked_at.is_some_and(|marked| marked.elapsed() >= MARK_TTL.saturating_sub(MARK_INTERVAL)) {
+            state.lost_at = Some(Instant::now());
+        }
         // The others mark themselves again.
         if state.lost_at.is_some_and(|lost| lost.elapsed() < HEALING_TIME) {
             alive.extend(state.alive.drain());
@@ -461,6 +466,26 @@ mod tests {
         store.1.store(false, Ordering::Relaxed);
         tokio::time::sleep(MARK_TTL.saturating_sub(MARK_INTERVAL * 3)).await;
         assert!(other.is_alive(&node.id).await.unwrap());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_node_does_not_die_of_a_long_outage() {
+        let (store, events) = (Arc::new(SlowStore::default()), Arc::new(Received::default()));
+        let [node, other] = [(), ()].map(|()| Node::new(store.clone(), Arc::default(), "test"));
+        for node in [&node, &other] {
+            node.ensure_marked(&events).await.unwrap();
+        }
+        assert!(other.is_alive(&node.id).await.unwrap());
+        store.1.store(true, Ordering::Relaxed);
+        tokio::time::sleep(MARK_TTL * 2).await;
+        store.1.store(false, Ordering::Relaxed);
+        // It is the first one to notice that the store is back.
+        other.mark().await.unwrap();
+        assert!(other.is_alive(&node.id).await.unwrap(), "its mark has expired in the outage");
+        let node_id = node.id.clone();
+        drop(node);
+        tokio::time::sleep(MARK_TTL + HEALING_TIME).await;
+        assert!(!other.is_alive(&node_id).await.unwrap(), "and a dead node is dead");
     }
 
     const BETWEEN_MESSAGES: Duration = Duration::from_millis(10);
