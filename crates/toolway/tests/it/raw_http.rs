@@ -154,25 +154,3 @@ impl Events {
         all
     }
 }
-
-/// Opens a session over the two URLs of 2024-11-05, and subscribes to resources. Returns the stream of the session.
-pub(crate) async fn subscribed_over_two_urls(
-    service: &HttpService,
-    headers: Vec<(&'static str, String)>,
-    uris: &[&str],
-) -> Events {
-    let raw = Raw { service: service.clone(), session: String::new(), version: "2024-11-05", headers };
-    let mut events = raw.stream(None).await;
-    let query = String::from_utf8(events.next().await.unwrap().data.to_vec()).unwrap();
-    let subscribe = |uri: &&str| json!({"jsonrpc": "2.0", "id": uri, "method": "resources/subscribe", "params": {"uri": uri}});
-    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    for body in [initialize("2024-11-05"), ready].into_iter().chain(uris.iter().map(subscribe)) {
-        let mut request = raw.request(Method::POST, &body.to_string());
-        *request.uri_mut() = format!("/mcp{query}").parse().unwrap();
-        assert_eq!(raw.service.handle(request).await.status(), StatusCode::ACCEPTED);
-        if body.get("id").is_some() {
-            assert_eq!(events.message().await.unwrap()["id"], body["id"]);
-        }
-    }
-    events
-}

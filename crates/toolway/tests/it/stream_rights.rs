@@ -10,7 +10,7 @@ use toolway::server::http::HttpService;
 use toolway::server::{Admit, Refuse, ResourceEntry};
 use toolway::types::Resource;
 
-use crate::raw_http::{Events, Raw, subscribed_over_two_urls};
+use crate::raw_http::{Events, Raw, initialize};
 
 /// What `on_connect` decides now.
 #[derive(Clone, Default)]
@@ -91,6 +91,28 @@ async fn open(kind: &str, service: HttpService) -> Events {
         "legacy" => subscribed_over_two_urls(&service.legacy_sse(), Vec::new(), &URIS).await,
         other => panic!("{other}"),
     }
+}
+
+/// Opens a session over the two URLs of 2024-11-05, and subscribes to resources. Returns the stream of the session.
+pub(crate) async fn subscribed_over_two_urls(
+    service: &HttpService,
+    headers: Vec<(&'static str, String)>,
+    uris: &[&str],
+) -> Events {
+    let raw = Raw { service: service.clone(), session: String::new(), version: "2024-11-05", headers };
+    let mut events = raw.stream(None).await;
+    let query = String::from_utf8(events.next().await.unwrap().data.to_vec()).unwrap();
+    let subscribe = |uri: &&str| json!({"jsonrpc": "2.0", "id": uri, "method": "resources/subscribe", "params": {"uri": uri}});
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    for body in [initialize("2024-11-05"), ready].into_iter().chain(uris.iter().map(subscribe)) {
+        let mut request = raw.request(http::Method::POST, &body.to_string());
+        *request.uri_mut() = format!("/mcp{query}").parse().unwrap();
+        assert_eq!(raw.service.handle(request).await.status(), http::StatusCode::ACCEPTED);
+        if body.get("id").is_some() {
+            assert_eq!(events.message().await.unwrap()["id"], body["id"]);
+        }
+    }
+    events
 }
 
 /// Returns the next message; `None` at the end of the stream. Waiting in vain fails the test.

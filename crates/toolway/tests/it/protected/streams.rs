@@ -10,7 +10,8 @@ use tokio::sync::Notify;
 use toolway::auth::{Auth, Rejected, Verified};
 
 use super::world::{RESOURCE, bearer, notes, stateless};
-use crate::raw_http::{Events, Raw, subscribed_over_two_urls};
+use crate::raw_http::{Events, Raw};
+use crate::stream_rights::subscribed_over_two_urls;
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_ends_with_the_token_of_its_caller() {
