@@ -29,5 +29,6 @@ pub(crate) use kept::KeptStates as SealKeys;
 #[cfg(feature = "http")]
 pub(crate) use keys::SealKeys;
 
-#[cfg(all(test, feature = "http"))]
+#[cfg(test)]
+#[cfg(feature = "http")]
 mod tests;
