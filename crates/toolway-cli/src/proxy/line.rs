@@ -66,7 +66,9 @@ impl<'l> Message<'l> {
         }
         for (name, value) in [("params", self.params), ("result", self.result), ("error", self.error)] {
             if let Some(value) = value {
-                line.push_str(&format!(",\"{name}\":{}", value.get()));
+                for part in [",\"", name, "\":", value.get()] {
+                    line.push_str(part);
+                }
             }
         }
         line.push_str("}\n");

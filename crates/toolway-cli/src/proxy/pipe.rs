@@ -53,7 +53,8 @@ pub(crate) async fn relay(
         let why = server.process.diagnosis();
         drop(server);
         eprint_line(&format!("toolway proxy: {why}"));
-        for line in lock(&ledger).end_server() {
+        let lines = lock(&ledger).end_server();
+        for line in lines {
             host.write(&line).await.map_err(|error| Failure::usage(format!("stdout failed: {error}")))?;
         }
         if silent_ends >= MAX_SILENT_ENDS {

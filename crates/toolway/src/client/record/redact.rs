@@ -26,6 +26,7 @@ pub(super) fn redact_json(text: &str, secrets: &mut Secrets) -> Option<String> {
 
 /// An object or a list that is open.
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Level {
     is_object: bool,
     /// `true` if the next string is the name of a member.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt::Write;
 
 /// The minimum length in bytes of a value that is searched for everywhere. Shorter values occur in other words.
 const MIN_SECRET: usize = 8;
@@ -178,11 +179,15 @@ fn percent_encoded(value: &str, is_upper: bool, space: &str) -> String {
     for byte in value.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                encoded.push(char::from(byte))
+                encoded.push(char::from(byte));
             }
             b' ' => encoded.push_str(space),
-            _ if is_upper => encoded.push_str(&format!("%{byte:02X}")),
-            _ => encoded.push_str(&format!("%{byte:02x}")),
+            _ if is_upper => {
+                let _ = write!(encoded, "%{byte:02X}");
+            }
+            _ => {
+                let _ = write!(encoded, "%{byte:02x}");
+            }
         }
     }
     encoded

@@ -77,7 +77,7 @@ pub(super) fn redact_text<'t>(text: &'t str, secrets: &mut Secrets) -> Cow<'t, s
 }
 
 /// Applies another step to a text that may have been changed already.
-fn then<'t>(text: Cow<'t, str>, step: impl FnOnce(&str) -> Option<String>) -> Cow<'t, str> {
+fn then(text: Cow<'_, str>, step: impl FnOnce(&str) -> Option<String>) -> Cow<'_, str> {
     match step(&text) {
         Some(changed) => Cow::Owned(changed),
         None => text,

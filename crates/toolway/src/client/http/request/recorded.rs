@@ -1,6 +1,7 @@
 //! How are HTTP requests recorded? Around the HTTP client, where heads and bodies go by as bytes: so every request is
 //! seen once, whichever part of this library has sent it, and the reply is recorded as it arrives.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -97,8 +98,7 @@ fn shown_headers(recorder: &Recorder, headers: &HeaderMap) -> BTreeMap<String, S
         let text = String::from_utf8_lossy(value.as_bytes());
         // An argument in a header may be encoded, and then hides what is secret in it.
         let is_encoded = name.as_str().starts_with("mcp-param-");
-        let plain =
-            decode(&text).filter(|_| is_encoded).map_or_else(|| text.to_string(), |plain| plain.into_owned());
+        let plain = decode(&text).filter(|_| is_encoded).map_or_else(|| text.to_string(), Cow::into_owned);
         let redacted = recorder.redacted_header(name.as_str(), &plain, value.is_sensitive() && !is_encoded);
         let redacted = if redacted == plain { text.into_owned() } else { redacted };
         shown
