@@ -117,11 +117,13 @@ fn ten_thousand_random_lines_pass_byte_for_byte() {
     for number in 0..10_000_u32 {
         let length = random() % 100;
         match random() % 4 {
-            0 => text.extend((0..length).map(|_| random() as u8).filter(|byte| *byte != b'\n')),
+            0 => text.extend((0..length).map(|_| random().to_le_bytes()[0]).filter(|byte| *byte != b'\n')),
             1 => text
                 .extend(format!("{{\"jsonrpc\" : \"2.0\",\"id\":{number},  \"method\":\"x\"}} \r").bytes()),
             2 => text.extend(format!("[{{\"id\":\"{number}\",\"result\":1.0e2}},7]").bytes()),
-            _ => text.extend((0..length).map(|_| b"{}[]\":,\\ \r\t1a"[random() as usize % 13])),
+            _ => text.extend(
+                (0..length).map(|_| b"{}[]\":,\\ \r\t1a"[usize::from(random().to_le_bytes()[0]) % 13]),
+            ),
         }
         text.push(b'\n');
     }
