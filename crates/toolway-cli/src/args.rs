@@ -57,6 +57,7 @@ impl TargetKind for AnyServer {
         ),
         ("doctor", &["[OPTIONS] TARGET", "[OPTIONS] -- COMMAND [ARG]..."]),
         ("serve", &["[OPTIONS] DIRECTORY", "[OPTIONS] --demo"]),
+        ("proxy", &["[OPTIONS] -- COMMAND [ARG]..."]),
         ("trust", &["[OPTIONS] --list", "[OPTIONS] --revoke NAME"]),
         ("login", &["[OPTIONS] TARGET"]),
         ("logout", &["[OPTIONS] TARGET"]),
@@ -119,8 +120,7 @@ impl<K: TargetKind> CommandLine<K> {
     }
 }
 
-/// Handles `serve --http docs`: if the next word is a directory and not an address, it is the directory to serve, and
-/// `--http` has no value.
+/// Handles `serve --http docs`: a directory after `--http` is the directory to serve, not the address.
 fn insert_default_http_address(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<_> = words.into_iter().collect();
     let is_address = |word: &OsString| word.to_str().is_some_and(|word| word.parse::<SocketAddr>().is_ok());
@@ -174,6 +174,8 @@ pub(crate) trait OwnCommands: Subcommand + Send + Sync {
 pub(crate) enum AnyServerCommands {
     /// Show or revoke your agreements to use servers that files of projects describe.
     Trust(Trust),
+    /// Stand between a host and its server, and start the server again when it ends.
+    Proxy(Proxy),
     /// Sign in to a server, and keep the token for all commands.
     Login(Login),
     /// Sign out of a server: forget the token, and give it back.
@@ -190,6 +192,7 @@ impl OwnCommands for AnyServerCommands {
     fn wants_json(&self) -> bool {
         match self {
             Self::Trust(trust) => trust.json,
+            Self::Proxy(_) => false,
             Self::Login(Login { target, .. }) | Self::Logout(target) | Self::Whoami(target) => target.json,
         }
     }
@@ -207,6 +210,17 @@ impl OwnCommands for NoCommands {
     fn wants_json(&self) -> bool {
         match *self {}
     }
+}
+
+#[derive(Args)]
+pub(crate) struct Proxy {
+    #[arg(hide = true, num_args = 0..)]
+    pub(crate) words: Vec<String>,
+    /// Record everything in this file, without secrets. An existing file is replaced.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) location: LocationArgs,
 }
 
 #[derive(Args)]

@@ -33,6 +33,7 @@
 //! | `arguments/` | How do words of the command line become the arguments of a tool? |
 //! | `ask/` | What happens when a server asks the user? |
 //! | `sign_in/` | How does a command sign in to a server that asks for it? |
+//! | `proxy/` | How does a proxy pass messages on between a host and a server? |
 //! | `show.rs`, `json.rs` | How is a result shown? |
 //! | `progress.rs` | How is the progress of a request shown? |
 //! | `typed_lines.rs` | What does a person type, line by line? |
@@ -61,6 +62,7 @@ pub mod fuzzing;
 mod json;
 mod location;
 mod progress;
+mod proxy;
 mod run_on_thread;
 mod show;
 mod sign_in;
@@ -214,6 +216,7 @@ async fn execute<K: TargetKind<LocationArgs: Find, Serve: Serve>>(
         Command::Serve(serve) => cmd::serve::run(&here, serve).await,
         Command::Own(command) => match command.into_command() {
             AnyServerCommands::Trust(trust) => cmd::trust::run(&trust),
+            AnyServerCommands::Proxy(proxy) => cmd::proxy::run(&here, proxy).await,
             AnyServerCommands::Login(login) => cmd::login::login(login).await,
             AnyServerCommands::Logout(target) => cmd::login::logout(target).await,
             AnyServerCommands::Whoami(target) => cmd::login::whoami(target).await,

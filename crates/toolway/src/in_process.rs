@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use toolway_protocol::jsonrpc::{OversizedMessage, OversizedMessageReader};
 use toolway_protocol::{Id, Message, ProtocolVersion, RpcError};
 
+use crate::client::record::Recorder;
 use crate::client::wire::transport::reply_too_long_error;
 use crate::client::{AnswerFrame, Connector, Inbox, IntoTarget, OutgoingMessage, Target, Transport};
 use crate::ground::budget::Budget;
@@ -49,8 +50,34 @@ impl Connector for Server {
         })
     }
 
+    fn recorded(&self, recorder: &Recorder) -> Option<Target> {
+        recorder.set_transport("pipe");
+        Some(Target::new(RecordedServer { server: self.clone(), recorder: recorder.clone() }))
+    }
+
     fn name(&self) -> String {
         format!("{} in this process", self.info().name)
+    }
+}
+
+/// A server in this process whose messages are recorded.
+struct RecordedServer {
+    server: Server,
+    recorder: Recorder,
+}
+
+impl Connector for RecordedServer {
+    fn connect(&self) -> BoxFuture<'_, crate::Result<Box<dyn Transport>>> {
+        Box::pin(async {
+            let mut transport = InProcessTransport::new(&self.server, Extensions::new()).await;
+            transport.recorder = Some(self.recorder.clone());
+            let _ = transport.deliverer.recorder.set(self.recorder.clone());
+            Ok(Box::new(transport) as Box<dyn Transport>)
+        })
+    }
+
+    fn name(&self) -> String {
+        self.server.name()
     }
 }
 
@@ -61,12 +88,14 @@ pub(crate) struct InProcessTransport {
     /// The maximum size of a reply in bytes.
     max_message: AtomicUsize,
     deliverer: Arc<Deliverer>,
+    recorder: Option<Recorder>,
 }
 
 /// Delivers the messages that the server sends besides replies.
 struct Deliverer {
     conversation: Arc<Conversation>,
     inbox: OnceLock<Inbox>,
+    recorder: OnceLock<Recorder>,
     /// One task that delivers notifications of changes, and one for each question being answered.
     tasks: Mutex<JoinSet<()>>,
 }
@@ -75,13 +104,16 @@ impl Deliverer {
     /// Delivers a message that the server sent during a request or, if `during` is `None`, outside of requests.
     fn deliver(&self, frame: Option<Vec<u8>>, during: Option<&Id>) {
         let Some(frame) = frame else { return };
+        if let Some(recorder) = self.recorder.get() {
+            recorder.record_in(&frame);
+        }
         let (Some(inbox), Ok(message)) = (self.inbox.get(), self.conversation.read_one(&frame.into())) else {
             return;
         };
         let inbox = during.map_or_else(|| inbox.clone(), |request| inbox.for_request(request));
         inbox.deliver(&message);
         if let Some(answering) = inbox.answer(&message) {
-            let answer = forward_answer(self.conversation.clone(), answering);
+            let answer = forward_answer(self.conversation.clone(), answering, self.recorder.get().cloned());
             let mut all = self.tasks.lock();
             while all.try_join_next().is_some() {}
             all.spawn(answer);
@@ -90,8 +122,12 @@ impl Deliverer {
 }
 
 /// Sends the client's answer to a question to the server.
-async fn forward_answer(conversation: Arc<Conversation>, answering: AnswerFrame) {
-    if let Some(frame) = answering.frame().await
+async fn forward_answer(conversation: Arc<Conversation>, answering: AnswerFrame, recorder: Option<Recorder>) {
+    let frame = answering.frame().await;
+    if let (Some(recorder), Some(frame)) = (&recorder, &frame) {
+        recorder.record_out(frame);
+    }
+    if let Some(frame) = frame
         && let Some(message) = read_answer(&conversation, &frame)
     {
         conversation.serve(message, Box::default()).await;
@@ -118,7 +154,12 @@ impl InProcessTransport {
     pub(crate) async fn new(server: &Server, extensions: Extensions) -> Self {
         let admission = server.admit(ConnectRequest::over_pipe(), extensions).await;
         let conversation = Arc::new(Conversation::new(server.clone()));
-        let hearing = Arc::new(Deliverer { conversation, inbox: OnceLock::new(), tasks: Mutex::default() });
+        let hearing = Arc::new(Deliverer {
+            conversation,
+            inbox: OnceLock::new(),
+            recorder: OnceLock::new(),
+            tasks: Mutex::default(),
+        });
         let heard = hearing.clone();
         let view = admission.as_ref().map(|admitted| admitted.stream_view()).unwrap_or_default();
         let view = Arc::new(Mutex::new(view));
@@ -130,13 +171,16 @@ impl InProcessTransport {
             }
         });
         let max_message = AtomicUsize::new(MAX_MESSAGE);
-        Self { admission, max_message, deliverer: hearing }
+        Self { admission, max_message, deliverer: hearing, recorder: None }
     }
 
     async fn serve_request(&self, outgoing: OutgoingMessage) -> crate::Result<Option<Message>> {
         let admitted = self.admission.as_ref().map_err(Refuse::error)?;
         let conversation = &self.deliverer.conversation;
         let during = outgoing.id.as_ref();
+        if let Some(recorder) = &self.recorder {
+            recorder.record_out(&outgoing.frame);
+        }
         let message =
             conversation.refuse_long(&outgoing.frame).and_then(|()| conversation.read_one(&outgoing.frame));
         let message = message.map_err(|rejected| rejected.error)?;
@@ -156,6 +200,9 @@ impl InProcessTransport {
         // Messages that the server sent during the request are delivered before the reply.
         while let Ok(said) = said.try_recv() {
             self.deliverer.deliver(said.into_frame().map(|frame| frame.bytes), during);
+        }
+        if let (Some(recorder), Some(frame)) = (&self.recorder, &reply) {
+            recorder.record_in(frame);
         }
         let max = self.max_message.load(Ordering::Relaxed);
         match reply {

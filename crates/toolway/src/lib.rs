@@ -264,6 +264,8 @@ mod guide {
     struct MachinesAndWorkloads;
     #[doc = include_str!("../../../docs/guide/many-servers.md")]
     struct ManyServers;
+    #[doc = include_str!("../../../docs/guide/record.md")]
+    struct Record;
     #[doc = include_str!("../../../docs/guide/gateways.md")]
     struct Gateways;
     #[doc = include_str!("../../../docs/guide/tools-for-your-model.md")]

@@ -5,6 +5,7 @@ pub(crate) mod complete;
 pub(crate) mod list;
 pub(crate) mod login;
 pub(crate) mod prompt;
+pub(crate) mod proxy;
 pub(crate) mod read;
 pub(crate) mod serve;
 pub(crate) mod trust;

@@ -12,6 +12,7 @@
 //! | `words.rs` | Which texts does a user read? |
 //! | `terminal.rs` | What does a user at a terminal see? |
 //! | `trust.rs` | Is a user asked about all that a file of a project would run, and only once? |
+//! | `proxy.rs` | What does a host behind a proxy notice of its server? |
 //! | `sign_in.rs` | How does a user sign in to a server, and what happens without a user? |
 //! | `serve.rs` | How are servers run? |
 //! | `store.rs` | Are servers with one store one server to their clients? |
@@ -23,6 +24,8 @@ mod doctor;
 mod failures;
 #[cfg(unix)]
 mod interrupts;
+#[cfg(unix)]
+mod proxy;
 mod serve;
 #[cfg(unix)]
 mod sign_in;

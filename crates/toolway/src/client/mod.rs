@@ -15,6 +15,7 @@
 //! | `http/`, `process/`, `pipe/` | How do messages travel over HTTP, to a child process and over a pipe? |
 //! | `handshake/`, then `stateless/` | How does each era open a connection, write a request and answer the server's questions? |
 //! | `wire/` | What carries messages, and how is a server located? |
+//! | `record/` | How is what goes by recorded, and how is a recording read? |
 //! | `answer/` | How does the application answer the server's questions? |
 //! | `notifications/` | Which receivers get the server's notifications? |
 
@@ -29,6 +30,7 @@ mod notifications;
 pub(crate) mod oauth;
 pub(crate) mod pipe;
 pub(crate) mod process;
+pub mod record;
 mod stateless;
 pub(crate) mod wire;
 
@@ -65,6 +67,7 @@ pub use pipe::printable::escape_for_terminal;
 #[cfg(feature = "auth")]
 pub use process::browser::open_browser;
 pub use process::command::Command;
+pub use process::program_io::{ProcessHandle, ServerProcess};
 pub use toolway_protocol::Notification;
 pub use wire::inbox::{AnswerFrame, Inbox};
 pub use wire::outgoing::OutgoingMessage;

@@ -33,7 +33,7 @@ pub(crate) mod mistakes;
 pub(crate) mod mutex;
 #[cfg(all(feature = "server", feature = "http"))]
 mod named_accounts;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "server", feature = "client"))]
 pub(crate) mod operator;
 #[cfg(feature = "server")]
 pub(crate) mod outbound;

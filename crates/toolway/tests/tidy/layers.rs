@@ -52,6 +52,7 @@ const LAYERS: [(&str, &str, &[&str]); 5] = [
         "toolway",
         "client",
         &[
+            "record",
             "notifications",
             "answer",
             "wire",

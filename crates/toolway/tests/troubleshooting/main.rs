@@ -113,7 +113,20 @@ const NO_ERRORS_IN: [(&str, &str); 15] = [
 ];
 
 /// Sentences that are not errors, and what they are; `…` at the end stands for any end.
-const NO_ERRORS: [(&str, &str); 141] = [
+const NO_ERRORS: [(&str, &str); 148] = [
+    ("toolway proxy: …", "how a line about a server that ended begins"),
+    ("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"…", "a message of the proxy"),
+    (
+        "… bytes are left out: a recording holds at most … of one message",
+        "what a recording says in place of content",
+    ),
+    ("an event of more than … bytes is left out", "what a recording says in place of content"),
+    (
+        "the rest of the stream is left out: it has an event of more than … bytes",
+        "what a recording says in place of content",
+    ),
+    ("a reply of … bytes is left out", "what a recording says in place of content"),
+    ("a line of more than … bytes is left out", "what a recording says in place of content"),
     ("GET, HEAD, OPTIONS", "a header"),
     ("public, max-age=300", "a header"),
     ("the proxy … connects to it", "a step of a report"),

@@ -1,5 +1,6 @@
 //! Which settings does a client have?
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,8 +17,9 @@ use crate::client::connect::list_limit::ListLimit;
 use crate::client::connect::shared::ClientState;
 use crate::client::handshake::era_cache::EraCache;
 use crate::client::pipe::streams;
+use crate::client::record::Recorder;
 use crate::client::wire::target::{IntoTarget, Target};
-use crate::ground::error::Result;
+use crate::ground::error::{Error, ErrorKind, Result};
 use crate::transport::frame::message_limit;
 
 /// The settings of a client. Made by [`Client::builder`].
@@ -313,6 +315,37 @@ impl ClientBuilder {
         self
     }
 
+    /// Records everything that the client and the server say to each other in a file, a *cassette*. Secrets are
+    /// removed. See [`Recorder`], which also says what happens if the file cannot be written. An existing file is
+    /// replaced.
+    ///
+    /// ```no_run
+    /// use toolway::prelude::*;
+    ///
+    /// # async fn example() -> toolway::Result<()> {
+    /// let client = Client::builder().record("session.jsonl").connect("my-server").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn record(self, path: impl AsRef<Path>) -> Self {
+        self.recorder(&Recorder::to_file(path))
+    }
+
+    /// Records everything that the client and the server say to each other. Several clients may have one recorder. A
+    /// transport of the application cannot be recorded: connecting to it fails.
+    ///
+    /// ```
+    /// use toolway::client::record::Recorder;
+    /// use toolway::prelude::*;
+    ///
+    /// let recorder = Recorder::new();
+    /// let builder = Client::builder().recorder(&recorder);
+    /// ```
+    pub fn recorder(mut self, recorder: &Recorder) -> Self {
+        self.config.recorder = Some(recorder.clone());
+        self
+    }
+
     /// Connects to a server: a command line, a URL, a server in this process, or a transport.
     ///
     /// # Errors
@@ -325,10 +358,27 @@ impl ClientBuilder {
 
     /// Adds the settings of the client that belong to the server, such as how to sign in.
     pub(crate) fn map_target(&self, target: Target) -> Result<Target> {
-        match &self.config.map_target {
-            Some(map) => map(target),
-            None => Ok(target),
+        let target = match &self.config.map_target {
+            Some(map) => map(target)?,
+            None => target,
+        };
+        let Some(recorder) = self.prepared_recorder() else { return Ok(target) };
+        target.connector().recorded(recorder).ok_or_else(|| {
+            let name = target.connector().name();
+            let text = format!(
+                "{name} cannot be recorded: give the client a command, a URL, a server or two streams"
+            );
+            Error::new(ErrorKind::Misuse, text)
+        })
+    }
+
+    /// Returns the recorder, after hiding the secrets of the client's own settings from it.
+    fn prepared_recorder(&self) -> Option<&Recorder> {
+        let recorder = self.config.recorder.as_ref()?;
+        for (name, value) in &self.config.headers {
+            recorder.hide_header(name, value);
         }
+        Some(recorder)
     }
 
     /// Connects over a pair of streams, such as the stdout and stdin of a server process. Each line is one message.
@@ -337,7 +387,8 @@ impl ClientBuilder {
         reader: impl AsyncRead + Unpin + Send + 'static,
         writer: impl AsyncWrite + Unpin + Send + 'static,
     ) -> Result<Client> {
-        self.connect(streams::start(reader, writer)).await
+        let transport = streams::start(reader, writer, self.prepared_recorder().cloned());
+        ClientState::open(transport.into_target()?, self.config).await.map(Client::new)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::client::answer::answers::AnswerHandlers;
 use crate::client::connect::list_limit::ListLimit;
 use crate::client::handshake::era_cache::EraCache;
 use crate::client::notifications::listeners::Hooks;
+use crate::client::record::Recorder;
 use crate::client::wire::target::Target;
 use crate::ground::error::Result;
 use crate::transport::frame::MAX_MESSAGE;
@@ -46,6 +47,7 @@ pub(crate) struct Config {
     pub(crate) era_cache: EraCache,
     pub(crate) max_message: usize,
     pub(crate) max_list: ListLimit,
+    pub(crate) recorder: Option<Recorder>,
     /// Adds settings of the client to the server that it connects to.
     pub(crate) map_target: Option<Arc<MapTarget>>,
 }
@@ -69,6 +71,7 @@ impl Default for Config {
             era_cache: EraCache::default(),
             max_message: MAX_MESSAGE,
             max_list: ListLimit::default(),
+            recorder: None,
             map_target: None,
         }
     }

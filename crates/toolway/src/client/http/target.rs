@@ -12,9 +12,11 @@ use crate::client::http::request::built_in::{BuiltInClient, ConnectionReuse, con
 use crate::client::http::request::client::{HttpClient, RequestSigner};
 use crate::client::http::request::endpoint::{HttpEndpoint, RedirectPolicy};
 use crate::client::http::request::headers::check_header;
+use crate::client::http::request::recorded::RecordedClient;
 use crate::client::http::request::tls::{self, TlsSettings};
-use crate::client::http::request::url::{Url, display_url};
+use crate::client::http::request::url::{Url, display_url, secret_parts};
 use crate::client::http::stateless::transport::StatelessTransport;
+use crate::client::record::Recorder;
 use crate::client::wire::target::{Connector, IntoTarget, Target};
 use crate::client::wire::transport::Transport;
 use crate::ground::error::{Error, ErrorKind, Result};
@@ -58,6 +60,7 @@ pub struct Http {
     pub(crate) client: Option<Arc<dyn HttpClient>>,
     /// Signs in, if the server asks for it.
     pub(crate) sign_in: Option<Arc<dyn SignIn>>,
+    pub(crate) recorder: Option<Recorder>,
     /// The built-in client, used if `client` is `None`. It is created for the first connection, and then reused.
     built_in: Arc<OnceLock<Arc<dyn HttpClient>>>,
 }
@@ -88,6 +91,7 @@ impl Http {
             tls: TlsSettings::default(),
             client: None,
             sign_in: None,
+            recorder: None,
             built_in: Arc::default(),
         }
     }
@@ -226,6 +230,10 @@ impl Http {
     async fn open_transport(&self) -> Result<HttpTransport> {
         let url = self.check()?;
         let client = self.http_client(&url).await?;
+        let client = match &self.recorder {
+            Some(recorder) => Arc::new(RecordedClient::new(client, recorder.clone())),
+            None => client,
+        };
         let signer = self.sign_in.as_ref().map(|sign_in| sign_in.signer(self, &url));
         let endpoint =
             HttpEndpoint::new(url, self.headers.clone(), client, self.redirects).with_signer(signer);
@@ -286,6 +294,17 @@ impl Connector for Http {
 
     fn extensions(&self) -> Vec<&'static str> {
         self.sign_in.as_ref().map(|sign_in| sign_in.extensions()).unwrap_or_default()
+    }
+
+    fn recorded(&self, recorder: &Recorder) -> Option<Target> {
+        recorder.set_transport("http");
+        for part in secret_parts(&self.url) {
+            recorder.hide(part);
+        }
+        for (name, value) in &self.headers {
+            recorder.hide_header(name.as_str(), &String::from_utf8_lossy(value.as_bytes()));
+        }
+        Some(Target::new(Self { recorder: Some(recorder.clone()), ..self.clone() }))
     }
 
     fn cache_key(&self) -> Option<String> {

@@ -20,7 +20,9 @@ use crate::client::oauth::fetch::{Carrier, Fetcher, host_of};
 use crate::client::oauth::flow::KeyDemand;
 use crate::client::oauth::login::{Demand, Login};
 use crate::client::oauth::records::Tokens;
+use crate::client::oauth::secret::Secret;
 use crate::client::oauth::settings::OAuth;
+use crate::client::record::Recorder;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
@@ -163,7 +165,7 @@ impl Logins {
 
 impl SignIn for Logins {
     fn signer(&self, server: &Http, url: &Url) -> Arc<dyn RequestSigner> {
-        Arc::new(SignedIn(self.login(server, url)))
+        Arc::new(SignedIn { login: self.login(server, url), recorder: server.recorder.clone() })
     }
 
     fn user_time(&self) -> Duration {
@@ -176,27 +178,30 @@ impl SignIn for Logins {
 }
 
 /// Adds the token of a login to requests, and gets one when the server asks for it.
-struct SignedIn(Arc<Login>);
+struct SignedIn {
+    login: Arc<Login>,
+    recorder: Option<Recorder>,
+}
 
 impl RequestSigner for SignedIn {
     fn sign(&self, request: &mut Request<Bytes>) -> Result<bool> {
-        let Some(tokens) = self.0.fresh() else { return Ok(false) };
-        add_token(request, &tokens, &self.0.nonces)?;
+        let Some(tokens) = self.login.fresh() else { return Ok(false) };
+        self.add_token(request, &tokens)?;
         Ok(true)
     }
 
     fn prepare<'a>(&'a self, request: &'a mut Request<Bytes>) -> BoxFuture<'a, Result<()>> {
         Box::pin(async {
-            match self.0.current(may_ask_user(request)).await? {
-                Some(tokens) => add_token(request, &tokens, &self.0.nonces),
+            match self.login.current(may_ask_user(request)).await? {
+                Some(tokens) => self.add_token(request, &tokens),
                 None => Ok(()),
             }
         })
     }
 
     fn note(&self, request: &Request<Bytes>, headers: &HeaderMap) {
-        if self.0.nonces.are_used() {
-            self.0.nonces.note(request.uri(), headers);
+        if self.login.nonces.are_used() {
+            self.login.nonces.note(request.uri(), headers);
         }
     }
 
@@ -210,11 +215,34 @@ impl RequestSigner for SignedIn {
     }
 
     fn user_time(&self) -> Duration {
-        self.0.user_clock.total()
+        self.login.user_clock.total()
     }
 }
 
 impl SignedIn {
+    /// Adds a token to a request. A recorder does not record what belongs to the token.
+    fn add_token(&self, request: &mut Request<Bytes>, tokens: &Tokens) -> Result<()> {
+        if let Some(recorder) = &self.recorder {
+            let others = [tokens.refresh.as_ref(), tokens.owner.client_secret.as_ref()];
+            for secret in others.into_iter().flatten().chain([&tokens.access]) {
+                recorder.hide(Secret::reveal(secret));
+            }
+        }
+        add_token(request, tokens, &self.login.nonces)
+    }
+
+    /// Sends a request again, with another token or another proof.
+    async fn send_with(
+        &self,
+        client: &dyn HttpClient,
+        request: &mut Request<Bytes>,
+        tokens: &Tokens,
+    ) -> Result<Response<HttpBody>> {
+        request.headers_mut().remove(PROOF_HEADER);
+        self.add_token(request, tokens)?;
+        client.send(request.clone()).await
+    }
+
     /// Does what a server asks for that has refused a request, and sends the request again.
     async fn send_until_accepted(
         &self,
@@ -222,12 +250,12 @@ impl SignedIn {
         request: &mut Request<Bytes>,
         mut response: Response<HttpBody>,
     ) -> Result<Response<HttpBody>> {
-        let (login, may_ask_user) = (&self.0, may_ask_user(request));
+        let (login, may_ask_user) = (&self.login, may_ask_user(request));
         let sent = request.headers().get(AUTHORIZATION);
         let mut tokens = login.known().filter(|_| sent.is_some());
         // The token was replaced while the request was under way.
         if let Some(newer) = tokens.as_ref().filter(|tokens| tokens.authorization.as_ref() != sent) {
-            response = send_with(client, request, newer, &login.nonces).await?;
+            response = self.send_with(client, request, newer).await?;
         }
         let (mut logins, mut step_ups, mut nonces, mut expiries) = (0, 0, 0, 0);
         loop {
@@ -293,23 +321,11 @@ impl SignedIn {
                 _ => return Ok(response),
             }
             response = match &tokens {
-                Some(tokens) => send_with(client, request, tokens, &login.nonces).await?,
+                Some(tokens) => self.send_with(client, request, tokens).await?,
                 None => client.send(request.clone()).await?,
             };
         }
     }
-}
-
-/// Sends a request again, with another token or another proof.
-async fn send_with(
-    client: &dyn HttpClient,
-    request: &mut Request<Bytes>,
-    tokens: &Tokens,
-    nonces: &Nonces,
-) -> Result<Response<HttpBody>> {
-    request.headers_mut().remove(PROOF_HEADER);
-    add_token(request, tokens, nonces)?;
-    client.send(request.clone()).await
 }
 
 fn has_expired(tokens: Option<&Tokens>) -> bool {

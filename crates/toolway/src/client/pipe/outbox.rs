@@ -11,6 +11,7 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, mpsc, oneshot};
 use toolway_protocol::Id;
 
+use crate::client::record::Recorder;
 use crate::transport::frame::push_line;
 
 /// The maximum number of messages in the bounded queue.
@@ -98,8 +99,15 @@ impl Outbox {
 impl WriteQueue {
     /// Writes all owed messages when sending stops. Without its cancel notification, a cancelled call would continue to
     /// run in the server.
-    pub(super) async fn flush_priority(&mut self, writer: &mut (impl AsyncWrite + Unpin)) {
+    pub(super) async fn flush_priority(
+        &mut self,
+        writer: &mut (impl AsyncWrite + Unpin),
+        recorder: Option<&Recorder>,
+    ) {
         while let Ok(line) = self.priority.try_recv() {
+            if let Some(recorder) = recorder {
+                recorder.record_out(&line[..line.len() - 1]);
+            }
             // The server may be gone already.
             if writer.write_all(&line).await.is_err() {
                 return;

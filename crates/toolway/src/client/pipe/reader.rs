@@ -12,6 +12,7 @@ use toolway_protocol::jsonrpc::{OversizedMessage, ParsedFrame, Rejection, parse}
 use toolway_protocol::{Id, Message, RpcError};
 
 use crate::client::pipe::state::PipeState;
+use crate::client::record::{Content, Direction};
 use crate::client::wire::inbox::{AnswerFrame, MAX_PENDING_ANSWERS};
 use crate::client::wire::outgoing::error_frame;
 use crate::client::wire::transport::reply_too_long_error;
@@ -55,9 +56,20 @@ pub(crate) async fn read(reader: &mut (impl AsyncRead + Unpin), pipe: &PipeState
         lines.set_max_line(max_line);
         while let Some(text) = lines.next_line() {
             match text {
-                frame::Line::Text(text) => reading.handle_line(&text),
+                frame::Line::Text(text) => {
+                    if let Some(recorder) = &pipe.recorder {
+                        recorder.record_in(&text);
+                    }
+                    reading.handle_line(&text);
+                }
                 frame::Line::TooLong(OversizedMessage::Unknown) => return ReadEnd::TooLong,
-                frame::Line::TooLong(skimmed) => reading.handle_too_long(skimmed, max_line),
+                frame::Line::TooLong(skimmed) => {
+                    if let Some(recorder) = &pipe.recorder {
+                        let note = format!("a line of more than {max_line} bytes is left out");
+                        recorder.record(Direction::In, None, Content::Note(note));
+                    }
+                    reading.handle_too_long(skimmed, max_line);
+                }
             }
         }
         if lines.skipped() > max_line as u64 * MAX_LINE_FACTOR {

@@ -10,6 +10,7 @@ use toolway_protocol::{Id, Message, Method, RpcError};
 
 use crate::client::pipe::outbox::{Outbox, QueuedLine, Ticket, WriteQueue};
 use crate::client::pipe::output_record::OutputRecord;
+use crate::client::record::Recorder;
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::outgoing::OutgoingMessage;
 use crate::ground::error::{Error, ErrorKind, Result};
@@ -23,6 +24,7 @@ pub(crate) struct PipeState {
     max_message: AtomicUsize,
     pub(super) inbox: OnceLock<Inbox>,
     pub(crate) output: OutputRecord,
+    pub(super) recorder: Option<Recorder>,
     /// Set when sending stops.
     sending_stopped: SetOnce<()>,
     /// The reason why the pipe ended. Calls fail with this error.
@@ -38,7 +40,7 @@ struct PendingRequest {
 
 impl PipeState {
     /// Creates the state of a pipe, and the queue for the writer. The caller starts the reader and the writer.
-    pub(crate) fn new() -> (Self, WriteQueue) {
+    pub(crate) fn new(recorder: Option<Recorder>) -> (Self, WriteQueue) {
         let (outbox, write_queue) = Outbox::new();
         let state = Self {
             outbox: Arc::new(outbox),
@@ -46,6 +48,7 @@ impl PipeState {
             max_message: AtomicUsize::new(MAX_MESSAGE),
             inbox: OnceLock::new(),
             output: OutputRecord::default(),
+            recorder,
             sending_stopped: SetOnce::new(),
             end_reason: SetOnce::new(),
         };
@@ -128,7 +131,7 @@ impl PipeState {
     }
 
     /// Waits until sending has stopped.
-    pub(super) async fn sending_stopped(&self) {
+    pub(crate) async fn sending_stopped(&self) {
         self.sending_stopped.wait().await;
     }
 

@@ -13,6 +13,7 @@ use crate::client::pipe::reader::{ReadEnd, read};
 use crate::client::pipe::state::{PipeState, with_cause};
 use crate::client::pipe::transport::{FarEnd, PipeTransport};
 use crate::client::pipe::writer::write;
+use crate::client::record::Recorder;
 use crate::client::wire::transport::Transport;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
@@ -21,8 +22,12 @@ use crate::ground::future::BoxFuture;
 pub(crate) fn start(
     reader: impl AsyncRead + Unpin + Send + 'static,
     writer: impl AsyncWrite + Unpin + Send + 'static,
+    recorder: Option<Recorder>,
 ) -> impl Transport {
-    let (pipe, queue) = PipeState::new();
+    if let Some(recorder) = &recorder {
+        recorder.set_transport("pipe");
+    }
+    let (pipe, queue) = PipeState::new(recorder);
     let (pipe, left) = (Arc::new(pipe), Arc::new(SetOnce::new()));
     let guard = StreamsGuard { pipe: pipe.clone(), dropped: left.clone() };
     tokio::spawn(async move {

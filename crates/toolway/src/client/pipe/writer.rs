@@ -18,7 +18,7 @@ pub(crate) async fn write(
         let queued = tokio::select! {
             biased;
             () = pipe.sending_stopped() => {
-                queue.flush_priority(&mut writer).await;
+                queue.flush_priority(&mut writer, pipe.recorder.as_ref()).await;
                 break;
             }
             queued = queue.next() => queued,
@@ -37,6 +37,9 @@ pub(crate) async fn write(
         if let Some(id) = id {
             // The length does not include the line break.
             pipe.note_sent(&id, text.len() - 1);
+        }
+        if let Some(recorder) = &pipe.recorder {
+            recorder.record_out(&text[..text.len() - 1]);
         }
         writer.write_all(&text).await?;
         writer.flush().await?;

@@ -7,13 +7,16 @@ use std::process::Stdio;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use crate::client::process::child_pipes::ChildPipes;
 use crate::client::process::command_line;
 use crate::client::process::diagnosis::ProcessFacts;
 use crate::client::process::environment::{self, InheritedEnv};
 use crate::client::process::platform::ProcessGroup;
 use crate::client::process::program::{self, ProgramSearch};
+use crate::client::process::program_io::{self, ServerProcess};
 use crate::client::process::stderr::{LineHook, Stderr};
 use crate::client::process::supervisor;
+use crate::client::record::Recorder;
 use crate::client::wire::target::{Connector, IntoTarget, Target};
 use crate::client::wire::transport::Transport;
 use crate::ground::error::{Error, ErrorKind, Result};
@@ -71,6 +74,7 @@ pub struct Command {
     on_stray_line: Option<LineHook>,
     /// The command line to show, if it differs from the real one.
     displayed_line: Option<String>,
+    recorder: Option<Recorder>,
 }
 
 impl Command {
@@ -87,6 +91,7 @@ impl Command {
             on_stderr: None,
             on_stray_line: None,
             displayed_line: None,
+            recorder: None,
         }
     }
 
@@ -210,6 +215,24 @@ impl Command {
         self
     }
 
+    /// Records the lines that the server writes to stderr, and hides the server's environment from the recording. A
+    /// client with a [recorder](crate::client::ClientBuilder::recorder) does this by itself, and records the messages
+    /// too.
+    ///
+    /// ```
+    /// use toolway::client::Command;
+    /// use toolway::client::record::Recorder;
+    ///
+    /// let recorder = Recorder::new();
+    /// let command = Command::new("server").env("API_KEY", "never recorded").recorder(&recorder);
+    /// ```
+    pub fn recorder(mut self, recorder: &Recorder) -> Self {
+        recorder.set_transport("pipe");
+        self.hide_environment(recorder);
+        self.recorder = Some(recorder.clone());
+        self
+    }
+
     /// Returns the program.
     pub fn get_program(&self) -> &OsStr {
         &self.program
@@ -267,6 +290,19 @@ impl Command {
         environment::variables(self.inherit, std::env::vars_os(), &self.env)
     }
 
+    /// Hides the variables of the server's environment from a recording, except those that every program has.
+    fn hide_environment(&self, recorder: &Recorder) {
+        let set: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
+        for (name, value) in self.variables() {
+            // A path on this machine describes it, and occurs in many messages.
+            let path = Path::new(&value);
+            let is_path = path.is_absolute() && path.exists();
+            if set.contains(&&name) || !(is_path || environment::is_public(&name)) {
+                recorder.hide(&value.to_string_lossy());
+            }
+        }
+    }
+
     fn search<'s>(&'s self, variables: &'s [(OsString, OsString)]) -> ProgramSearch<'s> {
         let path = variables.iter().find(|(name, _)| name.eq_ignore_ascii_case("PATH"));
         let path = path.map(|(_, value)| value.as_os_str());
@@ -274,6 +310,46 @@ impl Command {
     }
 
     fn spawn(&self) -> Result<Box<dyn Transport>> {
+        let (facts, group, pipes) = self.start_process()?;
+        let (close_timeout, max_message) = (self.close_timeout, self.max_message);
+        let (on_stray_line, recorder) = (self.on_stray_line.clone(), self.recorder.clone());
+        Ok(Box::new(supervisor::start(
+            facts,
+            group,
+            pipes,
+            close_timeout,
+            max_message,
+            on_stray_line,
+            recorder,
+        )))
+    }
+
+    /// Starts the program without a client. The program at the other end decides what the bytes mean; this is for
+    /// proxies. Lines of stderr go to [`on_stderr`](Self::on_stderr) as usual. Must be called within a Tokio runtime.
+    ///
+    /// ```no_run
+    /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    /// use toolway::client::Command;
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (mut stdout, mut stdin, process) = Command::new("server").spawn_io()?.into_parts();
+    /// stdin.write_all(b"{}\n").await?;
+    /// let mut answer = [0; 1024];
+    /// let length = stdout.read(&mut answer).await?;
+    /// process.close().await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the program cannot be started.
+    pub fn spawn_io(&self) -> Result<ServerProcess> {
+        let (facts, group, pipes) = self.start_process()?;
+        let (near, far) = tokio::io::duplex(program_io::BUFFER);
+        Ok(ServerProcess::new(near, supervisor::start_unread(facts, group, pipes, self.close_timeout, far)))
+    }
+
+    fn start_process(&self) -> Result<(ProcessFacts, ProcessGroup, ChildPipes)> {
         let variables = self.variables();
         let search = self.search(&variables);
         let mut command = tokio::process::Command::new(program::program_file(&search));
@@ -289,12 +365,10 @@ impl Command {
         })?;
         let facts = ProcessFacts {
             name: self.display_line(),
-            stderr: Stderr::new(self.on_stderr.clone()),
+            stderr: Stderr::new(self.on_stderr.clone(), self.recorder.clone()),
             end_description: OnceLock::new(),
         };
-        let (close_timeout, max_message) = (self.close_timeout, self.max_message);
-        let on_stray_line = self.on_stray_line.clone();
-        Ok(Box::new(supervisor::start(facts, group, pipes, close_timeout, max_message, on_stray_line)))
+        Ok((facts, group, pipes))
     }
 }
 
@@ -306,6 +380,10 @@ impl Connector for Command {
 
     fn name(&self) -> String {
         format!("`{}`", self.display_line())
+    }
+
+    fn recorded(&self, recorder: &Recorder) -> Option<Target> {
+        Some(Target::new(self.clone().recorder(recorder)))
     }
 
     fn cache_key(&self) -> Option<String> {

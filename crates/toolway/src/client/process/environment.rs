@@ -44,6 +44,14 @@ fn is_basic(name: &OsStr) -> bool {
         || name.to_str().is_some_and(|name| name.starts_with("LC_"))
 }
 
+/// Returns whether a variable is public: every program has it, and it describes the machine. The variables of proxies
+/// are not public, because they may contain a password.
+pub(super) fn is_public(name: &OsStr) -> bool {
+    let is_proxy = name.to_str().is_some_and(|name| name.to_ascii_uppercase().ends_with("_PROXY"));
+    let is_of_shell = ["PWD", "OLDPWD", "_", "SHLVL"].iter().any(|known| name.eq_ignore_ascii_case(known));
+    (is_basic(name) && !is_proxy) || is_of_shell
+}
+
 /// The variables that servers inherit by default, besides those that begin with `LC_`. Names are compared without
 /// regard to case, because proxy variables are written in either case, and Windows has `Path`.
 const BASICS: [&str; 42] = [

@@ -7,6 +7,7 @@
 //! | `command_line.rs` | How is a command line split into words, and how is it shown? |
 //! | `environment.rs` | Which environment variables does a server inherit? |
 //! | `program.rs` | Which file belongs to the name of a program, and why could the program not be started? |
+//! | `program_io.rs` | How does a program get the streams of a server unread? |
 //! | `supervisor.rs` | How is a running server monitored and ended? |
 //! | `stderr.rs` | Which lines has a server written to its stderr lately? |
 //! | `diagnosis.rs` | What is known about a server that does not answer? |
@@ -31,5 +32,6 @@ mod platform;
 #[path = "windows.rs"]
 mod platform;
 mod program;
+pub(crate) mod program_io;
 mod stderr;
 mod supervisor;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::client::pipe::printable::printable;
+use crate::client::record::Recorder;
 use crate::client::wire::rate::RateLimit;
 use crate::ground::mutex::Mutex;
 use crate::ground::panic::catch_panic;
@@ -19,6 +20,7 @@ pub(super) type LineHook = Arc<dyn Fn(&str) + Send + Sync>;
 pub(super) struct Stderr {
     tail: Mutex<Tail>,
     hook: Option<LineHook>,
+    recorder: Option<Recorder>,
     /// How many lines are logged.
     log_rate: RateLimit,
 }
@@ -34,9 +36,9 @@ struct Tail {
 }
 
 impl Stderr {
-    pub(super) fn new(hook: Option<LineHook>) -> Self {
+    pub(super) fn new(hook: Option<LineHook>, recorder: Option<Recorder>) -> Self {
         let log_rate = RateLimit::new(MAX_LOGGED_LINES, LOG_PERIOD);
-        Self { tail: Mutex::default(), hook, log_rate }
+        Self { tail: Mutex::default(), hook, recorder, log_rate }
     }
 
     /// Reads stderr to its end, so that the server never blocks on a full pipe.
@@ -75,6 +77,9 @@ impl Stderr {
             tail.push(shown);
             line
         };
+        if let Some(recorder) = &self.recorder {
+            recorder.record_err(String::from_utf8_lossy(&line).trim_end_matches('\r'));
+        }
         if let Some(hook) = &self.hook {
             let text = String::from_utf8_lossy(&line);
             if let Err(panic) = catch_panic(|| hook(text.trim_end_matches('\r'))) {
@@ -134,7 +139,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_last_lines_are_kept_and_nothing_grows() {
-        let stderr = Stderr::new(None);
+        let stderr = Stderr::new(None, None);
         let text: String =
             (0..1000).map(|number| format!("line {number}")).collect::<Vec<_>>().join("\r\n\n") + "\r\n";
         stderr.drain(text.as_bytes(), "test").await;
@@ -167,7 +172,7 @@ mod tests {
         let logged = Arc::new(AtomicU32::new(0));
         let log = tracing_subscriber::registry().with(Count(logged.clone()));
         let _log = tracing::subscriber::set_default(log);
-        let stderr = Stderr::new(None);
+        let stderr = Stderr::new(None, None);
         stderr.drain("line\n".repeat(5000).as_bytes(), "test").await;
         assert_eq!(logged.load(Ordering::Relaxed), MAX_LOGGED_LINES);
         tokio::time::advance(LOG_PERIOD).await;
@@ -183,10 +188,11 @@ mod tests {
     async fn a_line_without_an_end_is_seen_and_a_hook_may_panic() {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let seen = lines.clone();
-        let stderr = Arc::new(Stderr::new(Some(Arc::new(move |line: &str| {
+        let hook: LineHook = Arc::new(move |line: &str| {
             seen.lock().push(line.to_owned());
             assert_ne!(line, "one", "a test");
-        }))));
+        });
+        let stderr = Arc::new(Stderr::new(Some(hook), None));
         let (mut writer, reader) = tokio::io::duplex(64);
         let draining = tokio::spawn({
             let stderr = stderr.clone();

@@ -8,8 +8,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::ChildStdout;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, DuplexStream, copy};
+use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::{SetOnce, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
@@ -23,6 +23,7 @@ use crate::client::pipe::writer::write;
 use crate::client::process::child_pipes::ChildPipes;
 use crate::client::process::diagnosis::{PipeFailure, ProcessFacts};
 use crate::client::process::platform::{GroupHandle, ProcessGroup};
+use crate::client::record::Recorder;
 use crate::client::wire::transport::Transport;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
@@ -54,11 +55,40 @@ pub(super) fn start(
     close_timeout: Duration,
     max_message: Option<usize>,
     on_stray_line: Option<LineHook>,
+    recorder: Option<Recorder>,
 ) -> impl Transport {
-    let (pipe, queue) = PipeState::new();
+    let (pipe, queue) = PipeState::new(recorder);
     if let Some(hook) = on_stray_line {
         pipe.output.set_stray_line_hook(hook);
     }
+    let transport = supervise(facts, group, close_timeout, max_message, pipe, |supervisor| {
+        supervisor.spawn_tasks(pipes, queue);
+    });
+    transport.set_max_message(MAX_MESSAGE);
+    transport
+}
+
+/// Starts the supervisor of a process whose stdin and stdout are passed on through `far`. The transport cannot send; it
+/// ends the process when it is dropped.
+pub(super) fn start_unread(
+    facts: ProcessFacts,
+    group: ProcessGroup,
+    pipes: ChildPipes,
+    close_timeout: Duration,
+    far: DuplexStream,
+) -> impl Transport {
+    let (pipe, _) = PipeState::new(None);
+    supervise(facts, group, close_timeout, None, pipe, |supervisor| supervisor.spawn_unread_tasks(pipes, far))
+}
+
+fn supervise(
+    facts: ProcessFacts,
+    group: ProcessGroup,
+    close_timeout: Duration,
+    max_message: Option<usize>,
+    pipe: PipeState,
+    spawn_tasks: impl FnOnce(&mut Supervisor),
+) -> PipeTransport<Process> {
     let (pipe, facts, gone) = (Arc::new(pipe), Arc::new(facts), Arc::new(SetOnce::new()));
     let (held, released) = oneshot::channel();
     let leader = group.handle();
@@ -75,15 +105,13 @@ pub(super) fn start(
         is_stdout_open: true,
         is_stderr_open: true,
     };
-    supervisor.spawn_tasks(pipes, queue);
+    spawn_tasks(&mut supervisor);
     tokio::spawn(supervisor.run(released));
-    let transport = PipeTransport::new(
+    PipeTransport::new(
         pipe,
         max_message,
         Process { facts, group_handle: leader, shutdown: gone, _release_on_drop: held },
-    );
-    transport.set_max_message(MAX_MESSAGE);
-    transport
+    )
 }
 
 impl FarEnd for Process {
@@ -155,6 +183,40 @@ impl Supervisor {
             }
             TaskEvent::Written(outcome)
         }));
+        self.spawn_stderr_task(stderr);
+    }
+
+    /// Starts the tasks that pass stdout and stdin on, and read stderr.
+    fn spawn_unread_tasks(&mut self, pipes: ChildPipes, far: DuplexStream) {
+        let ChildPipes { mut stdin, mut stdout, stderr } = pipes;
+        let (mut from_near, mut to_near) = tokio::io::split(far);
+        // What the server has written is passed on even after it has ended, however slowly it is read. So this task
+        // belongs to the near end: it ends when that is dropped.
+        let copying = tokio::spawn(async move {
+            let copied = copy(&mut stdout, &mut to_near).await;
+            let _ = to_near.shutdown().await;
+            (copied.map_or_else(ReadEnd::Failed, |_| ReadEnd::Closed), stdout)
+        });
+        self.tasks.spawn(async move {
+            match copying.await {
+                Ok((ended, stdout)) => TaskEvent::Read(ended, stdout),
+                Err(_) => TaskEvent::StdoutDrained,
+            }
+        });
+        let pipe = self.pipe.clone();
+        self.writer_task = Some(self.tasks.spawn(async move {
+            let outcome = tokio::select! {
+                biased;
+                () = pipe.sending_stopped() => Ok(()),
+                copied = copy(&mut from_near, &mut stdin) => copied.map(drop),
+            };
+            let _ = stdin.shutdown().await;
+            TaskEvent::Written(outcome)
+        }));
+        self.spawn_stderr_task(stderr);
+    }
+
+    fn spawn_stderr_task(&mut self, stderr: ChildStderr) {
         let facts = self.facts.clone();
         self.tasks.spawn(async move {
             facts.stderr.drain(stderr, &facts.name).await;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::client::record::Recorder;
 use crate::client::wire::transport::Transport;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
@@ -33,6 +34,13 @@ pub trait Connector: Any + Send + Sync {
     /// declares them.
     fn extensions(&self) -> Vec<&'static str> {
         Vec::new()
+    }
+
+    /// Returns the same server, with a recorder that gets all frames of its connections. `None` if they cannot be
+    /// recorded: then a client with a recorder does not connect.
+    fn recorded(&self, recorder: &Recorder) -> Option<Target> {
+        let _ = recorder;
+        None
     }
 
     /// The key of this server in an [`EraCache`](crate::client::EraCache); `None` if the era of the server is not to be

@@ -10,6 +10,7 @@
 //! | `events.rs` | Which messages does a stream of events contain? |
 //! | `client.rs` | What must an HTTP client do? |
 //! | `built_in.rs` | How does the built-in client send requests? |
+//! | `recorded.rs` | How are requests and replies recorded? |
 //! | `observed_connection.rs` | How does a request learn that its connection has ended, if hyper does not report it? |
 //! | `tls.rs`, `no_tls.rs` | How is the server of an `https://` URL verified? |
 //! | `proxy.rs` | Through which proxy does an encrypted connection go? |
@@ -22,6 +23,7 @@ pub(crate) mod headers;
 mod observed_connection;
 #[cfg(feature = "tls")]
 pub(crate) mod proxy;
+pub(crate) mod recorded;
 pub(crate) mod redirect;
 pub(crate) mod refusal;
 #[cfg(feature = "tls")]

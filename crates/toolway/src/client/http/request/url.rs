@@ -136,6 +136,14 @@ pub(crate) fn display_url(text: &str) -> String {
     }
 }
 
+/// Returns the parts of a URL that may be secret: the values of the query, and path segments that look like a key.
+pub(crate) fn secret_parts(text: &str) -> impl Iterator<Item = &str> {
+    let text = text.split('#').next().unwrap_or_default();
+    let (path, query) = text.split_once('?').unwrap_or((text, ""));
+    let values = query.split('&').map(|pair| pair.split_once('=').map_or(pair, |(_, value)| value));
+    path.split('/').filter(|segment| is_key(segment)).chain(values).filter(|part| !part.is_empty())
+}
+
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = self.0.scheme_str().unwrap_or_default();
