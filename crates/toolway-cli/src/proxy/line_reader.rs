@@ -8,6 +8,9 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 /// and the proxy does not look into them.
 const MAX_LINE: usize = 16 << 20;
 
+/// The maximum number of bytes that are read at once.
+const MAX_CHUNK: u64 = 64 << 10;
+
 /// Reads lines with their line breaks.
 pub(super) struct LineReader<R> {
     reader: R,
@@ -66,8 +69,9 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 
     async fn fill(&mut self) -> io::Result<()> {
-        self.buffer.reserve(8 << 10);
-        self.is_at_end = self.reader.read_buf(&mut self.buffer).await? == 0;
+        // No more at once, so that the buffer does not grow far beyond the limit.
+        let mut chunk = (&mut self.reader).take(MAX_CHUNK);
+        self.is_at_end = chunk.read_buf(&mut self.buffer).await? == 0;
         Ok(())
     }
 
@@ -76,7 +80,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             let rest = self.buffer.split_off(self.searched + end + 1);
             let bytes = std::mem::replace(&mut self.buffer, rest);
             self.searched = 0;
-            let is_part = std::mem::take(&mut self.in_long_line);
+            let is_part = std::mem::take(&mut self.in_long_line) || bytes.len() > MAX_LINE;
             return Some(if is_part { Piece::Part(bytes) } else { Piece::Line(bytes) });
         }
         self.searched = self.buffer.len();

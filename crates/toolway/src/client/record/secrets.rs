@@ -1,8 +1,10 @@
 //! Which values are known to be secret, and where do they occur?
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
+use std::ops::Bound;
 
 /// The minimum length in bytes of a value that is searched for everywhere. Shorter values occur in other words.
 const MIN_SECRET: usize = 8;
@@ -11,11 +13,24 @@ const MIN_SECRET: usize = 8;
 /// so that a server that sends many values cannot keep them out.
 const MAX_SECRETS: usize = 10_000;
 
+/// The maximum total length in bytes of the forms in the table, with the same addition.
+const MAX_TABLE: usize = 16 << 20;
+
 /// The maximum length in bytes of a value in the table.
-const MAX_SECRET: usize = 64 << 10;
+const MAX_SECRET: usize = 16 << 10;
+
+/// How many short forms may be compared for each byte of a text. A text that needs more is removed as a whole: a server
+/// could send values and texts that take very long to compare.
+const MAX_COMPARED: usize = 8;
 
 /// The number of leading bytes by which occurrences are found.
-const PREFIX: usize = 4;
+const PREFIX: usize = 8;
+
+/// The length of the longest form: percent-encoding makes a byte three times as long, and JSON at most six times.
+const MAX_FORM: usize = 96 << 10;
+
+/// How many places at the end of a text may be the beginning of a value, before all from there on is removed.
+const MAX_LOOKED_UP: usize = 1000;
 
 /// The table of secret values. Each value has a number, which takes its place: `«1»`.
 #[derive(Default)]
@@ -24,10 +39,12 @@ pub(super) struct Secrets {
     numbers: HashMap<String, u32>,
     /// How many values have been replaced.
     replaced: u32,
-    /// One bit for each byte: set if a form begins with it.
-    first_bytes: [u64; 4],
-    /// The forms in which values occur, by their first bytes. Each has the value that it stands for.
-    forms: HashMap<[u8; PREFIX], Vec<(String, String)>>,
+    /// The first bytes of all forms.
+    prefixes: HashSet<[u8; PREFIX]>,
+    /// The forms in which values occur, in order, with the value that each stands for.
+    forms: BTreeMap<String, String>,
+    /// The total length of the forms.
+    bytes: usize,
 }
 
 impl Secrets {
@@ -71,57 +88,59 @@ impl Secrets {
     /// Adds a value that the application knows. It is searched for in everything that is recorded from now on. Values that
     /// are too short are ignored.
     pub(super) fn learn_own(&mut self, value: &str) {
-        self.learn_within(value, 2 * MAX_SECRETS);
+        self.learn_within(value, 2);
     }
 
     /// Adds a value that was found in a frame.
     pub(super) fn learn(&mut self, value: &str) {
-        self.learn_within(value, MAX_SECRETS);
+        self.learn_within(value, 1);
     }
 
-    fn learn_within(&mut self, value: &str, max: usize) {
+    /// Adds a value if the table has room for it, which is so many times as large.
+    fn learn_within(&mut self, value: &str, times: usize) {
         if !(MIN_SECRET..=MAX_SECRET).contains(&value.len()) || is_mark(value) {
             return;
         }
         if !self.numbers.contains_key(value) {
-            if self.numbers.len() >= max {
+            if self.numbers.len() >= times * MAX_SECRETS || self.bytes >= times * MAX_TABLE {
                 return;
             }
             self.numbers.insert(value.to_owned(), 0);
         }
         for form in forms(value) {
             let Some(prefix) = form.as_bytes().first_chunk::<PREFIX>() else { continue };
-            self.first_bytes[usize::from(prefix[0] >> 6)] |= 1 << (prefix[0] & 63);
-            let same = self.forms.entry(*prefix).or_default();
-            if !same.iter().any(|(known, _)| *known == form) {
-                same.push((form, value.to_owned()));
-                // The longest form is the right one where several begin at one place.
-                same.sort_by_key(|(form, _)| std::cmp::Reverse(form.len()));
+            self.prefixes.insert(*prefix);
+            let length = form.len();
+            // Two values may have the same form: the first one keeps it.
+            if let Entry::Vacant(place) = self.forms.entry(form) {
+                place.insert(value.to_owned());
+                self.bytes += length;
             }
         }
     }
 
-    /// Replaces all known values in a text.
+    /// Replaces all known values in a text. The longest value counts where several begin at one place.
     pub(super) fn replace<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         if self.forms.is_empty() {
             return Cow::Borrowed(text);
         }
         let mut changed = String::new();
-        let (mut copied, mut at) = (0, 0);
+        let (mut copied, mut at, mut compared) = (0, 0, 0);
         let bytes = text.as_bytes();
         while let Some(prefix) = bytes[at..].first_chunk::<PREFIX>() {
-            if self.first_bytes[usize::from(prefix[0] >> 6)] & (1 << (prefix[0] & 63)) == 0 {
+            if !self.prefixes.contains(prefix) || !text.is_char_boundary(at) {
                 at += 1;
                 continue;
             }
-            let known = self.forms.get(prefix).and_then(|forms| {
-                forms.iter().find(|(form, _)| bytes[at..].starts_with(form.as_bytes())).cloned()
-            });
+            let known = self.find(&text[at..], &mut compared);
+            if compared > MAX_COMPARED * (text.len() + 1024) {
+                return Cow::Borrowed("«…»");
+            }
             match known {
-                Some((form, value)) => {
+                Some((length, value)) => {
                     changed.push_str(&text[copied..at]);
                     changed.push_str(&self.mark(&value));
-                    at += form.len();
+                    at += length;
                     copied = at;
                 }
                 None => at += 1,
@@ -134,19 +153,48 @@ impl Secrets {
         Cow::Owned(changed)
     }
 
+    /// Returns the length of the longest form with which a text begins, and its value. Adds the work that this took.
+    fn find(&self, text: &str, compared: &mut usize) -> Option<(usize, String)> {
+        let mut rest = text;
+        loop {
+            // A form with which the text begins is not after the text, and what is between them begins with the form.
+            let (form, value) =
+                self.forms.range::<str, _>((Bound::Unbounded, Bound::Included(rest))).next_back()?;
+            *compared += 1 + form.len() / 64;
+            if rest.starts_with(form.as_str()) {
+                return Some((form.len(), value.clone()));
+            }
+            let same = rest.bytes().zip(form.bytes()).take_while(|(one, other)| one == other).count();
+            if same < PREFIX {
+                return None;
+            }
+            let end = (0..=same).rev().find(|end| rest.is_char_boundary(*end)).unwrap_or(0);
+            rest = &rest[..end];
+        }
+    }
+
     /// Removes the beginning of a known value from the end of a text that was cut off.
     pub(super) fn trim_cut_end<'t>(&self, text: &'t str) -> &'t str {
-        let forms = self.forms.values().flatten().map(|(form, _)| form.as_bytes());
-        let longest = |form: &[u8]| {
-            (1..form.len()).rev().find(|length| text.as_bytes().ends_with(&form[..*length])).unwrap_or(0)
+        let begins_form = |start: usize| {
+            let end = &text[start..];
+            let next = self.forms.range::<str, _>((Bound::Excluded(end), Bound::Unbounded)).next();
+            next.is_some_and(|(form, _)| form.starts_with(end))
         };
-        let cut = forms.map(longest).max().unwrap_or(0);
-        // A form may begin within a character only if the text does too, so this is a boundary or the nearest one.
-        let mut end = text.len() - cut;
-        while !text.is_char_boundary(end) {
-            end -= 1;
+        let longest = MAX_FORM.min(text.len());
+        let starts = (text.len() - longest..text.len()).filter(|start| text.is_char_boundary(*start));
+        let mut looked_up = 0;
+        for start in starts {
+            // Most beginnings are recognized by their first bytes.
+            let prefix = text.as_bytes()[start..].first_chunk::<PREFIX>();
+            if prefix.is_some_and(|prefix| !self.prefixes.contains(prefix)) {
+                continue;
+            }
+            looked_up += 1;
+            if looked_up > MAX_LOOKED_UP || begins_form(start) {
+                return &text[..start];
+            }
         }
-        &text[..end]
+        text
     }
 }
 
@@ -223,10 +271,30 @@ mod tests {
         let mut secrets = Secrets::default();
         secrets.learn("abcdefghij");
         for (text, expected) in
-            [("x abcdefghi", "x "), ("x abc", "x "), ("x abd", "x abd"), ("ö", "ö"), ("", "")]
+            [("x abcdefghi", "x "), ("x abc", "x "), ("x abx", "x abx"), ("ö", "ö"), ("", "")]
         {
             assert_eq!(secrets.trim_cut_end(text), expected);
         }
+    }
+
+    #[test]
+    fn values_and_texts_that_take_long_to_compare_are_removed_as_a_whole() {
+        let mut secrets = Secrets::default();
+        for length in 8..2000 {
+            secrets.learn(&format!("{}!", "a".repeat(length)));
+        }
+        assert_eq!(secrets.replace(&"a".repeat(100_000)), "«…»");
+        assert_eq!(secrets.replace("x aaaaaaaaa! aaaaaaaa~"), "x «1» aaaaaaaa~");
+        assert!(secrets.trim_cut_end(&"a".repeat(100_000)).len() <= 100_000 - 1999);
+    }
+
+    #[test]
+    fn the_longest_value_counts_where_several_begin() {
+        let mut secrets = Secrets::default();
+        for value in ["abcdefgh", "abcdefghij", "abcdefghijkl"] {
+            secrets.learn(value);
+        }
+        assert_eq!(secrets.replace("abcdefghijk abcdefghijkl abcdefgh abcdefg"), "«1»k «2» «3» abcdefg");
     }
 
     #[test]

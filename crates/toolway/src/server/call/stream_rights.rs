@@ -19,7 +19,7 @@ const RECHECK_INTERVAL: Duration = Duration::from_secs(60);
 /// The time between two checks of credentials that should have expired.
 const EXPIRED_INTERVAL: Duration = Duration::from_secs(5);
 
-/// What the caller of a notification stream may see.
+/// The elements and resources that the caller of a notification stream may see.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StreamView {
     /// The elements that exist for the caller; all of them without a restriction.
@@ -33,7 +33,7 @@ pub(crate) struct StreamView {
 /// A view that changes while its stream is open.
 pub(crate) type SharedView = Arc<Mutex<StreamView>>;
 
-/// What a caller may see, or the reason why it is refused.
+/// The view of a caller, or the reason why it is refused.
 pub(crate) type Verdict = Result<StreamView, RpcError>;
 
 /// Decides again about a request that opened a stream.

@@ -58,14 +58,14 @@ impl Server {
         request: Request,
         scope: &'s Scope,
     ) -> impl Future<Output = Result<CallReply, Failure>> + Send + use<'s> {
-        match request {
-            Request::CallTool(CallTool { name, arguments, .. }) => Either::Left(async move {
+        if let Request::CallTool(CallTool { name, arguments, .. }) = request {
+            return Either::Left(async move {
                 let result = self.call_tool(&name, arguments, scope).await?;
                 Ok(self.complete_reply(Reply::ToolCalled(result), None, scope))
-            }),
-            // Boxed: calls of tools are the most frequent requests, and the future of all others is larger.
-            request => Either::Right(Box::pin(self.route_other(request, scope))),
+            });
         }
+        // Boxed: calls of tools are the most frequent requests, and the future of all others is larger.
+        Either::Right(Box::pin(self.route_other(request, scope)))
     }
 
     fn complete_reply(&self, reply: Reply, cache: Option<CacheHints>, scope: &Scope) -> CallReply {
@@ -140,7 +140,8 @@ impl Server {
                 Reply::Completed(CompleteResult::new(self.complete(*asked, scope).await?))
             }
             Request::Other(method, params) => self.call_method(&method, params.as_ref(), scope).await?,
-            // `route` passes calls of tools elsewhere. The others change the state of a connection, so `handshake/` and `stateless/` answer them.
+            // `route` passes calls of tools elsewhere. The others change the state of a connection, so `handshake/` and
+            // `stateless/` answer them.
             request @ (Request::CallTool(_)
             | Request::Subscribe(_)
             | Request::Unsubscribe(_)

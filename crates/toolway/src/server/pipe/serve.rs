@@ -147,7 +147,7 @@ type PipeWriter<'p> = Pin<Box<dyn AsyncWrite + Send + 'p>>;
 #[derive(Debug, Clone)]
 pub(crate) struct LineRights {
     pub(crate) arrivals: LineArrivals,
-    /// What the caller that reads the output may see now.
+    /// The present rights of the caller that reads the output.
     pub(crate) view: SharedView,
 }
 
@@ -196,7 +196,7 @@ struct Pipe<'p> {
     /// The facts about the admitted peer, or about its last line.
     admitted: Box<Arrival>,
     line_arrivals: Option<LineArrivals>,
-    /// What the peer may see of changes.
+    /// The rights that decide which changes the peer is told of.
     view: SharedView,
     is_open: bool,
     /// When to stop waiting for running requests, once the input has ended.

@@ -148,6 +148,6 @@ async fn a_hub_opens_no_browser_and_names_the_command_to_type() {
     command.arg(&file).env("HOME", &folder.0).env("XDG_DATA_HOME", &folder.0).env("LOCALAPPDATA", &folder.0);
     let output = command.output().await.unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
-    assert!(shown.contains(&format!("toolway login {}", issuer.url())), "{shown}");
+    assert!(shown.contains(&format!("toolway login notes --config {}", file.display())), "{shown}");
     assert_eq!(issuer.look(|known| known.logins), 0);
 }
