@@ -32,11 +32,14 @@
 //! | `redact.rs` | Which parts of a frame are secret? |
 //! | `text_secrets.rs` | Which parts of a text that is not JSON are secret? |
 //! | `secrets.rs` | Which values are known to be secret, and where do they occur? |
+//! | `over_http.rs` | Which parts of a request and a reply are secret? |
 //! | `timestamp.rs` | How is the time of a recording written? |
 
 mod cassette;
 mod cassette_file;
 mod frame;
+#[cfg(feature = "http")]
+mod over_http;
 mod recorder;
 mod redact;
 mod secrets;
@@ -45,5 +48,7 @@ mod timestamp;
 
 pub use cassette::{Cassette, CassetteHeader, RecordedServer};
 pub use frame::{Direction, FrameBody, HttpPart, RecordedFrame, StreamEnd};
-pub(crate) use recorder::{Content, MAX_CONTENT};
+pub(crate) use recorder::Content;
+#[cfg(feature = "http")]
+pub(crate) use recorder::MAX_CONTENT;
 pub use recorder::{FrameReader, Recorder};

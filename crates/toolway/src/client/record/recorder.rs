@@ -17,7 +17,7 @@ use crate::client::record::cassette_file::CassetteFile;
 use crate::client::record::frame::{Direction, FrameBody, HttpPart, RecordedFrame};
 use crate::client::record::redact::redact_json;
 use crate::client::record::secrets::Secrets;
-use crate::client::record::text_secrets::{header_secrets, is_secret_header, redact_path, redact_text};
+use crate::client::record::text_secrets::{header_secrets, is_secret_header, redact_text};
 use crate::client::record::timestamp::timestamp;
 use crate::ground::mutex::Mutex;
 use crate::ground::operator::print_without_subscriber;
@@ -64,22 +64,23 @@ const MAX_SEARCHED: u32 = 50;
 /// assert_eq!(recorder.frames(0)[0].to_line().split_once("raw").unwrap().1, "\":\"starting «1»\"}");
 /// ```
 #[derive(Clone)]
-pub struct Recorder(Arc<Shared>);
+pub struct Recorder(pub(super) Arc<Shared>);
 
-struct Shared {
-    state: Mutex<State>,
+pub(super) struct Shared {
+    pub(super) state: Mutex<State>,
     /// The number of the last frame.
     last: watch::Sender<u64>,
-    next_stream: AtomicU64,
+    /// The number of the next HTTP request.
+    pub(super) next_stream: AtomicU64,
     started: Instant,
 }
 
-struct State {
+pub(super) struct State {
     /// The frames that are kept, without gaps.
     frames: VecDeque<Arc<RecordedFrame>>,
     bytes: usize,
     next: u64,
-    secrets: Secrets,
+    pub(super) secrets: Secrets,
     header: CassetteHeader,
     /// How many frames of the server were searched for its name.
     searched: u32,
@@ -167,45 +168,17 @@ impl Recorder {
 
     /// Records a message that was sent to a server.
     pub fn record_out(&self, frame: &[u8]) {
-        self.record(Direction::Out, None, Content::Message(frame));
+        self.record(Direction::Out, None, Content::of(frame));
     }
 
     /// Records a message that came from a server, or a line that should be one.
     pub fn record_in(&self, frame: &[u8]) {
-        self.record(Direction::In, None, Content::Message(frame));
+        self.record(Direction::In, None, Content::of(frame));
     }
 
     /// Records a line that a server has written to stderr.
     pub fn record_err(&self, line: &str) {
         self.record(Direction::Err, None, Content::Text(line));
-    }
-
-    /// Returns the number for the next HTTP request.
-    pub(crate) fn next_stream(&self) -> u64 {
-        self.0.next_stream.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// Returns the path of a request without secrets.
-    pub(crate) fn redacted_path(&self, path: &str) -> String {
-        redact_path(path, &mut self.0.state.lock().secrets)
-    }
-
-    /// Returns the value of a header without secrets. All of a value that is marked as sensitive is secret.
-    pub(crate) fn redacted_header(&self, name: &str, value: &str, is_sensitive: bool) -> String {
-        let mut state = self.0.state.lock();
-        let secrets = &mut state.secrets;
-        if is_secret_header(name) {
-            let mut shown = value.to_owned();
-            for secret in header_secrets(name, value).iter().filter(|secret| !secret.is_empty()) {
-                secrets.learn_own(secret);
-                shown = shown.replace(secret, &secrets.mark(secret));
-            }
-            return shown;
-        }
-        if is_sensitive && !value.is_empty() {
-            return secrets.mark(value);
-        }
-        redact_text(value, secrets).into_owned()
     }
 
     pub(crate) fn record(&self, direction: Direction, http: Option<HttpPart>, content: Content<'_>) {
@@ -278,6 +251,13 @@ pub(crate) enum Content<'c> {
     /// A text of this library, which is recorded as it is.
     Note(String),
     Nothing,
+}
+
+impl<'c> Content<'c> {
+    /// Returns the content of a frame with these bytes.
+    pub(crate) fn of(bytes: &'c [u8]) -> Self {
+        if bytes.is_empty() { Self::Nothing } else { Self::Message(bytes) }
+    }
 }
 
 impl State {
@@ -416,6 +396,7 @@ impl fmt::Debug for Recorder {
         f.debug_struct("Recorder")
             .field("frames", &state.frames.len())
             .field("bytes", &state.bytes)
+            .field("requests", &(self.0.next_stream.load(Ordering::Relaxed) - 1))
             .field("problem", &state.problem)
             .finish_non_exhaustive()
     }

@@ -86,7 +86,7 @@ fn then(text: Cow<'_, str>, step: impl FnOnce(&str) -> Option<String>) -> Cow<'_
 
 /// The parts of a text that are replaced, in order.
 #[derive(Default)]
-struct Edits {
+pub(super) struct Edits {
     changed: String,
     copied: usize,
 }
@@ -103,7 +103,7 @@ impl Edits {
         self.copied = to;
     }
 
-    fn finish(mut self, text: &str) -> Option<String> {
+    pub(super) fn finish(mut self, text: &str) -> Option<String> {
         if self.copied == 0 {
             return None;
         }
@@ -150,7 +150,7 @@ fn ends_url(letter: char) -> bool {
 }
 
 /// Replaces the values of a query, which ends at `#` or at `end`.
-fn redact_query(text: &str, start: usize, end: usize, edits: &mut Edits, secrets: &mut Secrets) {
+pub(super) fn redact_query(text: &str, start: usize, end: usize, edits: &mut Edits, secrets: &mut Secrets) {
     let end = start + text[start..end].find('#').unwrap_or(end - start);
     let mut at = start;
     for parameter in text[start..end].split('&') {
@@ -161,15 +161,6 @@ fn redact_query(text: &str, start: usize, end: usize, edits: &mut Edits, secrets
         edits.replace(text, at + value, at + parameter.len(), secrets);
         at += parameter.len() + 1;
     }
-}
-
-/// Returns the path of a request without the values of its query.
-pub(super) fn redact_path(path: &str, secrets: &mut Secrets) -> String {
-    let path = secrets.replace(path).into_owned();
-    let Some(query) = path.find('?') else { return path };
-    let mut edits = Edits::default();
-    redact_query(&path, query + 1, path.len(), &mut edits, secrets);
-    edits.finish(&path).unwrap_or(path)
 }
 
 /// Replaces what follows the name of an authentication scheme.
@@ -265,13 +256,6 @@ mod tests {
         ] {
             assert_eq!(redact_text(text, &mut Secrets::default()), expected, "{text}");
         }
-    }
-
-    #[test]
-    fn a_path_keeps_the_names_of_its_query() {
-        let mut secrets = Secrets::default();
-        assert_eq!(redact_path("/mcp?a=1&key=abcdefgh&x", &mut secrets), "/mcp?a=«1»&key=«2»&«3»");
-        assert_eq!(redact_path("/mcp/abcdefgh", &mut secrets), "/mcp/«2»");
     }
 
     #[test]

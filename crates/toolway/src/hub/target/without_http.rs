@@ -2,12 +2,13 @@
 
 use crate::client::Target;
 use crate::ground::error::{Error, ErrorKind, Result};
-use crate::hub::config::OAuthConfig;
+use crate::hub::config::{OAuthConfig, ServerConfig};
 
 pub(super) fn target(
     _url: String,
     _headers: Vec<(String, String)>,
     _oauth: Option<&OAuthConfig>,
+    _config: Option<&ServerConfig>,
 ) -> Result<Target> {
     Err(Error::new(
         ErrorKind::Misuse,
