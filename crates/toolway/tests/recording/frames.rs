@@ -66,7 +66,7 @@ async fn over_http_heads_streams_and_event_ids_are_recorded() {
     let request = call.http.as_ref().unwrap();
     assert_eq!((request.method.as_deref(), request.path.as_deref()), (Some("POST"), Some("/mcp")));
     assert_eq!(request.headers["content-type"], "application/json");
-    assert!(request.headers["mcp-session-id"].starts_with('«'), "whoever knows it can continue the session");
+    assert!(request.headers["mcp-session-id"].starts_with('«'), "the session can be continued with it");
     let of_call: Vec<_> = frames
         .iter()
         .filter(|frame| frame.direction == Direction::In)
