@@ -57,7 +57,7 @@ impl TargetKind for AnyServer {
         ),
         ("doctor", &["[OPTIONS] TARGET", "[OPTIONS] -- COMMAND [ARG]..."]),
         ("serve", &["[OPTIONS] DIRECTORY", "[OPTIONS] --demo"]),
-        ("proxy", &["[OPTIONS] -- COMMAND [ARG]..."]),
+        ("proxy", &["[OPTIONS] TARGET", "[OPTIONS] -- COMMAND [ARG]..."]),
         ("trust", &["[OPTIONS] --list", "[OPTIONS] --revoke NAME"]),
         ("login", &["[OPTIONS] TARGET"]),
         ("logout", &["[OPTIONS] TARGET"]),
@@ -120,21 +120,35 @@ impl<K: TargetKind> CommandLine<K> {
     }
 }
 
-/// Handles `serve --http docs`: a directory after `--http` is the directory to serve, not the address.
+/// Handles `serve --http docs` and `proxy --http notes`: a directory or a target after `--http` is what to serve, not the
+/// address.
 fn insert_default_http_address(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<_> = words.into_iter().collect();
     let is_address = |word: &OsString| word.to_str().is_some_and(|word| word.parse::<SocketAddr>().is_ok());
-    if words.get(1).is_some_and(|word| word == "serve") {
+    let is_served = |next: &OsString| match words.get(1).and_then(|word| word.to_str()) {
+        Some("serve") => Path::new(next).is_dir(),
+        Some("proxy") => next.to_str().is_some_and(|next| !next.starts_with('-') && !names_a_port(next)),
+        _ => false,
+    };
+    let is_served: Vec<_> = words.iter().map(is_served).collect();
+    if is_served.contains(&true) {
         let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
         for at in 2..end {
-            let is_alone =
-                words.get(at + 1).is_some_and(|next| !is_address(next) && Path::new(next).is_dir());
+            let is_alone = words.get(at + 1).is_some_and(|next| !is_address(next))
+                && is_served.get(at + 1) == Some(&true);
             if words[at] == "--http" && is_alone {
                 words[at].push(format!("={HTTP_ADDRESS}"));
             }
         }
     }
     words
+}
+
+/// Returns whether a word is a host with a port, and not a URL: it is meant as an address.
+fn names_a_port(word: &str) -> bool {
+    let port = word.rsplit_once(':').map(|(_, port)| port);
+    !word.contains('/')
+        && port.is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[derive(Subcommand)]
@@ -174,7 +188,8 @@ pub(crate) trait OwnCommands: Subcommand + Send + Sync {
 pub(crate) enum AnyServerCommands {
     /// Show or revoke your agreements to use servers that files of projects describe.
     Trust(Trust),
-    /// Stand between a host and its server, and start the server again when it ends.
+    /// Stand between a host and its server: start the server again when it ends, record what both say, or let a host use
+    /// a server that it cannot reach by itself.
     Proxy(Proxy),
     /// Sign in to a server, and keep the token for all commands.
     Login(Login),
@@ -219,6 +234,14 @@ pub(crate) struct Proxy {
     /// Record everything in this file, without secrets. An existing file is replaced.
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+    /// Serve hosts that only take URLs, at the path `/mcp` of this address of this machine, instead of one host on stdin
+    /// and stdout.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = HTTP_ADDRESS)]
+    pub(crate) http: Option<SocketAddr>,
+    /// The maximum size of a message that is sent or received over HTTP: in bytes, or with a unit such as 64M; by default
+    /// 16M.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) max_message: Option<usize>,
     #[command(flatten)]
     pub(crate) location: LocationArgs,
 }
@@ -573,6 +596,30 @@ mod tests {
         }
         for text in ["", "0", "M", "-1", "1.5M", "12x", "4G", "99999999999", "1M2"] {
             assert!(size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_target_after_http_is_what_is_passed_on_to() {
+        let read = |words: &[&str]| {
+            let [name, version, about, after_help] = ["toolway", "1", "", ""].map(str::to_owned);
+            let program = Program { name, version, about, after_help };
+            let words = ["toolway", "proxy"].iter().chain(words).map(OsString::from);
+            match CommandLine::<AnyServer>::read(&program, words).ok()?.command {
+                Command::Own(AnyServerCommands::Proxy(proxy)) => Some((proxy.words, proxy.http?.to_string())),
+                _ => None,
+            }
+        };
+        let default = "127.0.0.1:8000".to_owned();
+        for (words, expected) in [
+            (&["--http", "notes"][..], Some((vec!["notes".to_owned()], default.clone()))),
+            (&["--http", "http://a/b"], Some((vec!["http://a/b".to_owned()], default.clone()))),
+            (&["notes", "--http"], Some((vec!["notes".to_owned()], default.clone()))),
+            (&["--http", "--", "server", "--http", "x"], Some((Vec::new(), default))),
+            (&["--http", "127.0.0.1:1", "--", "server"], Some((Vec::new(), "127.0.0.1:1".to_owned()))),
+            (&["--http", "localhost:1", "--", "server"], None),
+        ] {
+            assert_eq!(read(words), expected, "{words:?}");
         }
     }
 

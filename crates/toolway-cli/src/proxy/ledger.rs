@@ -64,6 +64,11 @@ impl Ledger {
                 self.note_request(id, method, message, line, is_single);
             } else if message.method.as_deref() == Some("notifications/initialized") {
                 self.initialized = Some(line.to_owned());
+            } else if message.method.as_deref() == Some("notifications/cancelled") {
+                // A request that was cancelled gets no answer, and a subscription is not requested again.
+                if let Some(id) = message.param("requestId") {
+                    self.open.remove(id.get());
+                }
             } else if let Some(id) = message.response().filter(|_| is_single) {
                 if let Some(question) = self.questions.remove(id) {
                     let is_renamed = question.server_id != id;
@@ -156,6 +161,13 @@ impl Ledger {
             }
             matches!(open, Open::IsSentAgain(_))
         });
+        lines.extend(self.end_questions());
+        lines
+    }
+
+    /// Returns the lines that take back the questions of a server that has ended.
+    pub(super) fn end_questions(&mut self) -> Vec<Vec<u8>> {
+        let mut lines = Vec::new();
         for (id, _) in self.questions.drain() {
             lines.push(format!(
                 "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{{\"requestId\":{id},\"reason\":\"the server ended\"}}}}\n"
@@ -183,6 +195,16 @@ impl Ledger {
 
     /// Returns the lines that follow the opening: what an earlier server was told, and the requests that are sent again.
     pub(super) fn replayed(&mut self) -> Vec<Vec<u8>> {
+        let mut lines = self.settings();
+        lines.extend(self.open.values().filter_map(|open| match open {
+            Open::IsSentAgain(line) => Some(line.clone()),
+            Open::Fails => None,
+        }));
+        lines
+    }
+
+    /// Returns what an earlier server was told, as far as it lasts.
+    pub(super) fn settings(&mut self) -> Vec<Vec<u8>> {
         let mut lines: Vec<_> = self.initialized.iter().cloned().collect();
         let settings: Vec<_> = self.log_level.iter().chain(self.subscriptions.values()).cloned().collect();
         for line in settings {
@@ -192,10 +214,6 @@ impl Ledger {
                 self.own.insert(id);
             }
         }
-        lines.extend(self.open.values().filter_map(|open| match open {
-            Open::IsSentAgain(line) => Some(line.clone()),
-            Open::Fails => None,
-        }));
         lines
     }
 
@@ -207,10 +225,12 @@ impl Ledger {
 
 /// The answer to a request whose server has ended.
 fn lost_answer(id: &str) -> Vec<u8> {
-    let error = json!({
-        "code": -32603,
-        "message": "the server ended before it answered, and is started again: whether it has done the work is not known",
-        "data": {"reason": "serverEnded"},
-    });
+    let text = "the server ended before it answered, and is started again: whether it has done the work is not known";
+    error_line(id, text, "serverEnded")
+}
+
+/// The answer of the proxy to a request that the server does not answer. `reason` is for programs.
+pub(crate) fn error_line(id: &str, text: &str, reason: &str) -> Vec<u8> {
+    let error = json!({"code": -32603, "message": text, "data": {"reason": reason}});
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}\n").into_bytes()
 }

@@ -12,8 +12,9 @@ const MAX_LINE: usize = 16 << 20;
 const MAX_CHUNK: u64 = 64 << 10;
 
 /// Reads lines with their line breaks.
-pub(super) struct LineReader<R> {
+pub(crate) struct LineReader<R> {
     reader: R,
+    max_line: usize,
     buffer: Vec<u8>,
     /// The buffer has no line break before this place.
     searched: usize,
@@ -24,7 +25,7 @@ pub(super) struct LineReader<R> {
 
 /// A part of a stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(crate) enum Piece {
     /// A whole line with its line break. The last line of a stream may have none.
     Line(Vec<u8>),
     /// A part of a line that is too long.
@@ -32,7 +33,7 @@ pub(super) enum Piece {
 }
 
 impl Piece {
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Self::Line(bytes) | Self::Part(bytes) => bytes,
         }
@@ -40,12 +41,18 @@ impl Piece {
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
-    pub(super) fn new(reader: R) -> Self {
-        Self { reader, buffer: Vec::new(), searched: 0, in_long_line: false, is_at_end: false }
+    pub(crate) fn new(reader: R) -> Self {
+        Self::with_limit(reader, None)
+    }
+
+    /// Holds lines of at most `max_line` bytes as a whole, by default 16 MiB.
+    pub(crate) fn with_limit(reader: R, max_line: Option<usize>) -> Self {
+        let max_line = max_line.unwrap_or(MAX_LINE);
+        Self { reader, max_line, buffer: Vec::new(), searched: 0, in_long_line: false, is_at_end: false }
     }
 
     /// Waits for the next piece; `None` at the end of the stream. Dropping the future loses nothing.
-    pub(super) async fn next(&mut self) -> io::Result<Option<Piece>> {
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Piece>> {
         loop {
             if let Some(piece) = self.take() {
                 return Ok(Some(piece));
@@ -58,8 +65,8 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 
     /// Waits until the stream has ended, and keeps what comes before for [`next`](Self::next), up to a limit.
-    pub(super) async fn ended(&mut self) -> io::Result<()> {
-        while !self.is_at_end && self.buffer.len() < MAX_LINE {
+    pub(crate) async fn ended(&mut self) -> io::Result<()> {
+        while !self.is_at_end && self.buffer.len() < self.max_line {
             self.fill().await?;
         }
         if !self.is_at_end {
@@ -80,11 +87,13 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             let rest = self.buffer.split_off(self.searched + end + 1);
             let bytes = std::mem::replace(&mut self.buffer, rest);
             self.searched = 0;
-            let is_part = std::mem::take(&mut self.in_long_line) || bytes.len() > MAX_LINE;
+            let is_part = std::mem::take(&mut self.in_long_line) || bytes.len() > self.max_line;
             return Some(if is_part { Piece::Part(bytes) } else { Piece::Line(bytes) });
         }
         self.searched = self.buffer.len();
-        if self.buffer.is_empty() || !(self.is_at_end || self.in_long_line || self.buffer.len() > MAX_LINE) {
+        if self.buffer.is_empty()
+            || !(self.is_at_end || self.in_long_line || self.buffer.len() > self.max_line)
+        {
             return None;
         }
         self.searched = 0;

@@ -1,8 +1,8 @@
 //! How are lines passed on, and what happens when the server ends? It is started again, and told what the one before it
 //! knew: the host does not notice, except that requests that were under way fail.
 
-use std::cell::Cell;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -120,11 +120,11 @@ impl Server {
         }
         let Self { output, input, .. } = self;
         let Host { input: host_input, output: host_output, recorder } = host;
-        let has_spoken = Cell::new(false);
+        let has_spoken = AtomicBool::new(false);
         let up = pass_up(host_input, input, ledger, *recorder);
         let down = async {
             while let Ok(Some(piece)) = output.next().await {
-                has_spoken.set(true);
+                has_spoken.store(true, Ordering::Relaxed);
                 pass_down(&piece, host_output, ledger, *recorder).await?;
             }
             Ok(())
@@ -133,7 +133,7 @@ impl Server {
         let is_host_closed = tokio::select! {
             biased;
             ended = &mut down => return match ended {
-                Ok(()) => End::ServerEnded { has_spoken: has_spoken.get() },
+                Ok(()) => End::ServerEnded { has_spoken: has_spoken.load(Ordering::Relaxed) },
                 Err(error) => End::HostFailed(error),
             },
             ended = &mut up => match ended {
@@ -145,7 +145,7 @@ impl Server {
         match down.await {
             Err(error) => End::HostFailed(error),
             Ok(()) if is_host_closed => End::HostClosed,
-            Ok(()) => End::ServerEnded { has_spoken: has_spoken.get() },
+            Ok(()) => End::ServerEnded { has_spoken: has_spoken.load(Ordering::Relaxed) },
         }
     }
 

@@ -46,6 +46,8 @@ pub use connect::client::Client;
 pub use connect::tool_cache::Tools;
 pub use handshake::era_cache::EraCache;
 #[cfg(feature = "http")]
+pub use http::relay::link::{HttpRelay, RelayedMessages};
+#[cfg(feature = "http")]
 pub use http::request::client::{HttpBody, HttpClient};
 #[cfg(feature = "http")]
 pub use http::target::Http;

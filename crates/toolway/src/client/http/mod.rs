@@ -11,11 +11,13 @@
 //! | `proxy_choice.rs` | Which proxy does the application choose? Only with the feature `tls`. |
 //! | `handshake/` | How does a transport choose the era of a message? What does the handshake era add? (Sessions, a stream for messages that do not belong to a request, and streams that resume.) |
 //! | `stateless/` | How is a request of the stateless era sent? |
+//! | `relay/` | How does a program pass messages on to a server, as they are? |
 //! | `request/` | How does one HTTP request reach the server, and what form does the reply have? |
 
 mod handshake;
 #[cfg(feature = "tls")]
 mod proxy_choice;
+pub(crate) mod relay;
 pub(crate) mod request;
 #[cfg(feature = "tls")]
 mod root_certificate;

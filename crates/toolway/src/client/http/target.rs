@@ -55,7 +55,7 @@ pub struct Http {
     pub(crate) connect_timeout: Duration,
     redirects: RedirectPolicy,
     connection_reuse: ConnectionReuse,
-    max_message: Option<usize>,
+    pub(super) max_message: Option<usize>,
     pub(crate) tls: TlsSettings,
     pub(crate) client: Option<Arc<dyn HttpClient>>,
     /// Signs in, if the server asks for it.
@@ -227,7 +227,35 @@ impl Http {
         Ok(url)
     }
 
+    /// Records every request to this server, and hides its credentials from the recording. A client with a
+    /// [recorder](crate::client::ClientBuilder::recorder) does this by itself.
+    ///
+    /// ```
+    /// use toolway::client::Http;
+    /// use toolway::client::record::Recorder;
+    ///
+    /// let recorder = Recorder::new();
+    /// let server = Http::new("http://localhost:8000/mcp").bearer("never recorded").recorder(&recorder);
+    /// ```
+    pub fn recorder(mut self, recorder: &Recorder) -> Self {
+        recorder.set_transport("http");
+        for part in secret_parts(&self.url) {
+            recorder.hide(part);
+        }
+        for (name, value) in &self.headers {
+            recorder.hide_header(name.as_str(), &String::from_utf8_lossy(value.as_bytes()));
+        }
+        self.recorder = Some(recorder.clone());
+        self
+    }
+
     async fn open_transport(&self) -> Result<HttpTransport> {
+        let endpoint = self.open_endpoint().await?;
+        Ok(HttpTransport::new(StatelessTransport::new(endpoint, self.max_message)))
+    }
+
+    /// Returns what sends requests to this server.
+    pub(super) async fn open_endpoint(&self) -> Result<HttpEndpoint> {
         let url = self.check()?;
         let client = self.http_client(&url).await?;
         let client = match &self.recorder {
@@ -235,9 +263,7 @@ impl Http {
             None => client,
         };
         let signer = self.sign_in.as_ref().map(|sign_in| sign_in.signer(self, &url));
-        let endpoint =
-            HttpEndpoint::new(url, self.headers.clone(), client, self.redirects).with_signer(signer);
-        Ok(HttpTransport::new(StatelessTransport::new(endpoint, self.max_message)))
+        Ok(HttpEndpoint::new(url, self.headers.clone(), client, self.redirects).with_signer(signer))
     }
 
     /// Returns the client that sends the requests: the application's client if there is one, or else the built-in
@@ -297,14 +323,7 @@ impl Connector for Http {
     }
 
     fn recorded(&self, recorder: &Recorder) -> Option<Target> {
-        recorder.set_transport("http");
-        for part in secret_parts(&self.url) {
-            recorder.hide(part);
-        }
-        for (name, value) in &self.headers {
-            recorder.hide_header(name.as_str(), &String::from_utf8_lossy(value.as_bytes()));
-        }
-        Some(Target::new(Self { recorder: Some(recorder.clone()), ..self.clone() }))
+        Some(Target::new(self.clone().recorder(recorder)))
     }
 
     fn cache_key(&self) -> Option<String> {

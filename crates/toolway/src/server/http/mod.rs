@@ -7,6 +7,7 @@
 //! | `endpoint/` | Which requests are accepted, and what does a reply contain? |
 //! | `stateless.rs`, `handshake/` | How does each era answer? |
 //! | `service.rs` | Which era answers a request? |
+//! | `handler.rs` | How does a proxy answer requests in place of a server? |
 //! | `listen.rs` | How is the service bound to a socket, and how does it shut down? |
 //! | `health.rs` | Is the server alive, and should it get requests? |
 //! | `metadata.rs` | Where do clients learn how to sign in? |
@@ -16,6 +17,7 @@
 
 mod endpoint;
 mod events;
+mod handler;
 mod handshake;
 mod health;
 mod listen;
@@ -39,10 +41,11 @@ mod stateless;
 
 pub use super::observe::store_meter::StoreUsage;
 pub use super::observe::usage::{ResourceUsage, Usage};
-pub use endpoint::body::ResponseBody;
+pub use endpoint::body::{ResponseBody, StreamWriter};
 pub use endpoint::client_address::Network;
 pub use endpoint::guard::{Hosts, Origins};
 pub use endpoint::request::RemoteAddr;
+pub use handler::HttpHandler;
 pub use health::HealthService;
 #[cfg(feature = "auth")]
 pub use metadata::WellKnownService;

@@ -22,6 +22,7 @@ use super::endpoint::guard::{Hosts, Origins};
 use super::endpoint::reply::{UNREAD, error_reply, refusal_reply, request_id, unavailable};
 use super::endpoint::request::{Admission, BoxError, Endpoint, mirrored_headers};
 use super::events::RequestLogGuard;
+use super::handler::{self, HttpHandler};
 use super::handshake::context::{AdmittedRequest, HandshakeEndpoint, session_id};
 use super::handshake::{batch, requests};
 use super::stateless;
@@ -48,7 +49,11 @@ impl Server {
     /// ```
     pub fn http(&self) -> HttpService {
         HttpService {
-            inner: Arc::new(Inner { endpoint: Endpoint::new(self), handshake: HandshakeEndpoint::new(self) }),
+            inner: Arc::new(Inner {
+                endpoint: Endpoint::new(self),
+                handshake: HandshakeEndpoint::new(self),
+                handler: None,
+            }),
         }
     }
 }
@@ -76,6 +81,8 @@ pub struct HttpService {
 pub(super) struct Inner {
     endpoint: Endpoint,
     pub(super) handshake: HandshakeEndpoint,
+    /// Answers the requests in place of the server.
+    handler: Option<Arc<dyn HttpHandler>>,
 }
 
 /// The facts about a request before its body is read.
@@ -110,7 +117,7 @@ impl HttpService {
     /// Checks the head of a request as far as possible without waiting. Not part of a future, which would hold the head
     /// until the request is answered.
     pub(super) fn read_head<B>(&self, request: Request<B>) -> (RequestHead<'_>, B) {
-        let Inner { endpoint, handshake: era } = &*self.inner;
+        let Inner { endpoint, handshake: era, .. } = &*self.inner;
         let log = RequestLogGuard::begin(request.method());
         let (parts, body) = request.into_parts();
         let method = parts.method.clone();
@@ -160,7 +167,10 @@ impl HttpService {
         B::Data: Send,
         B::Error: Into<BoxError>,
     {
-        let Inner { endpoint, handshake: era } = &*self.inner;
+        let Inner { endpoint, handshake: era, handler } = &*self.inner;
+        if let Some(handler) = handler {
+            return handler::answer(endpoint, &**handler, method, arrival, body).await;
+        }
         if method != HttpMethod::POST
             && let Some(refuse) = endpoint.server.refuse_unscoped(&arrival, None::<ProtocolRequest>)
         {
@@ -201,7 +211,7 @@ impl HttpService {
         pipe: Option<String>,
         frame: Bytes,
     ) -> BoxFuture<'_, Response<ResponseBody>> {
-        let Inner { endpoint, handshake: era } = &*self.inner;
+        let Inner { endpoint, handshake: era, .. } = &*self.inner;
         let server = &endpoint.server;
         if let Some(pipe) = pipe {
             if let Some(refusal) = self.scope_refusal(&arrival, &parse(&frame, server.inner.limits)) {
@@ -261,6 +271,16 @@ impl HttpService {
 }
 
 impl HttpService {
+    /// Creates a service whose requests are answered by `handler`: see [`HttpHandler`].
+    pub fn answered_by(handler: impl HttpHandler) -> Self {
+        let server = Server::new("proxy", env!("CARGO_PKG_VERSION"))
+            .build()
+            .expect("a server without elements has no mistakes");
+        let mut service = server.http();
+        service.edit().handler = Some(Arc::new(handler));
+        service
+    }
+
     /// Sets the host names by which the server may be reached, besides the loopback names.
     pub fn hosts(mut self, hosts: impl Into<Hosts>) -> Self {
         self.edit().endpoint.hosts = hosts.into();

@@ -7,9 +7,10 @@ use ::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use tokio::time::{sleep, timeout};
 use toolway_protocol::jsonrpc::{OversizedMessage, OversizedMessageReader};
-use toolway_protocol::{Id, Message, RpcError};
+use toolway_protocol::{Id, RpcError};
 
 use crate::client::http::handshake::http_session::{BACKGROUND_TIMEOUT, HttpSession};
+use crate::client::http::request::events::ReceivedMessage;
 use crate::client::wire::backoff::backoff;
 use crate::client::wire::inbox::{AnswerFrame, MAX_PENDING_ANSWERS};
 use crate::client::wire::outgoing::error_frame;
@@ -27,11 +28,17 @@ impl HttpSession {
     /// own. If an answer does not reach the server, such a task sends it again.
     pub(super) async fn handle_message(
         self: &Arc<Self>,
-        message: Message,
+        received: ReceivedMessage,
         of_caller: &HeaderMap,
         during: Option<&Id>,
     ) {
-        let Some(message) = self.pending.deliver(message) else { return };
+        let Some(received) = self.pending.deliver(received) else { return };
+        if let Some(relay) = self.endpoint.relay() {
+            // This waits while the other end does not read, so the server has to wait too.
+            let _ = relay.send(received.text).await;
+            return;
+        }
+        let message = received.message;
         let Some(inbox) = self.endpoint.inbox(during) else { return };
         inbox.deliver(&message);
         match inbox.answer(&message) {
@@ -46,6 +53,11 @@ impl HttpSession {
             Some(AnswerFrame::Later(frame)) => self.spawn_answer(self.headers(of_caller), frame, 0),
             None => {}
         }
+    }
+
+    /// Sends an answer that came from elsewhere, in a task of its own.
+    pub(in crate::client::http) fn pass_on_answer(self: &Arc<Self>, frame: Bytes) {
+        self.spawn_answer(self.headers(&HeaderMap::new()), async { Some(frame) }, 0);
     }
 
     /// Starts a task that sends an answer as soon as it is ready. The task retries while the answer does not reach the

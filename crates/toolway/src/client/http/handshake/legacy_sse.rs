@@ -10,13 +10,12 @@ use ::http::header::{ACCEPT, HeaderMap, HeaderValue};
 use ::http::{Method as HttpMethod, StatusCode};
 use bytes::Bytes;
 use tokio::time::timeout;
-use toolway_protocol::Message;
 
 use crate::client::http::handshake::cursor::StreamCursor;
 use crate::client::http::handshake::http_session::{HttpSession, session_ended_error};
 use crate::client::http::handshake::listen::read_stream;
 use crate::client::http::request::endpoint::FinalResponse;
-use crate::client::http::request::events::{EventReader, is_event_stream};
+use crate::client::http::request::events::{EventReader, ReceivedMessage, is_event_stream};
 use crate::client::http::request::headers::{CallHeaders, merge_headers};
 use crate::client::http::request::url::Url;
 use crate::client::wire::outgoing::OutgoingMessage;
@@ -98,7 +97,7 @@ pub(super) async fn send(
     conversation: &HttpSession,
     url: &Url,
     outgoing: OutgoingMessage,
-) -> Result<Option<Message>> {
+) -> Result<Option<ReceivedMessage>> {
     let CallHeaders { caller_headers: mut headers, argument_headers: of_tool } =
         CallHeaders::parse(&outgoing.headers)?;
     merge_headers(&mut headers, &of_tool);

@@ -22,7 +22,7 @@
 mod answers;
 mod cursor;
 mod gate;
-mod http_session;
+pub(super) mod http_session;
 mod legacy_sse;
 mod listen;
 mod pending;

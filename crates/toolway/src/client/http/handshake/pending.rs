@@ -6,11 +6,12 @@ use std::collections::HashMap;
 use tokio::sync::oneshot;
 use toolway_protocol::{Id, Message};
 
+use crate::client::http::request::events::ReceivedMessage;
 use crate::ground::mutex::Mutex;
 
 /// The requests that wait for a reply, by id.
 #[derive(Debug, Default)]
-pub(super) struct PendingReplies(Mutex<HashMap<Id, oneshot::Sender<Message>>>);
+pub(super) struct PendingReplies(Mutex<HashMap<Id, oneshot::Sender<ReceivedMessage>>>);
 
 impl PendingReplies {
     /// Registers a request that waits for its reply. Dropping the returned guard removes the request.
@@ -27,8 +28,8 @@ impl PendingReplies {
 
     /// Passes a reply to the request that waits for it. Returns the message if it is not a reply, or if no request
     /// waits for it.
-    pub(super) fn deliver(&self, message: Message) -> Option<Message> {
-        let Message::Response { id: Some(id), .. } = &message else { return Some(message) };
+    pub(super) fn deliver(&self, message: ReceivedMessage) -> Option<ReceivedMessage> {
+        let Message::Response { id: Some(id), .. } = &message.message else { return Some(message) };
         match self.0.lock().remove(id) {
             Some(waiting) => waiting.send(message).err(),
             None => Some(message),
@@ -40,12 +41,12 @@ impl PendingReplies {
 pub(super) struct ExpectedReply<'e> {
     pending: &'e PendingReplies,
     id: Id,
-    reply: oneshot::Receiver<Message>,
+    reply: oneshot::Receiver<ReceivedMessage>,
 }
 
 impl ExpectedReply<'_> {
     /// Waits for a reply on another stream. Waits forever if none arrives.
-    pub(super) async fn reply(&mut self) -> Message {
+    pub(super) async fn reply(&mut self) -> ReceivedMessage {
         match (&mut self.reply).await {
             Ok(reply) => reply,
             Err(_) => std::future::pending().await,

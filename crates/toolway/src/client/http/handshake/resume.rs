@@ -13,7 +13,7 @@ use toolway_protocol::{Id, Message};
 
 use crate::client::http::handshake::cursor::StreamCursor;
 use crate::client::http::handshake::http_session::{HttpSession, StreamOpenOutcome};
-use crate::client::http::request::events::{EventReader, StreamError};
+use crate::client::http::request::events::{EventReader, ReceivedMessage, StreamError};
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// The number of attempts in a row without a new event after which the call fails.
@@ -25,7 +25,7 @@ pub(super) async fn read_reply(
     mut events: EventReader,
     id: &Id,
     of_caller: &HeaderMap,
-) -> Result<Message> {
+) -> Result<ReceivedMessage> {
     let mut cursor = StreamCursor::default();
     loop {
         match read_until_break(conversation, &mut events, id, &mut cursor, of_caller).await {
@@ -46,12 +46,12 @@ async fn read_until_break(
     id: &Id,
     cursor: &mut StreamCursor,
     of_caller: &HeaderMap,
-) -> Result<Message, StreamError> {
+) -> Result<ReceivedMessage, StreamError> {
     loop {
-        for message in events.next_messages(|event| cursor.note(event)).await? {
-            match message {
-                reply @ Message::Response { .. } if reply.id() == Some(id) => return Ok(reply),
-                other => conversation.handle_message(other, of_caller, Some(id)).await,
+        for received in events.next_messages(|event| cursor.note(event)).await? {
+            match &received.message {
+                reply @ Message::Response { .. } if reply.id() == Some(id) => return Ok(received),
+                _ => conversation.handle_message(received, of_caller, Some(id)).await,
             }
         }
     }

@@ -10,13 +10,14 @@ use crate::client::http::handshake::listen::listen;
 use crate::client::http::handshake::session_id::SessionId;
 use crate::client::http::handshake::{legacy_sse, resume};
 use crate::client::http::request::endpoint::ReplyBody;
+use crate::client::http::request::events::ReceivedMessage;
 use crate::client::http::request::headers::{CallHeaders, merge_headers};
 use crate::client::wire::outgoing::OutgoingMessage;
 use crate::ground::error::Result;
 
 impl HttpSession {
     /// Sends a message. If the message is a request, waits for its reply.
-    pub(crate) async fn send(self: &Arc<Self>, outgoing: OutgoingMessage) -> Result<Option<Message>> {
+    pub(crate) async fn send(self: &Arc<Self>, outgoing: OutgoingMessage) -> Result<Option<ReceivedMessage>> {
         if self.has_ended() {
             return Err(session_ended_error());
         }
@@ -69,13 +70,13 @@ impl HttpSession {
             }
         };
         match self.endpoint.read_reply(response, Some(id)).await {
-            Ok(ReplyBody::Whole(message))
-                if status == StatusCode::BAD_REQUEST && self.is_unknown_session(&message) =>
+            Ok(ReplyBody::Whole(reply))
+                if status == StatusCode::BAD_REQUEST && self.is_unknown_session(&reply.message) =>
             {
                 self.end();
                 Err(session_ended_error().with_http_status(status.as_u16()))
             }
-            Ok(ReplyBody::Whole(message)) => Ok(Some(message)),
+            Ok(ReplyBody::Whole(reply)) => Ok(Some(reply)),
             Ok(ReplyBody::Stream(events)) => tokio::select! {
                 biased;
                 reply = resume::read_reply(self, events, id, &of_caller) => reply.map(Some),

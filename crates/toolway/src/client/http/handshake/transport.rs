@@ -32,7 +32,9 @@ impl Transport for HttpTransport {
         // A message without a revision belongs to a handshake that has not negotiated a revision yet.
         match outgoing.version.map_or(Era::Handshake, ProtocolVersion::era) {
             Era::Stateless => self.stateless.send(outgoing),
-            Era::Handshake => Box::pin(self.conversation.send(outgoing)),
+            Era::Handshake => {
+                Box::pin(async { Ok(self.conversation.send(outgoing).await?.map(|reply| reply.message)) })
+            }
         }
     }
 

@@ -8,12 +8,15 @@ use ::http::header::{ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, Head
 use ::http::{Method, Request, Response, StatusCode};
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tokio::sync::mpsc;
 use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{ParsedFrame, parse};
 use toolway_protocol::{Id, Message};
 
 use crate::client::http::request::client::{HttpBody, HttpClient, RequestSigner};
-use crate::client::http::request::events::{EventReader, StreamError, is_event_stream, media_type};
+use crate::client::http::request::events::{
+    EventReader, ReceivedMessage, StreamError, is_event_stream, media_type,
+};
 use crate::client::http::request::headers::{check_header, fill_headers};
 use crate::client::http::request::redirect::{self, MAX_REDIRECTS};
 use crate::client::http::request::refusal;
@@ -40,6 +43,8 @@ pub(crate) struct HttpEndpoint {
     /// The maximum length of a reply, or of an event in a reply.
     max_message: AtomicUsize,
     inbox: OnceLock<Inbox>,
+    /// Gets the messages of the server unread, in place of the inbox.
+    relay: OnceLock<mpsc::Sender<Bytes>>,
 }
 
 /// The setting of whether redirects are followed.
@@ -62,7 +67,7 @@ pub(crate) struct FinalResponse {
 /// The form of the reply to a request.
 pub(crate) enum ReplyBody {
     /// The whole reply.
-    Whole(Message),
+    Whole(ReceivedMessage),
     /// A stream of events that contains the reply.
     Stream(EventReader),
 }
@@ -86,6 +91,7 @@ impl HttpEndpoint {
             permanent_url: moved,
             max_message,
             inbox,
+            relay: OnceLock::new(),
         }
     }
 
@@ -273,9 +279,12 @@ impl HttpEndpoint {
             Ok(ParsedFrame::One(Message::Response { id: named, outcome: outcome @ Err(_) }))
                 if !head.status.is_success() && named.as_ref() != id =>
             {
-                Ok(ReplyBody::Whole(Message::Response { id: None, outcome }))
+                let message = Message::Response { id: None, outcome };
+                Ok(ReplyBody::Whole(ReceivedMessage { message, text: body }))
             }
-            Ok(ParsedFrame::One(message @ Message::Response { .. })) => Ok(ReplyBody::Whole(message)),
+            Ok(ParsedFrame::One(message @ Message::Response { .. })) => {
+                Ok(ReplyBody::Whole(ReceivedMessage { message, text: body }))
+            }
             // The body is JSON but not a reply. Proxies and web frameworks send their own errors as JSON.
             _ => Err(refusal::text_error(&self.url, &head, &body)),
         }
@@ -287,7 +296,10 @@ impl HttpEndpoint {
             return Ok(());
         }
         match self.read_reply(response, None).await? {
-            ReplyBody::Whole(Message::Response { outcome: Err(error), .. }) => Err(error.into()),
+            ReplyBody::Whole(ReceivedMessage {
+                message: Message::Response { outcome: Err(error), .. },
+                ..
+            }) => Err(error.into()),
             _ => Err(self.misbehaved_error("a message was refused without a reason")),
         }
     }
@@ -304,6 +316,16 @@ impl HttpEndpoint {
             StreamError::TooLong => reply_too_long_error(self.max_message()),
             StreamError::NotAMessage => self.misbehaved_error("an event is not a message"),
         }
+    }
+
+    /// Sets where the messages of the server go that are not replies, if they are passed on unread.
+    pub(crate) fn set_relay(&self, relay: mpsc::Sender<Bytes>) {
+        let _ = self.relay.set(relay);
+    }
+
+    /// Returns where messages are passed on unread, if they are.
+    pub(crate) fn relay(&self) -> Option<&mpsc::Sender<Bytes>> {
+        self.relay.get()
     }
 
     pub(crate) fn set_inbox(&self, inbox: Inbox) {

@@ -2,7 +2,9 @@
 
 use ::http::header::CONTENT_TYPE;
 use ::http::{HeaderMap, Response};
+use bytes::Bytes;
 use http_body_util::BodyExt;
+use serde_json::value::RawValue;
 use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{OversizedMessage, ParsedFrame, parse};
 use toolway_protocol::{Message, RpcError};
@@ -11,6 +13,13 @@ use crate::client::http::request::client::HttpBody;
 use crate::client::wire::outgoing::error_frame;
 use crate::client::wire::transport::reply_too_long_error;
 use crate::transport::sse::{Event, Parser};
+
+/// A message of the server, and its text as it arrived.
+#[derive(Debug)]
+pub(crate) struct ReceivedMessage {
+    pub(crate) message: Message,
+    pub(crate) text: Bytes,
+}
 
 /// The events of one response, in order.
 pub(crate) struct EventReader {
@@ -59,7 +68,7 @@ impl EventReader {
     pub(crate) async fn next_messages(
         &mut self,
         mut is_new: impl FnMut(&Event) -> bool,
-    ) -> Result<Vec<Message>, StreamError> {
+    ) -> Result<Vec<ReceivedMessage>, StreamError> {
         loop {
             let event = self.next().await?;
             if is_new(&event) {
@@ -85,13 +94,23 @@ impl EventReader {
 
 /// Returns the messages of an event. The list is empty if the event has no data, or is of another kind than `message`.
 /// Revision 2025-03-26 allows several messages in one event.
-fn parse_messages(event: &Event) -> Result<Vec<Message>, StreamError> {
+fn parse_messages(event: &Event) -> Result<Vec<ReceivedMessage>, StreamError> {
     if event.data.is_empty() || event.event.as_deref().is_some_and(|kind| kind != "message") {
         return Ok(Vec::new());
     }
     match parse(&event.data, Limits::default()) {
-        Ok(ParsedFrame::One(message)) => Ok(vec![message]),
-        Ok(ParsedFrame::Batch(messages)) => Ok(messages.into_iter().flatten().collect()),
+        Ok(ParsedFrame::One(message)) => Ok(vec![ReceivedMessage { message, text: event.data.clone() }]),
+        Ok(ParsedFrame::Batch(messages)) => {
+            let texts: Vec<&RawValue> =
+                serde_json::from_slice(&event.data).map_err(|_| StreamError::NotAMessage)?;
+            let both = messages.into_iter().zip(texts);
+            Ok(both
+                .filter_map(|(message, text)| {
+                    let text = event.data.slice_ref(text.get().as_bytes());
+                    Some(ReceivedMessage { message: message.ok()?, text })
+                })
+                .collect())
+        }
         Err(_) => Err(StreamError::NotAMessage),
     }
 }

@@ -69,7 +69,7 @@ async fn send(endpoint: &HttpEndpoint, outgoing: OutgoingMessage) -> Result<Opti
         return endpoint.check_accepted(response).await.map(|()| None);
     };
     match endpoint.read_reply(response, Some(&id)).await? {
-        ReplyBody::Whole(message) => Ok(Some(message)),
+        ReplyBody::Whole(reply) => Ok(Some(reply.message)),
         ReplyBody::Stream(events) => read_reply(endpoint, events, &id).await.map(Some),
     }
 }
@@ -94,8 +94,9 @@ fn request_headers(outgoing: &OutgoingMessage) -> Result<HeaderMap> {
 async fn read_reply(endpoint: &HttpEndpoint, mut events: EventReader, id: &Id) -> Result<Message> {
     let inbox = endpoint.inbox(Some(id));
     loop {
-        for message in events.next_messages(|_| true).await.map_err(|reason| endpoint.stream_error(reason))? {
-            match message {
+        let messages = events.next_messages(|_| true).await;
+        for received in messages.map_err(|reason| endpoint.stream_error(reason))? {
+            match received.message {
                 reply @ Message::Response { .. } if reply.id() == Some(id) => return Ok(reply),
                 other => inbox.iter().for_each(|inbox| inbox.deliver(&other)),
             }

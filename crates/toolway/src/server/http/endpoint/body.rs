@@ -76,7 +76,7 @@ impl Drop for BodyWithHooks {
 
 impl ResponseBody {
     /// Creates a body of one piece.
-    pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
+    pub fn whole(bytes: impl Into<Bytes>) -> Self {
         Self(BodyKind::Whole(Some(bytes.into()), Hold::default()))
     }
 
@@ -101,8 +101,44 @@ impl ResponseBody {
         Self(BodyKind::WithHooks(Box::new(BodyWithHooks { kind: self.0, guard: parting })))
     }
 
-    pub(crate) fn empty() -> Self {
+    /// Creates a body without content.
+    pub fn empty() -> Self {
         Self(BodyKind::Whole(None, Hold::default()))
+    }
+}
+
+impl ResponseBody {
+    /// Creates a body that `work` writes while the client reads it. The work runs only while the body is read, and is
+    /// dropped with the connection.
+    ///
+    /// ```
+    /// use toolway::server::http::ResponseBody;
+    ///
+    /// let body = ResponseBody::streamed(async |writer| writer.write("data: {}\n\n").await);
+    /// ```
+    pub fn streamed<W>(work: impl FnOnce(StreamWriter) -> W) -> Self
+    where
+        W: Future<Output = ()> + Send + 'static,
+    {
+        let slot = Slot::default();
+        let work = Box::pin(work(StreamWriter(BodyWriter { slot: slot.clone(), account: None })));
+        Self(BodyKind::Streamed(StreamedBody { slot, work: Some(work) }))
+    }
+}
+
+/// Writes the pieces of a [streamed](ResponseBody::streamed) body.
+pub struct StreamWriter(BodyWriter);
+
+impl StreamWriter {
+    /// Writes a piece, and waits until the connection takes the next one. The caller bounds what waits to be written.
+    pub async fn write(&self, piece: impl Into<Bytes>) {
+        self.0.write_charged(piece, None).await;
+    }
+}
+
+impl fmt::Debug for StreamWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamWriter").finish_non_exhaustive()
     }
 }
 
