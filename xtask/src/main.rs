@@ -150,7 +150,7 @@ usage: cargo xtask COMMAND
                   --bless                  rewrite the baseline from the results
   interop       the clients of the Python and TypeScript SDKs, mcp-remote and the inspector against our examples,
                 and our client against real servers
-                  --part NAME              only hello, everything, servers or auth; by default all but auth
+                  --part NAME              only hello, everything, servers, proxy or auth; by default all but auth
                   --transport NAME         only over stdio, http or sse; by default all
                   --latency MS             delay each direction by MS milliseconds; stdio is left out
                   --server 'COMMAND|URL'   only the part everything, against this server

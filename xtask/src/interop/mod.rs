@@ -28,7 +28,7 @@ mod transport;
 use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
-use crate::run::Result;
+use crate::run::{self, Result};
 use crate::steps::StepSuccess;
 use crate::workspace::Workspace;
 use cluster::{ClusterSpec, Programs, Search};
@@ -57,6 +57,8 @@ enum Part {
     Hello,
     Everything,
     Servers,
+    /// The current official clients, through `toolway proxy`: over stdio to a URL, and over HTTP to a command.
+    Proxy,
     /// Runs only if it is asked for.
     Auth,
 }
@@ -66,6 +68,7 @@ impl Part {
         ("hello", Self::Hello),
         ("everything", Self::Everything),
         ("servers", Self::Servers),
+        ("proxy", Self::Proxy),
         ("auth", Self::Auth),
     ];
 
@@ -108,6 +111,9 @@ impl Options {
         match (self.part, &self.server) {
             (Some(only), _) => only == part,
             (None, Some(_)) => part == Part::Everything,
+            (None, None) if part == Part::Proxy => {
+                self.latency.is_none() && self.transport != Some(Transport::Sse)
+            }
             (None, None) => part != Part::Auth,
         }
     }
@@ -119,7 +125,9 @@ impl Options {
             (None, None) => Transport::ALL.to_vec(),
             // A foreign command is only known to serve stdio.
             (None, Some(ServerSpec::Command(_))) => vec![Transport::Stdio],
-            (None, Some(ServerSpec::Url(_) | ServerSpec::Cluster(_))) => vec![Transport::Http],
+            (None, Some(ServerSpec::Url(_) | ServerSpec::Cluster(_) | ServerSpec::Proxied { .. })) => {
+                vec![Transport::Http]
+            }
         }
     }
 }
@@ -157,6 +165,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
             Part::Hello => hello::run(workspace, &transports, latency),
             Part::Everything => run_everything(workspace, &transports, options.server.as_ref(), latency),
             Part::Servers => servers::run(workspace, &transports, latency),
+            Part::Proxy => run_behind_proxy(workspace, &transports),
             Part::Auth => auth::run(workspace),
         };
         failures.extend(ran.err());
@@ -183,6 +192,29 @@ fn run_everything(
         server,
         latency,
         directory: workspace.target.join("interop"),
+    };
+    everything::run(workspace, &options)
+}
+
+/// Runs the part `everything` with `toolway proxy` between the clients and the server.
+fn run_behind_proxy(workspace: &Workspace, transports: &[Transport]) -> Result {
+    let transports: Vec<_> =
+        transports.iter().copied().filter(|transport| *transport != Transport::Sse).collect();
+    let server = everything::build_example(workspace)?;
+    run::check_success(&mut workspace.cargo(&[
+        "build",
+        "--quiet",
+        "--workspace",
+        "--all-features",
+        "--bin=toolway",
+    ]))?;
+    let options = everything::Options {
+        title: "every feature through the proxy",
+        clients: ClientSet::Current,
+        transports: &transports,
+        server: ServerSpec::Proxied { toolway: workspace.debug_program("toolway"), server },
+        latency: None,
+        directory: workspace.target.join("interop-proxy"),
     };
     everything::run(workspace, &options)
 }

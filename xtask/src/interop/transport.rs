@@ -48,6 +48,12 @@ pub(super) enum ServerSpec {
     Url(String),
     /// Several nodes behind a balancer.
     Cluster(ClusterSpec),
+    /// A server behind `toolway proxy`, so that each client reaches it over the other transport.
+    Proxied {
+        /// The command `toolway`.
+        toolway: PathBuf,
+        server: PathBuf,
+    },
 }
 
 impl ServerSpec {
@@ -97,6 +103,25 @@ impl ServerSpec {
             (Self::Cluster(spec), Transport::Http | Transport::Sse) if latency.is_none() => {
                 let cluster = spec.start(&log.with_extension(""))?;
                 (vec![cluster.url()], Running::Cluster(cluster))
+            }
+            (Self::Proxied { toolway, server }, Transport::Stdio) if latency.is_none() => {
+                let arguments = |port| vec!["--http".to_owned(), format!("127.0.0.1:{port}")];
+                let process = ServerProcess::start(server, arguments, log)?;
+                let toolway = toolway.display().to_string();
+                let place = vec!["--".to_owned(), toolway, "proxy".to_owned(), process.url()];
+                (place, Running::Process { process, _proxy: None })
+            }
+            (Self::Proxied { toolway, server }, Transport::Http) if latency.is_none() => {
+                let server = server.display().to_string();
+                let arguments = |port| {
+                    let address = format!("127.0.0.1:{port}");
+                    ["proxy", "--http", &address, "--", &server].map(str::to_owned).to_vec()
+                };
+                let process = ServerProcess::start(toolway, arguments, log)?;
+                (vec![process.url()], Running::Process { process, _proxy: None })
+            }
+            (Self::Proxied { .. }, _) => {
+                return Err("the part `proxy` serves stdio and HTTP, without `--latency`".to_owned());
             }
             (Self::Cluster(_), _) => {
                 return Err("several nodes serve HTTP and SSE, without `--latency`".to_owned());
