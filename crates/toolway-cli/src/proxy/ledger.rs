@@ -180,6 +180,11 @@ impl Ledger {
         lines
     }
 
+    /// Returns whether the host has opened a conversation.
+    pub(super) fn has_session(&self) -> bool {
+        self.initialize.as_ref().is_some_and(|(_, is_answered)| *is_answered)
+    }
+
     /// Returns the line that opens the conversation with the next server, and the id of the proxy's own request; `None` if
     /// nothing has to be said first.
     pub(super) fn opening(&mut self) -> Option<(Vec<u8>, String)> {

@@ -41,8 +41,11 @@ const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long requests may still run when the host has closed its input.
 const CLOSING_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The first and the longest wait before a server that cannot be reached is tried again. The wait doubles each time.
-const WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+/// The first wait before a server that cannot be reached is tried again. The wait doubles each time.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+
+/// The longest such wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// The maximum number of sessions that one request opens because the server does not know the one before.
 const MAX_REOPENED: u32 = 3;
@@ -137,6 +140,7 @@ struct Link {
     pumps: Mutex<JoinSet<()>>,
     /// The requests of the host that are under way, by the text of their id.
     open: Mutex<HashMap<String, OpenRequest>>,
+    /// `true` when the server has said something.
     was_reached: AtomicBool,
 }
 
@@ -230,6 +234,7 @@ impl Link {
         while pumps.try_join_next().is_some() {}
         pumps.spawn(async move {
             while let Some(message) = messages.next().await {
+                link.was_reached.store(true, Ordering::Relaxed);
                 link.pass_down(&message).await;
             }
         });
@@ -348,11 +353,11 @@ impl Link {
     /// Sends a request until it is answered: by the server, or by an error.
     async fn deliver(self: &Arc<Self>, id: &str, text: &[u8], kind: RequestKind) {
         let begun = Instant::now();
-        let (mut reopened, mut wait) = (0, WAITS.0);
+        let (mut reopened, mut wait, mut has_renewed) = (0, FIRST_WAIT, false);
         loop {
             let relay = self.current();
             let error = match relay.send(text.to_owned()).await {
-                Ok(()) => return self.was_reached.store(true, Ordering::Relaxed),
+                Ok(()) => return,
                 Err(error) => error,
             };
             let was_reached = self.was_reached.load(Ordering::Relaxed);
@@ -364,6 +369,10 @@ impl Link {
                     Err(failure) => return self.fail(id, &failure.message, "serverUnreachable").await,
                 }
             }
+            if error.needs_sign_in() && !has_renewed && self.renew(&relay).await {
+                has_renewed = true;
+                continue;
+            }
             let is_broken = error.is_unsent() || error.kind() == ErrorKind::Transport;
             let may_wait = match kind {
                 RequestKind::Listen => is_broken && was_reached,
@@ -371,11 +380,27 @@ impl Link {
             };
             if may_wait {
                 sleep(wait.max(error.retry_after().unwrap_or_default())).await;
-                wait = (wait * 2).min(WAITS.1);
+                wait = (wait * 2).min(LONGEST_WAIT);
                 continue;
             }
             return self.fail_with(id, &error).await;
         }
+    }
+
+    /// Looks for a token again after a server has refused, because the user may have signed in meanwhile. Returns whether
+    /// the request can be tried again.
+    async fn renew(self: &Arc<Self>, old: &Arc<HttpRelay>) -> bool {
+        let _turn = self.opening.lock().await;
+        if !Arc::ptr_eq(&self.current(), old) {
+            return true;
+        }
+        if lock(&self.ledger).has_session() {
+            return false;
+        }
+        let Ok((relay, messages)) = self.server.open().await else { return false };
+        self.pump(messages);
+        self.current.send_replace(relay);
+        true
     }
 
     /// Answers a request of the host with the error of its transport.
@@ -441,13 +466,13 @@ impl Link {
             self.tell_host(line).await;
         }
         let begun = Instant::now();
-        let mut wait = WAITS.0;
+        let mut wait = FIRST_WAIT;
         loop {
             match self.open_again().await {
                 Ok(()) => return Ok(()),
                 Err(Failure { fault: Fault::Unreachable, .. }) if begun.elapsed() < UNREACHABLE_TIMEOUT => {
                     sleep(wait).await;
-                    wait = (wait * 2).min(WAITS.1);
+                    wait = (wait * 2).min(LONGEST_WAIT);
                 }
                 Err(failure) => return Err(failure),
             }

@@ -12,7 +12,10 @@
 //! | `words.rs` | Which texts does a user read? |
 //! | `terminal.rs` | What does a user at a terminal see? |
 //! | `trust.rs` | Is a user asked about all that a file of a project would run, and only once? |
+//! | `host.rs` | How does a host speak to a proxy, and how does a server written by hand answer? |
 //! | `proxy.rs` | What does a host behind a proxy notice of its server? |
+//! | `proxy_url.rs` | What does a host on stdin and stdout notice of a server at a URL? |
+//! | `proxy_http.rs` | What do hosts that only take URLs notice of a server that is a command? |
 //! | `sign_in.rs` | How does a user sign in to a server, and what happens without a user? |
 //! | `serve.rs` | How are servers run? |
 //! | `store.rs` | Are servers with one store one server to their clients? |
@@ -22,10 +25,15 @@
 mod commands;
 mod doctor;
 mod failures;
+mod host;
 #[cfg(unix)]
 mod interrupts;
 #[cfg(unix)]
 mod proxy;
+#[cfg(unix)]
+mod proxy_http;
+#[cfg(unix)]
+mod proxy_url;
 mod serve;
 #[cfg(unix)]
 mod sign_in;

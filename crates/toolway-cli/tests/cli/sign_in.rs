@@ -442,6 +442,29 @@ fn what_stands_in_the_way_of_a_login_is_named() {
 }
 
 #[test]
+fn the_proxy_uses_the_token_that_login_keeps() {
+    let world = World::new();
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "add", "arguments": {"a": 1, "b": 2}, "_meta": crate::host::stateless_meta(),
+    }});
+    let mut host = crate::host::Host::start(world.command(&["proxy", &world.url]));
+    host.send(&call);
+    let refused = host.read();
+    assert_eq!(refused["error"]["data"]["reason"], "signInRequired", "{refused}");
+    let login = format!("sign in with `toolway login {}`", world.url);
+    assert!(refused["error"]["message"].as_str().unwrap().contains(&login), "{refused}");
+    world.sign_in(&[]);
+    // The proxy looks for the token again.
+    host.send(&call);
+    assert_eq!(host.read()["result"]["content"][0]["text"], "3");
+    let mut other = crate::host::Host::start(world.command(&["proxy", &world.url]));
+    other.initialize("2025-11-25");
+    world.expire();
+    let renewed = other.ask(&json!(2), "tools/list", &json!({}));
+    assert!(renewed["result"]["tools"].is_array(), "the token is renewed: {renewed}");
+}
+
+#[test]
 fn a_project_cannot_change_how_to_sign_in_without_a_question() {
     let world = World::new();
     let oauth = json!({"clientId": "from-project", "clientSecret": "${SECRET}"});

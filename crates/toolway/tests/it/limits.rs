@@ -122,7 +122,7 @@ fn all() -> Vec<(String, String)> {
 }
 
 /// Numbers that are not limits, or do not limit a peer.
-const NO_LIMITS: [&str; 25] = [
+const NO_LIMITS: [&str; 26] = [
     // The version of a format, and how many bytes of a value are compared first.
     "client::record::cassette::FORMAT",
     "client::record::secrets::PREFIX",
@@ -154,6 +154,8 @@ const NO_LIMITS: [&str; 25] = [
     "client::connect::list_limit::PART_OVERHEAD",
     // The same limit as `json.depth`.
     "protocol::json::scan::MAX_DEPTH",
+    // The number of a stream.
+    "cli::proxy::http::streams::GENERAL",
     // The size of a check, and of a drawing.
     "cli::doctor::session::REQUESTS",
     "cli::progress::BAR_WIDTH",

@@ -21,6 +21,10 @@ use crate::proxy::line::Message;
 /// How long a stream may be silent before a comment is written, which keeps the connection open.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
+/// The error of a request whose server has ended for good.
+pub(super) const LOST: &str =
+    "the server ended before it answered: whether it has done the work is not known";
+
 /// How long a host is to wait before it resumes a stream, in milliseconds.
 const RETRY: u32 = 1_000;
 
@@ -60,12 +64,14 @@ impl Session {
     ) -> Result<()> {
         let take = |line| self.take_line(line);
         let outcome = self.pipe.run(&upstream, lines, max_message, take).await;
-        self.streams().end(|id| {
-            let text = "the server ended before it answered: whether it has done the work is not known";
-            error_line(id, text, "serverEnded")
-        });
-        self.changes.send_replace(());
+        self.end_streams();
         outcome
+    }
+
+    /// Answers what waits for a server that has ended.
+    fn end_streams(&self) {
+        self.streams().end(|id| error_line(id, LOST, "serverEnded"));
+        self.changes.send_replace(());
     }
 
     /// Ends the session and its server.
@@ -104,11 +110,15 @@ impl Session {
     /// Answers a POST with `initialize`, which is the first of the session.
     pub(super) async fn initialize(&self, text: &[u8], id: &str) -> Option<Bytes> {
         let stream = self.streams().begin(vec![(id.to_owned(), None)]).ok()?;
-        self.pipe.send(text).await;
+        if !self.pipe.send(text).await {
+            // The server may have ended before the stream began.
+            self.end_streams();
+        }
         let answer = self.answer(stream).await?;
         let messages = Message::read(&answer);
-        let version = messages.first()?.result_text("protocolVersion")?;
-        let _ = self.version.set(version);
+        if let Some(version) = messages.first().and_then(|answer| answer.result_text("protocolVersion")) {
+            let _ = self.version.set(version);
+        }
         Some(answer)
     }
 

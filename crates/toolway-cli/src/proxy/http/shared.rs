@@ -15,6 +15,7 @@ use toolway_protocol::jsonrpc::Code;
 
 use super::line_pipe::LinePipe;
 use super::reply::{self, accepts_events};
+use super::session::LOST;
 use crate::failure::Result;
 use crate::proxy::Upstream;
 use crate::proxy::ledger::error_line;
@@ -80,8 +81,7 @@ impl Shared {
         };
         let outcome = self.pipe.run(&upstream, lines, max_message, take).await;
         for (_, request) in self.open().requests.drain() {
-            let text = "the server ended before it answered: whether it has done the work is not known";
-            let _ = request.messages.send(error_line(&request.host_id, text, "serverEnded"));
+            let _ = request.messages.send(error_line(&request.host_id, LOST, "serverEnded"));
         }
         outcome
     }
@@ -142,8 +142,7 @@ impl Shared {
             line = replace(&line, &["params", "_meta", "progressToken"], &own).unwrap_or(line);
         }
         let host_id = host_id.to_owned();
-        let gone =
-            || reply::refusal(StatusCode::BAD_GATEWAY, Some(&host_id), -32603, "the server cannot be used");
+        let gone = || reply::message(StatusCode::BAD_GATEWAY, error_line(&host_id, LOST, "serverEnded"));
         if !guard.shared.pipe.send(line.as_bytes()).await {
             return gone();
         }

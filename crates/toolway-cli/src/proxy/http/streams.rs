@@ -15,8 +15,11 @@ pub(super) const GENERAL: u64 = 0;
 /// The maximum number of requests of one host that are under way at once.
 const MAX_OPEN: usize = 256;
 
-/// How many finished streams of one host are kept, and how long, for a host that has lost its connection.
-const KEPT_STREAMS: (usize, Duration) = (64, Duration::from_secs(5 * 60));
+/// How many finished streams of one host are kept for a host that has lost its connection.
+const KEPT_STREAMS: usize = 64;
+
+/// How long they are kept.
+const KEPT_TIME: Duration = Duration::from_secs(5 * 60);
 
 /// The maximum number of bytes of one host's streams beyond which events are forgotten: first those that the host has
 /// got, then notifications of streams that the host does not read.
@@ -248,13 +251,12 @@ impl Streams {
     }
 
     fn forget_finished(&mut self) {
-        let (most, time) = KEPT_STREAMS;
         let unread = |stream: &Stream| stream.finished.filter(|_| stream.reader.is_none());
         let finished: Vec<_> =
             self.streams.iter().filter_map(|(number, stream)| Some((*number, unread(stream)?))).collect();
-        let excess = finished.len().saturating_sub(most);
+        let excess = finished.len().saturating_sub(KEPT_STREAMS);
         for (at, (number, since)) in finished.into_iter().enumerate() {
-            if at < excess || since.elapsed() > time {
+            if at < excess || since.elapsed() > KEPT_TIME {
                 self.remove(number);
             }
         }
