@@ -5,11 +5,13 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use toolway::ProtocolVersion;
+
+use crate::http_address::{HTTP_ADDRESS, insert_default_http_address};
 
 /// A command line.
 #[derive(Parser)]
@@ -120,37 +122,6 @@ impl<K: TargetKind> CommandLine<K> {
     }
 }
 
-/// Handles `serve --http docs` and `proxy --http notes`: a directory or a target after `--http` is what to serve, not the
-/// address.
-fn insert_default_http_address(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let mut words: Vec<_> = words.into_iter().collect();
-    let is_address = |word: &OsString| word.to_str().is_some_and(|word| word.parse::<SocketAddr>().is_ok());
-    let is_served = |next: &OsString| match words.get(1).and_then(|word| word.to_str()) {
-        Some("serve") => Path::new(next).is_dir(),
-        Some("proxy") => next.to_str().is_some_and(|next| !next.starts_with('-') && !names_a_port(next)),
-        _ => false,
-    };
-    let is_served: Vec<_> = words.iter().map(is_served).collect();
-    if is_served.contains(&true) {
-        let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-        for at in 2..end {
-            let is_alone = words.get(at + 1).is_some_and(|next| !is_address(next))
-                && is_served.get(at + 1) == Some(&true);
-            if words[at] == "--http" && is_alone {
-                words[at].push(format!("={HTTP_ADDRESS}"));
-            }
-        }
-    }
-    words
-}
-
-/// Returns whether a word is a host with a port, and not a URL: it is meant as an address.
-fn names_a_port(word: &str) -> bool {
-    let port = word.rsplit_once(':').map(|(_, port)| port);
-    !word.contains('/')
-        && port.is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
 #[derive(Subcommand)]
 pub(crate) enum Command<K: TargetKind> {
     /// Show what a server offers.
@@ -188,8 +159,7 @@ pub(crate) trait OwnCommands: Subcommand + Send + Sync {
 pub(crate) enum AnyServerCommands {
     /// Show or revoke your agreements to use servers that files of projects describe.
     Trust(Trust),
-    /// Stand between a host and its server: start the server again when it ends, record what both say, or let a host use
-    /// a server that it cannot reach by itself.
+    /// Stand between a host and its server: start it again when it ends, record, or reach it in another way.
     Proxy(Proxy),
     /// Sign in to a server, and keep the token for all commands.
     Login(Login),
@@ -430,9 +400,6 @@ pub(crate) struct ServeOwn {
     pub(crate) door: ListenArgs,
 }
 
-/// The default address of the HTTP server.
-const HTTP_ADDRESS: &str = "127.0.0.1:8000";
-
 /// How a server is reached.
 #[derive(Args)]
 pub(crate) struct ListenArgs {
@@ -572,16 +539,6 @@ pub(crate) struct SignInTarget {
 mod tests {
     use super::*;
 
-    fn served(words: &[&str]) -> Result<(Option<PathBuf>, Option<SocketAddr>), clap::Error> {
-        let [name, version, about, after_help] = ["toolway", "1", "", ""].map(str::to_owned);
-        let program = Program { name, version, about, after_help };
-        let words = ["toolway", "serve"].iter().chain(words).map(OsString::from);
-        match CommandLine::<AnyServer>::read(&program, words)?.command {
-            Command::Serve(ServeAny { directory, door, .. }) => Ok((directory, door.http)),
-            _ => panic!("another command"),
-        }
-    }
-
     #[test]
     fn sizes_are_bytes_or_have_a_unit() {
         for (text, bytes) in [
@@ -596,52 +553,6 @@ mod tests {
         }
         for text in ["", "0", "M", "-1", "1.5M", "12x", "4G", "99999999999", "1M2"] {
             assert!(size(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_target_after_http_is_what_is_passed_on_to() {
-        let read = |words: &[&str]| {
-            let [name, version, about, after_help] = ["toolway", "1", "", ""].map(str::to_owned);
-            let program = Program { name, version, about, after_help };
-            let words = ["toolway", "proxy"].iter().chain(words).map(OsString::from);
-            match CommandLine::<AnyServer>::read(&program, words).ok()?.command {
-                Command::Own(AnyServerCommands::Proxy(proxy)) => Some((proxy.words, proxy.http?.to_string())),
-                _ => None,
-            }
-        };
-        let default = "127.0.0.1:8000".to_owned();
-        for (words, expected) in [
-            (&["--http", "notes"][..], Some((vec!["notes".to_owned()], default.clone()))),
-            (&["--http", "http://a/b"], Some((vec!["http://a/b".to_owned()], default.clone()))),
-            (&["notes", "--http"], Some((vec!["notes".to_owned()], default.clone()))),
-            (&["--http", "--", "server", "--http", "x"], Some((Vec::new(), default))),
-            (&["--http", "127.0.0.1:1", "--", "server"], Some((Vec::new(), "127.0.0.1:1".to_owned()))),
-            (&["--http", "localhost:1", "--", "server"], None),
-        ] {
-            assert_eq!(read(words), expected, "{words:?}");
-        }
-    }
-
-    #[test]
-    fn a_directory_after_http_is_what_is_served() {
-        let here = || Some(PathBuf::from("."));
-        let at = |address: &str| Some(address.parse().unwrap());
-        for (words, expected) in [
-            (&["--http", "."][..], (here(), at("127.0.0.1:8000"))),
-            (&[".", "--http"], (here(), at("127.0.0.1:8000"))),
-            (&["--http", "--write", "."], (here(), at("127.0.0.1:8000"))),
-            (&["--demo", "--http"], (None, at("127.0.0.1:8000"))),
-            (&["--http", "127.0.0.1:1", "."], (here(), at("127.0.0.1:1"))),
-            (&["--http=127.0.0.1:1", "."], (here(), at("127.0.0.1:1"))),
-            (&[".", "--http", "[::1]:1"], (here(), at("[::1]:1"))),
-            (&["."], (here(), None)),
-            (&["--", "."], (here(), None)),
-        ] {
-            assert_eq!(served(words).unwrap(), expected, "{words:?}");
-        }
-        for words in [&["--http", "nowhere"][..], &["--http=.", "."], &["--demo", "--http", "."]] {
-            assert!(served(words).is_err(), "{words:?}");
         }
     }
 }

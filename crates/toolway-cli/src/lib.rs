@@ -27,6 +27,7 @@
 //! | file | question |
 //! |---|---|
 //! | `args.rs` | What does the command line accept? |
+//! | `http_address.rs` | Is the word after `--http` an address, or what is served there? |
 //! | `location/` | Where is the server of a command, and how is it reached? |
 //! | `cmd/` | What does each command do? |
 //! | `doctor/` | What is wrong with a server, or with the connection to it? |
@@ -59,6 +60,7 @@ mod files;
 #[cfg(feature = "__fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod http_address;
 mod json;
 mod location;
 mod progress;

@@ -60,7 +60,7 @@ pub(crate) struct UrlServer {
 
 impl UrlServer {
     async fn http(&self) -> Result<Http> {
-        // Nobody can be asked here: stdin and stdout belong to the host. Tokens that are kept are looked for each time,
+        // No user can be asked here: stdin and stdout belong to the host. Tokens that are kept are looked for each time,
         // because the user may sign in meanwhile.
         let mut http = self.address.signed_in(&Console::new(false, true)).await?;
         if let Some(bytes) = self.max_message {

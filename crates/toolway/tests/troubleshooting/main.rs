@@ -113,7 +113,11 @@ const NO_ERRORS_IN: [(&str, &str); 15] = [
 ];
 
 /// Sentences that are not errors, and what they are; `…` at the end stands for any end.
-const NO_ERRORS: [(&str, &str); 148] = [
+const NO_ERRORS: [(&str, &str); 152] = [
+    ("POST, GET, DELETE", "a header"),
+    ("Passing messages on to … at http://…/mcp; end with Ctrl-C.", "what the proxy says when it starts"),
+    ("id: …-… data:", "the wire"),
+    ("id: …-… retry: … data:", "the wire"),
     ("toolway proxy: …", "how a line about a server that ended begins"),
     ("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"…", "a message of the proxy"),
     (

@@ -84,7 +84,7 @@ impl LinePipe {
         let down = async {
             let mut input = LineReader::with_limit(near_input, max_message);
             while let Ok(Some(piece)) = input.next().await {
-                // A line that is too long is no use to a host, and the server's request ends with it.
+                // A line that is too long is dropped.
                 if let Piece::Line(line) = piece {
                     take(line).await;
                 }

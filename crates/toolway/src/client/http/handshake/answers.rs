@@ -56,7 +56,7 @@ impl HttpSession {
     }
 
     /// Sends an answer that came from elsewhere, in a task of its own.
-    pub(in crate::client::http) fn pass_on_answer(self: &Arc<Self>, frame: Bytes) {
+    pub(crate) fn pass_on_answer(self: &Arc<Self>, frame: Bytes) {
         self.spawn_answer(self.headers(&HeaderMap::new()), async { Some(frame) }, 0);
     }
 

@@ -2,23 +2,22 @@
 //! and gets the texts of the server's messages; sessions, streams and headers are added and taken away here.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use serde::Deserialize;
 use tokio::sync::mpsc;
 use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{ParsedFrame, parse};
 use toolway_protocol::meta::Key;
-use toolway_protocol::{Id, Message, Method, ProtocolVersion};
+use toolway_protocol::{Id, Message};
 
 use super::arguments::ArgumentHeaders;
+use super::handshake::Conversation;
 use super::stateless::{self, StatelessRequest};
-use crate::client::http::handshake::http_session::HttpSession;
 use crate::client::http::request::endpoint::HttpEndpoint;
 use crate::client::http::request::events::ReceivedMessage;
 use crate::client::http::target::Http;
-use crate::client::wire::outgoing::{OutgoingMessage, error_frame};
+use crate::client::wire::outgoing::error_frame;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::transport::frame::{MAX_MESSAGE, replace_line_breaks};
 
@@ -37,9 +36,7 @@ const MAX_WAITING: usize = 64;
 /// Dropping the relay ends its session.
 pub struct HttpRelay {
     endpoint: Arc<HttpEndpoint>,
-    conversation: Arc<HttpSession>,
-    /// The revision that the server has chosen in its reply to `initialize`.
-    version: OnceLock<ProtocolVersion>,
+    conversation: Conversation,
     arguments: ArgumentHeaders,
     messages: mpsc::Sender<Bytes>,
 }
@@ -79,9 +76,8 @@ impl Http {
         endpoint.set_relay(sender.clone());
         let endpoint = Arc::new(endpoint);
         let relay = HttpRelay {
-            conversation: Arc::new(HttpSession::new(endpoint.clone())),
+            conversation: Conversation::new(endpoint.clone()),
             endpoint,
-            version: OnceLock::new(),
             arguments: ArgumentHeaders::default(),
             messages: sender,
         };
@@ -123,20 +119,16 @@ impl HttpRelay {
                 self.deliver(reply, &id).await
             }
             Message::Request { id, method, .. } => {
-                let is_initialize = method == Method::Initialize;
-                let reply = self.conversation.send(self.outgoing(frame, Some(id.clone()), method)).await?;
+                let reply = self.conversation.send(frame, Some(id.clone()), method).await?;
                 let reply =
                     reply.ok_or_else(|| self.endpoint.misbehaved_error("a request was not answered"))?;
-                if is_initialize {
-                    self.note_version(&reply.message);
-                }
                 self.deliver(reply, &id).await
             }
             Message::Notification { method, .. } => {
-                self.conversation.send(self.outgoing(frame, None, method)).await.map(drop)
+                self.conversation.send(frame, None, method).await.map(drop)
             }
             Message::Response { .. } => {
-                self.conversation.pass_on_answer(frame);
+                self.conversation.answer(frame);
                 Ok(())
             }
         }
@@ -156,25 +148,6 @@ impl HttpRelay {
         self.conversation.close().await
     }
 
-    fn outgoing(&self, frame: Bytes, id: Option<Id>, method: Method) -> OutgoingMessage {
-        OutgoingMessage::new(frame.into(), id, method, self.version.get().copied())
-    }
-
-    fn note_version(&self, reply: &Message) {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Chosen {
-            protocol_version: String,
-        }
-        let Message::Response { outcome: Ok(result), .. } = reply else { return };
-        // An unknown revision is not named in later requests: the session tells the server.
-        if let Ok(Chosen { protocol_version }) = result.decode()
-            && let Ok(version) = protocol_version.parse()
-        {
-            let _ = self.version.set(version);
-        }
-    }
-
     /// Hands a reply over, with the id of the request.
     async fn deliver(&self, reply: ReceivedMessage, id: &Id) -> Result<()> {
         let text = match reply.message {
@@ -187,12 +160,6 @@ impl HttpRelay {
         };
         let _ = self.messages.send(text).await;
         Ok(())
-    }
-}
-
-impl Drop for HttpRelay {
-    fn drop(&mut self) {
-        self.conversation.detach();
     }
 }
 
