@@ -239,3 +239,23 @@ pub(crate) fn error_line(id: &str, text: &str, reason: &str) -> Vec<u8> {
     let error = json!({"code": -32603, "message": text, "data": {"reason": reason}});
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}\n").into_bytes()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subscription_that_was_cancelled_is_not_requested_again() {
+        let listen = |id: u32| {
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{}}}}"#)
+        };
+        let mut ledger = Ledger::default();
+        for id in [1, 2] {
+            assert_eq!(ledger.note_host_line(listen(id).as_bytes()), Verdict::Pass);
+        }
+        let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+        assert_eq!(ledger.note_host_line(cancel.as_bytes()), Verdict::Pass);
+        assert_eq!(ledger.end_server(), Vec::<Vec<u8>>::new());
+        assert_eq!(ledger.replayed(), [listen(2).into_bytes()]);
+    }
+}

@@ -176,19 +176,19 @@ async fn read_host(link: Arc<Link>, host_input: impl AsyncRead + Unpin) -> Resul
     let mut tasks = JoinSet::new();
     let mut keeper = JoinSet::new();
     keeper.spawn(link.clone().keep_open());
-    let mut long_line = None;
+    let mut skipped = None;
     let outcome = loop {
         let piece = tokio::select! {
             piece = input.next() => piece,
             Some(_) = tasks.join_next(), if !tasks.is_empty() => continue,
         };
         match piece {
-            Ok(Some(Piece::Line(line))) => {
-                for text in Message::split(&line) {
+            Ok(Some(Piece::Line(bytes))) => {
+                for text in Message::split(&bytes) {
                     link.take_message(text, &mut tasks, &mut input).await;
                 }
             }
-            Ok(Some(Piece::Part(bytes))) => link.skip_part(&mut long_line, &bytes).await,
+            Ok(Some(Piece::Part(bytes))) => link.skip_part(&mut skipped, &bytes).await,
             Ok(None) => break Ok(()),
             Err(error) => break Err(Failure::usage(format!("stdin failed: {error}"))),
         }

@@ -108,7 +108,7 @@ pub(crate) fn request(url: &str, method: &str, headers: &[(&str, &str)], body: &
     ];
     let is_set = |name: &str| headers.iter().any(|(set, _)| set.eq_ignore_ascii_case(name));
     for (name, value) in defaults.iter().filter(|(name, _)| !is_set(name)).chain(headers) {
-        head.push_str(&format!("{name}: {value}\r\n"));
+        head.extend([name, ": ", value, "\r\n"]);
     }
     let length = body.len();
     write!(stream, "{head}Content-Length: {length}\r\n\r\n{body}").unwrap();

@@ -25,6 +25,7 @@
 mod commands;
 mod doctor;
 mod failures;
+#[cfg(unix)]
 mod host;
 #[cfg(unix)]
 mod interrupts;

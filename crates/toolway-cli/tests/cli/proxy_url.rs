@@ -369,7 +369,8 @@ fn a_host_that_leaves_gets_its_last_answers() {
             "name": "add", "arguments": {"a": id, "b": 1}, "_meta": stateless_meta(),
         }})
     };
-    let input: String = (0..20).map(|id| format!("{}\n", call(id))).collect();
+    let lines: Vec<_> = (0..20).map(|id| call(id).to_string()).collect();
+    let input = lines.join("\n") + "\n";
     let ran = run(proxy_command(&[&server.url]), &input);
     assert_eq!((ran.code, ran.stdout.lines().count()), (Some(0), 20), "{ran:?}");
 }

@@ -1,6 +1,7 @@
 //! Which session does an HTTP request belong to, and how is it answered?
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -188,7 +189,10 @@ impl State {
         if self.random.fill(&mut random).is_err() {
             return reply::refusal(StatusCode::INTERNAL_SERVER_ERROR, Some(id), -32603, "no random numbers");
         }
-        let session_id = random.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let mut session_id = String::new();
+        for byte in random {
+            let _ = write!(session_id, "{byte:02x}");
+        }
         let (session, lines) = Session::new(session_id);
         if !self.admit(&session, lines) {
             let text = format!("{MAX_SESSIONS} sessions are open, and all are in use");

@@ -147,10 +147,8 @@ impl Session {
             }
         }
         if requests.is_empty() {
-            return match self.send_all(&texts).await {
-                true => reply::status(StatusCode::ACCEPTED),
-                false => not_found(),
-            };
+            let is_sent = self.send_all(&texts).await;
+            return if is_sent { reply::status(StatusCode::ACCEPTED) } else { not_found() };
         }
         let (first_id, count) = (requests[0].0.clone(), requests.len());
         let begun = self.streams().begin(requests);

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::{HeaderMap, Response, StatusCode};
+use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 use toolway::server::http::{ResponseBody, StreamWriter};
@@ -185,9 +186,9 @@ impl Shared {
         let (id, path): (_, &[&str]) = if let Some(id) = message.meta(SUBSCRIPTION_ID) {
             (number(Some(id.get())), &["params", "_meta", SUBSCRIPTION_ID])
         } else if method == "notifications/progress" {
-            (number(message.param("progressToken").map(|token| token.get())), &["params", "progressToken"])
+            (number(message.param("progressToken").map(RawValue::get)), &["params", "progressToken"])
         } else if method == "notifications/cancelled" {
-            (number(message.param("requestId").map(|id| id.get())), &["params", "requestId"])
+            (number(message.param("requestId").map(RawValue::get)), &["params", "requestId"])
         } else {
             // A line of the log does not name its request. If several hosts ask for the log, it may be about any of them,
             // and must not reach the others.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
 use bytes::Bytes;
+use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use crate::proxy::line::Message;
@@ -31,7 +32,7 @@ const KEPT_EVENTS: usize = 4_096;
 /// The streams of one host.
 #[derive(Default)]
 pub(super) struct Streams {
-    streams: BTreeMap<u64, Stream>,
+    kept: BTreeMap<u64, Stream>,
     last_stream: u64,
     last_reader: u64,
     /// The requests that wait for an answer, by the text of their id.
@@ -90,7 +91,7 @@ impl Streams {
         }
         self.last_stream += 1;
         let stream = self.last_stream;
-        self.streams.insert(stream, Stream { open: requests.len(), ..Stream::default() });
+        self.kept.insert(stream, Stream { open: requests.len(), ..Stream::default() });
         for (id, progress_token) in requests {
             self.waiting.insert(id, Waiting { stream, progress_token });
         }
@@ -124,7 +125,7 @@ impl Streams {
         let newest = self.waiting.values().map(|waiting| waiting.stream).max();
         let (stream, may_be_lost) = match message.method.as_deref()? {
             "notifications/progress" => {
-                let token = message.param("progressToken").map(|token| token.get());
+                let token = message.param("progressToken").map(RawValue::get);
                 let with_token = |waiting: &&Waiting| waiting.progress_token.as_deref() == token;
                 let of_request = self.waiting.values().find(with_token).map(|waiting| waiting.stream);
                 (of_request.unwrap_or(GENERAL), true)
@@ -141,7 +142,7 @@ impl Streams {
 
     /// Returns whether the host is to read a stream before more is added to it.
     pub(super) fn is_full(&self, stream: u64) -> bool {
-        let Some(stream) = self.streams.get(&stream).filter(|stream| stream.reader.is_some()) else {
+        let Some(stream) = self.kept.get(&stream).filter(|stream| stream.reader.is_some()) else {
             return false;
         };
         let unread = stream.events.iter().rev().take_while(|event| event.number > stream.delivered);
@@ -154,9 +155,9 @@ impl Streams {
     /// the reader and the event; `None` if the stream is not kept.
     pub(super) fn attach(&mut self, stream: u64, after: Option<u64>) -> Option<(u64, u64)> {
         if stream == GENERAL {
-            self.streams.entry(GENERAL).or_insert_with(|| Stream { open: 1, ..Stream::default() });
+            self.kept.entry(GENERAL).or_insert_with(|| Stream { open: 1, ..Stream::default() });
         }
-        let read = self.streams.get_mut(&stream)?;
+        let read = self.kept.get_mut(&stream)?;
         if after.is_some_and(|after| after > read.last_event) {
             return None;
         }
@@ -166,7 +167,7 @@ impl Streams {
     }
 
     pub(super) fn detach(&mut self, stream: u64, reader: u64) {
-        if let Some(read) = self.streams.get_mut(&stream)
+        if let Some(read) = self.kept.get_mut(&stream)
             && read.reader == Some(reader)
         {
             read.reader = None;
@@ -176,7 +177,7 @@ impl Streams {
 
     /// Returns what a reader has to write after an event.
     pub(super) fn next(&mut self, stream: u64, reader: u64, after: u64) -> Next {
-        let Some(read) = self.streams.get_mut(&stream) else { return Next::End };
+        let Some(read) = self.kept.get_mut(&stream) else { return Next::End };
         if read.reader != Some(reader) {
             return Next::End;
         }
@@ -191,7 +192,7 @@ impl Streams {
 
     /// Returns the answer on a stream with one request, when there is one.
     pub(super) fn take_answer(&mut self, stream: u64) -> Answer {
-        let Some(read) = self.streams.get(&stream) else { return Answer::Missing };
+        let Some(read) = self.kept.get(&stream) else { return Answer::Missing };
         if read.finished.is_none() {
             return Answer::Awaited;
         }
@@ -205,19 +206,19 @@ impl Streams {
         for id in self.waiting.keys().cloned().collect::<Vec<_>>() {
             self.add(answer(&id).trim_ascii());
         }
-        for stream in self.streams.values_mut() {
+        for stream in self.kept.values_mut() {
             stream.finished.get_or_insert_with(Instant::now);
         }
     }
 
     /// Returns whether a request is under way, or a stream is read.
     pub(super) fn is_in_use(&self) -> bool {
-        !self.waiting.is_empty() || self.streams.values().any(|stream| stream.reader.is_some())
+        !self.waiting.is_empty() || self.kept.values().any(|stream| stream.reader.is_some())
     }
 
     fn push(&mut self, stream: u64, text: &[u8], may_be_lost: bool) {
         let open = usize::from(stream == GENERAL);
-        let stream = self.streams.entry(stream).or_insert_with(|| Stream { open, ..Stream::default() });
+        let stream = self.kept.entry(stream).or_insert_with(|| Stream { open, ..Stream::default() });
         stream.last_event += 1;
         let number = stream.last_event;
         stream.events.push_back(KeptEvent {
@@ -230,13 +231,13 @@ impl Streams {
             self.bytes -= drop_one(stream).unwrap_or_default();
         }
         while self.bytes > KEPT_BYTES {
-            let Some(bytes) = self.streams.values_mut().find_map(drop_one) else { return };
+            let Some(bytes) = self.kept.values_mut().find_map(drop_one) else { return };
             self.bytes -= bytes;
         }
     }
 
     fn close_one(&mut self, stream: u64) {
-        if let Some(stream) = self.streams.get_mut(&stream) {
+        if let Some(stream) = self.kept.get_mut(&stream) {
             stream.open = stream.open.saturating_sub(1);
             if stream.open == 0 {
                 stream.finished = Some(Instant::now());
@@ -245,7 +246,7 @@ impl Streams {
     }
 
     fn remove(&mut self, stream: u64) {
-        if let Some(stream) = self.streams.remove(&stream) {
+        if let Some(stream) = self.kept.remove(&stream) {
             self.bytes -= stream.events.iter().map(|event| event.text.len()).sum::<usize>();
         }
     }
@@ -253,7 +254,7 @@ impl Streams {
     fn forget_finished(&mut self) {
         let unread = |stream: &Stream| stream.finished.filter(|_| stream.reader.is_none());
         let finished: Vec<_> =
-            self.streams.iter().filter_map(|(number, stream)| Some((*number, unread(stream)?))).collect();
+            self.kept.iter().filter_map(|(number, stream)| Some((*number, unread(stream)?))).collect();
         let excess = finished.len().saturating_sub(KEPT_STREAMS);
         for (at, (number, since)) in finished.into_iter().enumerate() {
             if at < excess || since.elapsed() > KEPT_TIME {

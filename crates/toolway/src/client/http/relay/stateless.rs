@@ -38,7 +38,7 @@ pub(super) async fn send(
     let reply = post(endpoint, frame.clone(), id, headers(method, params, &mirrored)?, messages).await?;
     match &reply.message {
         Message::Response { outcome: Ok(result), .. } if *method == Method::ListTools => {
-            known.note_tools(result)
+            known.note_tools(result);
         }
         // The tool wants arguments in headers, and its definition did not come by. The server has not run it.
         Message::Response { outcome: Err(error), .. }
