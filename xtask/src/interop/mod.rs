@@ -200,6 +200,9 @@ fn run_everything(
 fn run_behind_proxy(workspace: &Workspace, transports: &[Transport]) -> Result {
     let transports: Vec<_> =
         transports.iter().copied().filter(|transport| *transport != Transport::Sse).collect();
+    if transports.is_empty() {
+        return Err("the part `proxy` serves stdio and HTTP".to_owned());
+    }
     let server = everything::build_example(workspace)?;
     run::check_success(&mut workspace.cargo(&[
         "build",
