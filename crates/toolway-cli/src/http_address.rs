@@ -43,9 +43,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::args::{
-        AnyServer, AnyServerCommands, Command, CommandLine, OwnCommands as _, Program, ServeAny,
-    };
+    use crate::args::{AnyServer, AnyServerCommands, Command, CommandLine, Program, ServeAny};
 
     fn served(words: &[&str]) -> Result<(Option<PathBuf>, Option<SocketAddr>), clap::Error> {
         let [name, version, about, after_help] = ["toolway", "1", "", ""].map(str::to_owned);
