@@ -56,6 +56,16 @@ impl TargetKind for AnyServer {
             ],
         ),
         ("doctor", &["[OPTIONS] TARGET", "[OPTIONS] -- COMMAND [ARG]..."]),
+        #[cfg(feature = "inspect")]
+        (
+            "inspect",
+            &[
+                "[OPTIONS] TARGET",
+                "[OPTIONS] -- COMMAND [ARG]...",
+                "[OPTIONS] --config FILE",
+                "[OPTIONS] RECORDING.jsonl",
+            ],
+        ),
         ("serve", &["[OPTIONS] DIRECTORY", "[OPTIONS] --demo"]),
         ("proxy", &["[OPTIONS] -- COMMAND [ARG]..."]),
         ("trust", &["[OPTIONS] --list", "[OPTIONS] --revoke NAME"]),
@@ -85,6 +95,8 @@ impl TargetKind for OwnServer {
             ],
         ),
         ("doctor", &["[OPTIONS]"]),
+        #[cfg(feature = "inspect")]
+        ("inspect", &["[OPTIONS]", "[OPTIONS] RECORDING.jsonl"]),
         ("serve", &["[OPTIONS]"]),
     ];
 }
@@ -154,6 +166,9 @@ pub(crate) enum Command<K: TargetKind> {
     Complete(Target<K>),
     /// Find out what is wrong with a server, or with the connection to it.
     Doctor(Target<K>),
+    /// Look into a server with a browser: its elements, frames and times.
+    #[cfg(feature = "inspect")]
+    Inspect(Inspect<K>),
     /// Run a server, by default on stdin and stdout.
     Serve(K::Serve),
     #[command(flatten)]
@@ -246,6 +261,8 @@ impl<K: TargetKind> Command<K> {
             | Self::Prompt(Prompt { target, .. })
             | Self::Complete(target)
             | Self::Doctor(target) => target.talk.json,
+            #[cfg(feature = "inspect")]
+            Self::Inspect(Inspect { target, .. }) => target.talk.json,
             Self::Serve(_) => false,
             Self::Own(command) => command.wants_json(),
         }
@@ -279,6 +296,25 @@ pub(crate) struct Call<K: TargetKind> {
     /// Write images, sounds and files of the result into this directory.
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) save: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) target: Target<K>,
+}
+
+#[cfg(feature = "inspect")]
+#[derive(Args)]
+pub(crate) struct Inspect<K: TargetKind> {
+    /// Serve the page at this port of 127.0.0.1; by default 6270, or any free one.
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
+    /// Only show the link; do not open a browser.
+    #[arg(long)]
+    pub(crate) no_open: bool,
+    /// Record everything in this file, without secrets. An existing file is replaced.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Show what is added to the recording.
+    #[arg(long)]
+    pub(crate) follow: bool,
     #[command(flatten)]
     pub(crate) target: Target<K>,
 }

@@ -27,7 +27,7 @@ use crate::failure::{Failure, Result};
 use crate::json;
 
 use self::coerce::{coerce, join};
-pub(crate) use self::schema::{allows_anything, allows_type, arguments, parse_schema};
+pub(crate) use self::schema::{allows_anything, allows_type, arguments, describe_type, parse_schema};
 pub(crate) use self::signature::{prompt_line, prompt_usage, tool_line, tool_usage};
 
 /// The maximum size of a file that becomes an argument.
@@ -44,6 +44,32 @@ pub(crate) fn for_tool(tool: &Tool, words: &[String], input_json: Option<&str>) 
             "`{word}` and --input-json cannot be used together: give the arguments in one way only"
         ))),
     }
+}
+
+/// Builds the arguments of a tool from texts of a form, as [`for_tool`] does from words; a text is never the name of a file.
+/// Returns everything that is wrong with them.
+pub(crate) fn from_texts(tool: &Tool, texts: &[(String, String)]) -> Result<RawJson, Vec<String>> {
+    let schema = parse_schema(&tool.input_schema);
+    let (mut members, mut problems) = (OrderedMap::default(), Vec::new());
+    for (name, text) in texts {
+        // A name of a form is a whole name, also if it has a dot.
+        let path = [name.as_str()];
+        let added = find_property(&schema, &path, &tool.name).and_then(|at| {
+            let wrong = |reason: String| format!("the argument `{name}`: {reason}");
+            let is_list = allows_type(&at, Types::ARRAY);
+            insert(&mut members, &path, coerce(text, &at).map_err(wrong)?, is_list).map_err(wrong)
+        });
+        problems.extend(added.err());
+    }
+    let given = |name: &String| texts.iter().any(|(known, _)| known == name);
+    let missing: Vec<_> = schema.required().into_iter().filter(|name| !given(name)).collect();
+    if !missing.is_empty() {
+        problems.push(missing_message(&format!("the tool `{}`", tool.name), &missing));
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    RawJson::from_value(&members).map_err(|error| vec![format!("the arguments are not valid JSON: {error}")])
 }
 
 /// Builds the arguments of a prompt: names and texts.

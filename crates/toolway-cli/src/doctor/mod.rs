@@ -28,7 +28,10 @@ mod sign_in;
 
 use std::time::Duration;
 
-use crate::args::{Target, TargetKind};
+use serde_json::Value;
+use toolway::types::Tool;
+
+use crate::args::{ConnectionArgs, Target, TargetKind};
 use crate::cmd::{CommandContext, expect_no_more_words};
 use crate::console::Console;
 use crate::failure::{Failure, Result};
@@ -64,6 +67,23 @@ pub(crate) async fn run<K: TargetKind<LocationArgs: Find>>(
         () = interrupted() => return Err(Failure::interrupted()),
     };
     report.end(outcome)
+}
+
+/// Returns the report about a server as `doctor --json` writes it. No user is asked.
+#[cfg(feature = "inspect")]
+pub(crate) async fn report(talk: &ConnectionArgs, place: &ServerLocation) -> Result<Value> {
+    let console = Console::new(false, true);
+    let builder = location::builder(talk, place, &console);
+    let patience = talk.timeout.unwrap_or(STEP_TIMEOUT);
+    let mut report = Report::begin(&console, true, place.name(), settings::collect(talk, place))?;
+    let outcome = run_checks(&mut report, place, builder, &console, patience).await;
+    Ok(report.to_json(outcome.is_ok()))
+}
+
+/// Returns what should be improved about a tool.
+#[cfg(feature = "inspect")]
+pub(crate) fn findings_of_tool(tool: &Tool) -> Vec<String> {
+    findings::check_tool(tool)
 }
 
 async fn run_checks(

@@ -98,16 +98,19 @@ impl<'c> Report<'c> {
         self.warnings.push(json!({"about": about, "message": message}));
     }
 
+    /// Returns the report for a program.
+    pub(super) fn to_json(&self, is_ok: bool) -> Value {
+        let settings: serde_json::Map<_, _> =
+            self.settings.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+        json!({
+            "target": self.target, "ok": is_ok, "settings": settings, "steps": self.steps, "warnings": self.warnings,
+        })
+    }
+
     /// Writes the end of the report.
     pub(super) fn end(self, outcome: Result<()>) -> Result<()> {
         if self.wants_json {
-            let settings: serde_json::Map<_, _> =
-                self.settings.into_iter().map(|(name, value)| (name, value.into())).collect();
-            let report = json!({
-                "target": self.target, "ok": outcome.is_ok(), "settings": settings, "steps": self.steps,
-                "warnings": self.warnings,
-            });
-            self.console.write_result(&format!("{report}\n"))?;
+            self.console.write_result(&format!("{}\n", self.to_json(outcome.is_ok())))?;
         } else {
             let mut words = String::new();
             for warning in &self.warnings {

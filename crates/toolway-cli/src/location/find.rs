@@ -20,6 +20,11 @@ use crate::failure::{Failure, Result};
 pub(crate) trait Find {
     /// Finds the server, and removes the word that names it.
     fn find(&self, words: &mut Vec<String>, own: Option<&Server>) -> Result<ServerLocation>;
+
+    /// Returns all servers of the file that the options name, with their names; `None` if they name no file, or a command.
+    fn find_all(&self) -> Result<Option<Vec<(String, ServerLocation)>>> {
+        Ok(None)
+    }
 }
 
 impl Find for NoLocationArgs {
@@ -66,6 +71,21 @@ impl Find for LocationArgs {
                 Err(error) => Err(no_server(&target, &error)),
             },
         }
+    }
+
+    fn find_all(&self) -> Result<Option<Vec<(String, ServerLocation)>>> {
+        let Some(file) = &self.config else { return Ok(None) };
+        if !self.command.is_empty() || self.line.is_some() {
+            return Ok(None);
+        }
+        let config = Config::from_file(file).map_err(|error| config_failure(&error))?;
+        let enabled = config.servers.iter().filter(|server| !server.disabled);
+        let found = enabled.map(|server| Ok((server.name.clone(), self.configured(server, None)?)));
+        let found = found.collect::<Result<Vec<_>>>()?;
+        if found.is_empty() {
+            return Err(Failure::not_found(format!("{} has no server that is not disabled", file.display())));
+        }
+        Ok(Some(found))
     }
 }
 
