@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use crate::arguments::Arguments;
 use crate::cache::CachedPackages;
+use crate::node::Node;
 use crate::run::{self, KillOnDrop, Result};
 use crate::workspace::Workspace;
 
@@ -192,8 +193,10 @@ impl Page {
     fn drive_browser(&self, workspace: &Workspace, script: &str, only: Option<&str>) -> Result {
         let chromium = find_chromium()?;
         run::check_success(&mut workspace.cargo(&BUILD))?;
-        let mut node = Command::new("node");
-        node.current_dir(&self.folder).arg(script).args(only);
+        let servers = Node::install(workspace.target.join("page-servers"), &[EVERYTHING])?;
+        let mut node = servers.command(Path::new(script));
+        node.current_dir(&self.folder).args(only);
+        node.env("TOOLWAY_EVERYTHING", servers.prefix.join(EVERYTHING_PROGRAM));
         node.env("TOOLWAY_CHROMIUM", chromium);
         node.env("TOOLWAY_COMMAND", workspace.debug_program("toolway"));
         node.env("TOOLWAY_FIXTURE", workspace.debug_program("examples/cli-fixture"));
@@ -270,6 +273,9 @@ const BUDGETS: [(&str, u64); 2] = [("page.js", 120 * 1024), ("page.css", 24 * 10
 const FONTS: [(&str, &str); 2] = [("Inter", "fonts-inter"), ("JetBrains Mono", "fonts-jetbrains-mono")];
 const BUILD: [&str; 7] =
     ["build", "--workspace", "--all-features", "--bin", "toolway", "--example", "cli-fixture"];
+/// A server of others, which the page is tested with as well.
+const EVERYTHING: &str = "@modelcontextprotocol/server-everything@2026.8.31";
+const EVERYTHING_PROGRAM: &str = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
 /// Two entries, so that both files have the same name. Colours need `light-dark()`, which these browsers have.
 const ESBUILD: [&str; 7] = [
     "page=src/main.tsx",
