@@ -38,7 +38,7 @@ export function BothPane({ id }: { id: number }) {
                 .filter((part) => !part.equal)
                 .map((part) => (
                     <div key={part.name} class="both-differences">
-                        <h3>{part.name}</h3>
+                        <h2>{part.name}</h2>
                         <Differences differences={part.differences} left={both.sides[0]?.revision ?? 'left'} right={both.sides[1]?.revision ?? 'right'} />
                     </div>
                 ))}
@@ -51,10 +51,10 @@ function Side({ side }: { side: BothSide }) {
     const open = questions.value.filter((question) => question.call === side.call);
     return (
         <div class="both-side" data-testid={`both-side-${side.era}`} data-state={call?.state ?? 'running'}>
-            <h3>
+            <h2>
                 {side.revision} <Muted>{side.era}</Muted>
                 {call?.took_ms != null && <span class="muted both-took">{duration(call.took_ms)}</span>}
-            </h3>
+            </h2>
             <ol class="both-frames">
                 {side.frames
                     .filter((frame) => frame.kind !== 'none')

@@ -1,6 +1,6 @@
 // How does one call go: its state, clock, progress, questions, and in the end its result or its error?
 
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { Call, CallSummary } from '../api/types';
 import { withMarks } from '../part/visible';
 import { calls, cancelCall, details, isOver, readDetails } from '../state/calls';
@@ -25,13 +25,15 @@ export function CallPane({ id, elementKey }: { id: number; elementKey: string })
     const call = calls.value.get(id);
     const whole = details.value.get(id);
     const over = call !== undefined && isOver(call);
+    const box = useRef<HTMLElement>(null);
     useEffect(() => {
         if (over) void readDetails(id);
     }, [id, over]);
+    useEffect(() => box.current?.scrollIntoView({ block: 'nearest' }), [id, whole]);
     if (!call) return <p class="quiet-note">The call begins …</p>;
     const open = questions.value.filter((question) => question.call === id);
     return (
-        <section class="call" aria-label={`Call ${id} of ${call.name}`} data-testid={`call-${id}`} data-state={call.state}>
+        <section ref={box} class="call" aria-label={`Call ${id} of ${call.name}`} data-testid={`call-${id}`} data-state={call.state}>
             <header class="call-state" data-testid="call-state" data-state={call.state}>
                 <span class={`state state-${call.state}`}>{STATES[call.state]}</span>
                 <span data-testid="call-clock">{duration(elapsed(call))}</span>

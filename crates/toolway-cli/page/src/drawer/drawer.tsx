@@ -4,6 +4,7 @@ import type { ComponentChild } from 'preact';
 import { Tabs } from '../part/tabs';
 import { DRAWER_TABS, drawerTab, type DrawerTab } from '../state/selection';
 import { drawerHeight, drawerOpen } from '../state/settings';
+import { DrawerEdge } from './edge';
 import { FramesTab } from './frames';
 import { LatencyTab } from './latency';
 import { LogTab } from './log';
@@ -34,6 +35,7 @@ export function Drawer() {
     const open = drawerOpen.value;
     return (
         <section class={open ? 'drawer' : 'drawer closed'} aria-label="Wire" data-testid="drawer-box" data-state={open ? 'open' : 'closed'} style={{ height: open ? `${drawerHeight.value}px` : 'auto' }}>
+            {open && <DrawerEdge />}
             <Tabs
                 tabs={DRAWER_TABS.map((id) => ({ id, label: DRAWER_LABELS[id] }))}
                 chosen={drawerTab.value}

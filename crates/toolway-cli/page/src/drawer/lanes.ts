@@ -6,6 +6,7 @@
 import type { Frame } from '../api/types';
 import type { FrameLog } from '../state/frames';
 import type { ConnectionChange } from '../state/news';
+import type { AskedSpan } from '../state/questions';
 
 export type LaneName = 'calls' | 'questions' | 'notifications' | 'streams' | 'connection';
 
@@ -21,13 +22,15 @@ export interface Span {
 export type Lanes = Record<LaneName, Span[]>;
 
 /** All spans of a server, sorted by their beginning. `now` ends what is still open. */
-export function lanesOf(log: FrameLog, changes: ConnectionChange[], now: number): Lanes {
+export function lanesOf(log: FrameLog, changes: ConnectionChange[], asked: AskedSpan[], now: number): Lanes {
     const lanes: Lanes = { calls: [], questions: [], notifications: [], streams: [], connection: [] };
     const streams = new Map<number, Span>();
     for (const frame of log.frames) {
         followStream(streams, lanes.streams, frame, now);
         if (frame.kind === 'request') {
             const answer = log.get(log.answerOf.get(frame.n) ?? -1);
+            // In the stateless era a question is a result; only the inspector knows when it was answered.
+            if (frame.dir === 'in' && asked.length > 0) continue;
             const lane = frame.dir === 'out' ? lanes.calls : lanes.questions;
             lane.push({
                 from: frame.t_ms,
@@ -39,6 +42,9 @@ export function lanesOf(log: FrameLog, changes: ConnectionChange[], now: number)
         } else if (frame.kind === 'notification') {
             lanes.notifications.push({ from: frame.t_ms, to: frame.t_ms, label: frame.method ?? 'notification', tone: 'plain', frame: frame.n });
         }
+    }
+    for (const { from, to, message } of asked) {
+        lanes.questions.push({ from, to: to ?? now, label: message.slice(0, 80), tone: to === null ? 'open' : 'ok', frame: null });
     }
     changes.forEach((change, index) => {
         const to = changes[index + 1]?.t_ms ?? now;

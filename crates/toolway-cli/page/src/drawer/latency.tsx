@@ -91,6 +91,14 @@ function Histogram({ group }: { group: Group }) {
     for (const time of times) counts[Math.min(BARS - 1, Math.max(0, Math.floor((place(time) / WIDTH) * BARS)))]! += 1;
     const most = Math.max(...counts);
     const marks = ([['p50', 0.5], ['p95', 0.95], ['p99', 0.99]] as const).map(([label, share]) => ({ label, ms: percentile(times, share) }));
+    // Marks at nearly the same place share one label.
+    const labels: { x: number; text: string }[] = [];
+    for (const { label, ms } of marks) {
+        const x = Math.min(WIDTH - 30, Math.max(0, place(ms) - 10));
+        const last = labels[labels.length - 1];
+        if (last && x - last.x < 30) last.text += ` ${label}`;
+        else labels.push({ x, text: label });
+    }
     const name = group.about ?? group.method;
     return (
         <figure class="histogram">
@@ -114,13 +122,13 @@ function Histogram({ group }: { group: Group }) {
                     ),
                 )}
                 <line class="axis" x1="0" x2={WIDTH} y1={HEIGHT} y2={HEIGHT} />
-                {marks.map((mark, index) => (
-                    <g key={mark.label}>
-                        <line class="percentile" x1={place(mark.ms)} x2={place(mark.ms)} y1="-2" y2={HEIGHT} />
-                        <text class="axis-text" x={Math.min(WIDTH - 24, Math.max(0, place(mark.ms) - 10))} y={index % 2 === 0 ? -5 : 6}>
-                            {mark.label}
-                        </text>
-                    </g>
+                {marks.map((mark) => (
+                    <line key={mark.label} class="percentile" x1={place(mark.ms)} x2={place(mark.ms)} y1="-2" y2={HEIGHT} />
+                ))}
+                {labels.map((label) => (
+                    <text key={label.text} class="axis-text" x={Math.min(label.x, WIDTH - label.text.length * 6.7)} y="-5">
+                        {label.text}
+                    </text>
                 ))}
                 <text class="axis-text" x="0" y={HEIGHT + 14}>
                     {duration(times[0]!)}

@@ -6,6 +6,7 @@ import { withMarks } from '../part/visible';
 import { duration, nowMs, tick } from '../state/clock';
 import { shownLog } from '../state/frames';
 import { connectionChanges } from '../state/news';
+import { askedSpans } from '../state/questions';
 import { showFrame } from '../state/selection';
 import { currentId, server } from '../state/servers';
 import { lanesOf, merge, pack, type LaneName, type Span } from './lanes';
@@ -45,7 +46,7 @@ export function TimelineTab() {
     const scale = (width - LABEL) / (to - from);
     const place = (ms: number) => LABEL + (ms - from) * scale;
 
-    const lanes = lanesOf(log, changes, now);
+    const lanes = lanesOf(log, changes, askedSpans.value.filter((span) => span.server === currentId.value), now);
     const drawn: { lane: LaneName; top: number; height: number; shapes: { span: Span; row: number }[] }[] = [];
     let top = 22;
     for (const lane of NAMES) {

@@ -29,24 +29,32 @@ export function Windowed({ count, rowHeight, row, reveal, stick, class: name, ..
     const measure = () => {
         const element = box.current;
         if (!element) return;
-        const { scrollTop, clientHeight, scrollHeight } = element;
-        atEnd.current = scrollTop + clientHeight >= scrollHeight - rowHeight;
+        const { scrollTop, clientHeight } = element;
         setView((old) => (old.top === scrollTop && old.height === clientHeight ? old : { top: scrollTop, height: clientHeight }));
     };
 
+    // Only the reader's own scrolling leaves the end: growth and changes of size do not.
+    const scrolled = () => {
+        const { scrollTop, clientHeight, scrollHeight } = box.current!;
+        atEnd.current = scrollTop + clientHeight >= scrollHeight - rowHeight;
+        measure();
+    };
+    const toEnd = () => {
+        if (stick && atEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight;
+        measure();
+    };
+
+    const toEndNow = useRef(toEnd);
+    toEndNow.current = toEnd;
+
     useLayoutEffect(() => {
         measure();
-        const observer = new ResizeObserver(measure);
+        const observer = new ResizeObserver(() => toEndNow.current());
         observer.observe(box.current!);
         return () => observer.disconnect();
     }, []);
 
-    useLayoutEffect(() => {
-        if (stick && atEnd.current && box.current) {
-            box.current.scrollTop = box.current.scrollHeight;
-            measure();
-        }
-    }, [count, stick]);
+    useLayoutEffect(toEnd, [count, stick]);
 
     useLayoutEffect(() => {
         const element = box.current;
@@ -65,7 +73,7 @@ export function Windowed({ count, rowHeight, row, reveal, stick, class: name, ..
     const rows: ComponentChildren[] = [];
     for (let index = first; index < end; index += 1) rows.push(row(index));
     return (
-        <div {...rest} ref={box} class={`windowed ${(name as string | undefined) ?? ''}`} onScroll={measure}>
+        <div {...rest} ref={box} class={`windowed ${(name as string | undefined) ?? ''}`} onScroll={scrolled}>
             <div class="window-all" role="presentation" style={{ height: `${count * rowHeight}px` }}>
                 <div class="window-rows" role="presentation" style={{ transform: `translateY(${first * rowHeight}px)` }}>
                     {rows}

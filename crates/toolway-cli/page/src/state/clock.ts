@@ -5,19 +5,21 @@
 
 import { signal } from '@preact/signals';
 
-let offset = 0;
+let offset: number | null = null;
 let epoch = Date.now();
 
 /** Moves while a call runs, so that its clock is drawn again. */
 export const tick = signal(0);
 
+/** Takes the server's time once: a later state would move every time that is on the page already. */
 export function setClock(nowMs: number): void {
+    if (offset !== null) return;
     offset = nowMs - performance.now();
     epoch = Date.now() - nowMs;
 }
 
 export function nowMs(): number {
-    return performance.now() + offset;
+    return performance.now() + (offset ?? 0);
 }
 
 let timer: ReturnType<typeof setInterval> | null = null;

@@ -12,7 +12,7 @@ import { duration } from './clock';
 import { addConnectionChange, addLog, addNews, type LogLine, type News } from './news';
 import { notify, notifyOfCatalog } from './notices';
 import { end, page } from './page';
-import { addQuestion, removeQuestion } from './questions';
+import { addQuestion, endAsked, removeQuestion } from './questions';
 import { patchServer, readState, servers } from './servers';
 
 let last = 0;
@@ -76,6 +76,7 @@ function take(events: InspectorEvent[]): void {
                 addQuestion(event.question);
                 break;
             case 'answered':
+                endAsked(event.question, t_ms);
                 removeQuestion(event.question);
                 break;
             case 'log':

@@ -8,7 +8,24 @@ import { currentId } from './servers';
 
 export const questions = signal<Question[]>([]);
 
+/** When each question was asked and answered, for the timeline. */
+export interface AskedSpan {
+    question: number;
+    server: number;
+    from: number;
+    to: number | null;
+    message: string;
+}
+
+export const askedSpans = signal<AskedSpan[]>([]);
+
+export function endAsked(question: number, at: number): void {
+    askedSpans.value = askedSpans.value.map((span) => (span.question === question ? { ...span, to: at } : span));
+}
+
 export function addQuestion(question: Question): void {
+    const { id, server, since_ms: from, message } = question;
+    askedSpans.value = [...askedSpans.value.filter((span) => span.question !== id), { question: id, server, from, to: null, message }].slice(-1000);
     questions.value = [...questions.value.filter((other) => other.id !== question.id), question];
 }
 

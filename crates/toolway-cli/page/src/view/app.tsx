@@ -1,9 +1,7 @@
 // How is the page divided, and what does it show when there is no inspector to ask?
 
-import { useRef } from 'preact/hooks';
 import { Drawer } from '../drawer/drawer';
 import { page, type PageState } from '../state/page';
-import { drawerHeight, drawerOpen } from '../state/settings';
 import { Dialogs } from './dialogs';
 import { ElementPane } from './element-pane';
 import { NoticeList } from './notice-list';
@@ -31,7 +29,6 @@ export function App() {
             <div class="content">
                 <NoticeList />
                 <ElementPane />
-                {drawerOpen.value && <DrawerEdge />}
                 <Drawer />
             </div>
             <Dialogs />
@@ -43,44 +40,6 @@ export function App() {
 function skip(event: Event): void {
     event.preventDefault();
     document.getElementById('pane')?.focus();
-}
-
-const LOWEST = 120;
-const STEP = 40;
-
-/** The edge between element and drawer moves with the pointer and with the arrow keys. */
-function DrawerEdge() {
-    const start = useRef<{ y: number; height: number } | null>(null);
-    const set = (height: number) => {
-        drawerHeight.value = Math.round(Math.max(LOWEST, Math.min(window.innerHeight - 200, height)));
-    };
-    return (
-        <div
-            class="edge"
-            role="separator"
-            aria-orientation="horizontal"
-            aria-label="Height of the drawer"
-            aria-valuenow={drawerHeight.value}
-            aria-valuemin={LOWEST}
-            aria-valuemax={2000}
-            tabIndex={0}
-            data-testid="drawer-edge"
-            onPointerDown={(event) => {
-                start.current = { y: event.clientY, height: drawerHeight.value };
-                event.currentTarget.setPointerCapture(event.pointerId);
-            }}
-            onPointerMove={(event) => {
-                if (start.current) set(start.current.height + start.current.y - event.clientY);
-            }}
-            onPointerUp={() => (start.current = null)}
-            onKeyDown={(event) => {
-                if (event.key === 'ArrowUp') set(drawerHeight.value + STEP);
-                else if (event.key === 'ArrowDown') set(drawerHeight.value - STEP);
-                else return;
-                event.preventDefault();
-            }}
-        />
-    );
 }
 
 type Why = Extract<PageState, { state: 'ended' }>['why'];

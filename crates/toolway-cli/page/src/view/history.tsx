@@ -102,7 +102,7 @@ export function HistoryTab({ server, tool, elementKey }: { server: Server; tool:
                                         </QuietButton>
                                         <Menu
                                             label="Copy as"
-                                            name={`Copy call ${call.id} as`}
+                                            name={`Copy as, call ${call.id}`}
                                             class="quiet"
                                             testid={`history-${call.id}-copy`}
                                             items={EXPORTS.map((kind) => ({ ...kind, act: () => void exportCall(call.id, kind.id) }))}

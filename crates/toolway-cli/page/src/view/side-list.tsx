@@ -49,6 +49,7 @@ export function SideList() {
                     count={all.length}
                     rowHeight={ROW_HEIGHT}
                     reveal={marked}
+                    onFocus={() => (active.value = Math.max(0, active.value))}
                     onKeyDown={treeKeys}
                     row={(index) => <TreeRow key={index} row={all[index]!} index={index} marked={index === marked} />}
                 />

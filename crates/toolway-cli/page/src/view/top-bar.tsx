@@ -17,7 +17,7 @@ export function TopBar() {
     const server = shownServer.value;
     return (
         <header class="top">
-            <Button class="brand" testid="show-server" aria-label={server ? `${server.name}: show the server` : 'Toolway inspector'} onClick={() => select({ kind: 'server' })}>
+            <Button class="brand" testid="show-server" title="Show the server" onClick={() => select({ kind: 'server' })}>
                 <span class="brand-name" data-testid="server-name">{withMarks(server?.info?.name ?? server?.name ?? 'Toolway inspector')}</span>
                 {server?.info && <span class="brand-version">{withMarks(server.info.version)}</span>}
             </Button>

@@ -13,7 +13,7 @@ export type Row =
 export const search = signal('');
 const closed = signal<ReadonlySet<ElementKind>>(new Set());
 /** The marked row, by number. */
-export const active = signal(0);
+export const active = signal(-1);
 
 const LABELS: [ElementKind, string, string][] = [
     ['tool', 'Tools', 'tools'],
