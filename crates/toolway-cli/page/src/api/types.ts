@@ -130,16 +130,18 @@ export interface CallSummary {
         last_frame_ms: number | null;
         stderr: string[];
     } | null;
-    frames: [number, number] | null;
+    frames: [number, number | null] | null;
     both: number | null;
 }
 
-export type Block =
+/** `role` is set for the messages of a prompt. */
+export type Block = { role?: string | null } & (
     | { type: 'text'; text: string }
     | { type: 'image' | 'audio'; mime_type: string; data: string }
     | { type: 'link'; uri: string; name?: string | null }
     | { type: 'resource'; uri: string; mime_type?: string | null; text?: string | null; data?: string | null }
-    | { type: 'other'; json: JsonText };
+    | { type: 'other'; json: JsonText }
+);
 
 export interface Difference {
     path: string;
@@ -268,7 +270,7 @@ export interface Loss {
 
 export interface Rendering {
     providers: { provider: string; name: string; definition: JsonText; tokens: number; losses: Loss[] }[];
-    preamble: Tokens;
+    preamble?: Tokens | null;
 }
 
 export interface Hub {

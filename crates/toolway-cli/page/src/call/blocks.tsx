@@ -17,7 +17,7 @@ export function Blocks({ blocks }: { blocks: Block[] }) {
         <ol class="blocks" data-testid="blocks">
             {blocks.slice(0, MOST).map((block, index) => (
                 <li key={index} class="block" data-testid={`block-${index}`} data-kind={block.type}>
-                    {blocks.length > 1 && <span class="block-kind">{block.type}</span>}
+                    {(blocks.length > 1 || block.role) && <span class="block-kind">{block.role ? `${block.role}: ${block.type}` : block.type}</span>}
                     <BlockContent block={block} />
                 </li>
             ))}

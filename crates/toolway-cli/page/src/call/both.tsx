@@ -2,6 +2,7 @@
 //
 // Two columns show what went over the wire; the server compares the results and matches the rounds.
 
+import { useEffect, useRef } from 'preact/hooks';
 import type { Both, BothSide } from '../api/types';
 import { calls, comparisons } from '../state/calls';
 import { duration } from '../state/clock';
@@ -13,11 +14,15 @@ import { Muted } from '../part/button';
 
 export function BothPane({ id }: { id: number }) {
     const both = comparisons.value.get(id);
+    const box = useRef<HTMLElement>(null);
+    const asking = both?.sides.some((side) => questions.value.some((question) => question.call === side.call));
+    const ended = both?.verdict != null;
+    useEffect(() => box.current?.scrollIntoView({ block: 'nearest' }), [id, asking, ended]);
     if (!both) return <p class="quiet-note">The comparison begins …</p>;
     const verdict = both.verdict;
     const state = verdict === null ? both.state : verdict.equal ? 'equal' : 'different';
     return (
-        <section class="both" aria-label="The call on both eras" data-testid={`both-${id}`} data-state={state}>
+        <section ref={box} class="both" aria-label="The call on both eras" data-testid={`both-${id}`} data-state={state}>
             <header class="call-state" data-testid="both-verdict" data-state={state}>
                 <span class={`state state-${verdict === null ? 'running' : verdict.equal ? 'ok' : 'failed'}`}>
                     {verdict === null ? 'running on both' : verdict.equal ? 'equal' : 'different'}
@@ -62,7 +67,7 @@ function Side({ side }: { side: BothSide }) {
                     .map((frame) => (
                         <li key={frame.n}>
                             <span class={`direction direction-${frame.dir}`}>{frame.dir === 'out' ? '→' : '←'}</span>
-                            <code>{withMarks(frame.method ?? frame.kind)}</code>
+                            <code>{withMarks(frame.kind === 'result' || frame.kind === 'error' ? frame.kind : (frame.method ?? frame.kind))}</code>
                             <Muted> {frame.took_ms === null ? '' : duration(frame.took_ms)}</Muted>
                         </li>
                     ))}

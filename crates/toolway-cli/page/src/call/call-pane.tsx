@@ -44,7 +44,7 @@ export function CallPane({ id, elementKey }: { id: number; elementKey: string })
                 <Spacer />
                 {call.frames && (
                     <LinkButton testid="call-frames" onClick={() => showFrame(call.frames![0])}>
-                        frames {call.frames[0]}–{call.frames[1]}
+                        {call.frames[1] === null ? `from frame ${call.frames[0]}` : `frames ${call.frames[0]}–${call.frames[1]}`}
                     </LinkButton>
                 )}
                 {!over && (

@@ -36,7 +36,9 @@ export function CallTab({ server, tool, elementKey }: { server: Server; tool: To
         );
     }
     const check = draft.check;
-    const canRun = server.connection.state === 'ready' && check?.at == null;
+    // Words of a form that are no value of their type cannot be sent; JSON that does not fit the schema can.
+    const isSendable = check === null || (draft.mode === 'json' ? check.at === null : check.arguments !== null);
+    const canRun = server.connection.state === 'ready' && isSendable;
     const toJson = () => change({ mode: 'json', text: draft.text === '{}' && check?.arguments ? check.arguments : draft.text });
     return (
         <div class="call-tab">
@@ -82,7 +84,7 @@ export function CallTab({ server, tool, elementKey }: { server: Server; tool: To
                 <CheckResult draft={draft} />
                 <div class="call-actions">
                     <button type="submit" class="primary" disabled={!canRun} data-testid="run" title="Ctrl-Enter">
-                        {check && !check.ok && check.at === null ? 'Run anyway' : 'Run'}
+                        {check && !check.ok && canRun ? 'Run anyway' : 'Run'}
                     </button>
                     <Button disabled={!canRun} testid="run-both" onClick={() => void runBoth(elementKey, server.id, tool)}>
                         On both eras

@@ -43,7 +43,7 @@ function TimeoutFacts({ timeout }: { timeout: NonNullable<CallSummary['timeout']
             <dd>{timeout.last_frame_ms === null ? 'none came' : timeOfDay(timeout.last_frame_ms)}</dd>
             <dt>last lines of stderr</dt>
             <dd>
-                {timeout.stderr.length === 0 ? 'none' : <pre class="stderr-lines">{timeout.stderr.map((line, index) => <div key={index}>{withMarks(line)}</div>)}</pre>}
+                {timeout.stderr.length === 0 ? 'none · ' : <pre class="stderr-lines">{timeout.stderr.map((line, index) => <div key={index}>{withMarks(line)}</div>)}</pre>}
                 <LinkButton onClick={() => (drawerTab.value = 'stderr')}>
                     all of stderr
                 </LinkButton>

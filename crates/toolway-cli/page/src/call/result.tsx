@@ -1,6 +1,6 @@
 // How is the result of a call shown: as blocks, as its structured value, raw, or against the result before it?
 
-import { useState } from 'preact/hooks';
+import { signal } from '@preact/signals';
 import type { Call } from '../api/types';
 import { Code } from '../part/code';
 import { Empty } from '../part/empty';
@@ -11,8 +11,11 @@ import { Differences } from './differences';
 
 type ResultTab = 'blocks' | 'structured' | 'raw' | 'diff';
 
+/** The same for all results: who compares a call with the one before looks at the differences of each. */
+const tab = signal<ResultTab>('blocks');
+
 export function ResultTabs({ call }: { call: Call }) {
-    const [chosen, choose] = useState<ResultTab>('blocks');
+    const chosen = tab.value;
     const tabs = [
         { id: 'blocks' as const, label: 'Blocks', badge: call.blocks.length },
         { id: 'structured' as const, label: 'Structured' },
@@ -20,7 +23,7 @@ export function ResultTabs({ call }: { call: Call }) {
         { id: 'diff' as const, label: 'Diff to last', badge: call.diff?.length },
     ];
     return (
-        <Tabs tabs={tabs} chosen={chosen} choose={choose} label="Result" testid="result" class="result">
+        <Tabs tabs={tabs} chosen={chosen} choose={(next) => (tab.value = next)} label="Result" testid="result" class="result">
             {call.output.problems.length > 0 && (
                 <ul class="problems" data-testid="output-problems">
                     {call.output.problems.map((problem) => (

@@ -148,6 +148,7 @@ function failed(frame: Frame): boolean {
 
 function whatOf(frame: Frame): string {
     if (frame.dir === 'err') return 'stderr';
+    if (frame.kind === 'result' || frame.kind === 'error') return frame.kind;
     if (frame.method !== null) return frame.method;
     if (frame.kind !== 'none') return frame.kind;
     const { http } = frame;
@@ -159,7 +160,8 @@ function whatOf(frame: Frame): string {
 
 function aboutOf(frame: Frame, request: Frame): string {
     if (frame.kind === 'none' && frame.raw !== undefined) return frame.raw;
-    const parts = [request.about ?? ''];
+    const isAnswer = frame.kind === 'result' || frame.kind === 'error';
+    const parts = [request.about ?? (isAnswer ? (request.method ?? frame.method ?? '') : '')];
     if (frame.http?.status && frame.kind !== 'none') parts.push(`HTTP ${frame.http.status}`);
     if (frame.http?.stream !== undefined) parts.push(`stream ${frame.http.stream}`);
     if (frame.http?.event) parts.push(`event ${frame.http.event}`);

@@ -31,7 +31,7 @@ export function lanesOf(log: FrameLog, changes: ConnectionChange[], asked: Asked
             const answer = log.get(log.answerOf.get(frame.n) ?? -1);
             // In the stateless era a question is a result; only the inspector knows when it was answered.
             if (frame.dir === 'in' && asked.length > 0) continue;
-            const lane = frame.dir === 'out' ? lanes.calls : lanes.questions;
+            const lane = frame.dir === 'in' ? lanes.questions : frame.method === 'subscriptions/listen' ? lanes.streams : lanes.calls;
             lane.push({
                 from: frame.t_ms,
                 to: answer?.t_ms ?? now,

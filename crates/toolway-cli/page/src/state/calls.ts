@@ -27,6 +27,7 @@ const waiting = new Map<number, (call: Call) => void>();
 export function takeSummary(summary: CallSummary): void {
     calls.value = new Map(calls.value).set(summary.id, summary);
     keepTicking([...calls.value.values()].some((call) => !isOver(call)));
+    if (summary.both !== null) void readBoth(summary.both);
     if (!isOver(summary)) return;
     const shownNow = Object.values(shown.value).some((shown) => 'call' in shown && shown.call === summary.id);
     if (shownNow || waiting.has(summary.id)) void readDetails(summary.id);

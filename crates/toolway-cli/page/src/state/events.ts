@@ -63,11 +63,10 @@ function take(events: InspectorEvent[]): void {
                 }
                 break;
             case 'catalog':
+                refresh ||= isNew;
+                if (Object.values(event.diff).every(({ added, removed, changed }) => added.length + removed.length + changed.length === 0)) break;
                 items.push({ n, t_ms, server: event.server, kind: 'catalog', text: 'the lists changed', diff: event.diff });
-                if (isNew) {
-                    notifyOfCatalog(event.server, event.diff);
-                    refresh = true;
-                }
+                if (isNew) notifyOfCatalog(event.server, event.diff);
                 break;
             case 'call':
                 takeSummary(event.call);

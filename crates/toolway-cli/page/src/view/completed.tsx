@@ -8,8 +8,7 @@ import { Unseen } from '../part/button';
 
 interface Props {
     server: Server;
-    /** The prompt's name, or the template. */
-    of: string;
+    of: { prompt: string } | { template: string };
     name: string;
     about?: string | null;
     required: boolean;
@@ -34,7 +33,7 @@ export function Completed({ server, of, name, about, required, value, others, ch
         let isNewest = true;
         const timer = setTimeout(() => {
             const { [name]: _own, ...context } = others;
-            callAndWait({ server: server.id, kind: 'complete', name: of, argument: name, typed: value, arguments: JSON.stringify(context) }).then(
+            callAndWait({ server: server.id, kind: 'complete', ...('prompt' in of ? { name: of.prompt } : { name: '', template: of.template }), argument: name, typed: value, arguments: JSON.stringify(context) }).then(
                 (call) => isNewest && setValues(suggestions(call.result)),
                 () => isNewest && setValues([]),
             );

@@ -1,6 +1,7 @@
 // What does the main pane show for the selection?
 
-import { useEffect } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useErrorBoundary } from 'preact/hooks';
 import type { Server, Tool } from '../api/types';
 import { CallTab } from '../call/call-tab';
 import { Empty } from '../part/empty';
@@ -11,6 +12,7 @@ import { looseQuestions } from '../state/questions';
 import { elementKey, found, select, selection, toolTab, type ToolTab } from '../state/selection';
 import { count } from '../state/clock';
 import { server as shownServer, tokenCount } from '../state/servers';
+import { Loading } from './answer';
 import { DoctorView } from './doctor';
 import { HistoryTab } from './history';
 import { HubView } from './hub';
@@ -31,9 +33,17 @@ export function ElementPane() {
             {looseQuestions.value.map((question) => (
                 <QuestionForm key={question.id} question={question} keepUnder={null} />
             ))}
-            {server === null ? <Empty title="No server yet">The inspector knows no server. Start it with a target: toolway inspect -- COMMAND</Empty> : <Chosen server={server} />}
+            <Guarded key={elementKey.value ?? chosen.kind}>
+                {server === null ? <Empty title="No server yet">The inspector knows no server. Start it with a target: toolway inspect -- COMMAND</Empty> : <Chosen server={server} />}
+            </Guarded>
         </main>
     );
+}
+
+/** A view that cannot draw what a server sent says so; the rest of the page goes on. */
+function Guarded({ children }: { children: ComponentChildren }) {
+    const [problem] = useErrorBoundary();
+    return problem === undefined ? <>{children}</> : <Loading what="" problem={`this view failed: ${problem}`} />;
 }
 
 function Chosen({ server }: { server: Server }) {

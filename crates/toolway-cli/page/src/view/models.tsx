@@ -24,7 +24,7 @@ export function ModelsTab({ server, tool }: { server: Server; tool: Tool }) {
     if (!answer) return <Loading what="the providers' definitions" problem={problem} />;
     const shown = answer.providers.find((provider) => provider.provider === chosen) ?? answer.providers[0];
     if (!shown) return <Loading what="the providers' definitions" problem="the server has no definition of this tool" />;
-    const preamble = answer.preamble[shown.provider];
+    const preamble = answer.preamble?.[shown.provider];
     return (
         <Tabs
             tabs={answer.providers.map((provider) => ({

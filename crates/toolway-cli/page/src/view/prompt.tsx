@@ -37,7 +37,7 @@ export function PromptPane({ server, prompt, elementKey }: { server: Server; pro
                                 <Completed
                                     key={argument.name}
                                     server={server}
-                                    of={prompt.name}
+                                    of={{ prompt: prompt.name }}
                                     name={argument.name}
                                     about={argument.description}
                                     required={argument.required}

@@ -61,7 +61,7 @@ export function ResourcePane({ server, element, elementKey }: { server: Server; 
                                 <Completed
                                     key={variable}
                                     server={server}
-                                    of={element.uri}
+                                    of={{ template: element.uri }}
                                     name={variable}
                                     required
                                     value={values[variable] ?? ''}
