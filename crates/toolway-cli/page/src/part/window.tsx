@@ -7,7 +7,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 const AROUND = 8;
 /** Lists up to this length are drawn whole, so that the browser's own search finds every row. */
-const WHOLE = 200;
+const WHOLE = 100;
 
 interface Props {
     count: number;

@@ -35,9 +35,9 @@ async function follow(): Promise<void> {
                 failures = 0;
                 batch(() => take(events));
             });
-        } catch (problem) {
+        } catch {
             failures += 1;
-            if (failures >= 3) end('gone', words(problem));
+            if (failures >= 3) end('gone', '');
         }
         await new Promise((resolve) => setTimeout(resolve, 400));
     }

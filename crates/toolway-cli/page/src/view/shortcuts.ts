@@ -26,7 +26,8 @@ export function listenToKeys(): void {
         } else if (event.key === 'Escape') {
             escape();
         } else if (!meta && !event.altKey && !isTyping(event.target) && singleKeys.peek()) {
-            const act = LETTERS[event.key];
+            // Enter on a control is that control's own.
+            const act = event.key === 'Enter' && event.target === document.body ? openActive : LETTERS[event.key];
             if (!act) return;
             event.preventDefault();
             act();
@@ -43,10 +44,6 @@ const LETTERS: Record<string, () => void> = {
     '?': () => openDialog('keys'),
     j: () => moveActive(1),
     k: () => moveActive(-1),
-    Enter: () => {
-        // Enter on a control is that control's own.
-        if (document.activeElement === document.body) openActive();
-    },
     r: repeatShown,
     b: () => {
         const what = found.peek();
