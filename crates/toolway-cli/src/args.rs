@@ -56,7 +56,6 @@ impl TargetKind for AnyServer {
             ],
         ),
         ("doctor", &["[OPTIONS] TARGET", "[OPTIONS] -- COMMAND [ARG]..."]),
-        #[cfg(feature = "inspect")]
         (
             "inspect",
             &[
@@ -95,7 +94,6 @@ impl TargetKind for OwnServer {
             ],
         ),
         ("doctor", &["[OPTIONS]"]),
-        #[cfg(feature = "inspect")]
         ("inspect", &["[OPTIONS]", "[OPTIONS] RECORDING.jsonl"]),
         ("serve", &["[OPTIONS]"]),
     ];
@@ -167,7 +165,6 @@ pub(crate) enum Command<K: TargetKind> {
     /// Find out what is wrong with a server, or with the connection to it.
     Doctor(Target<K>),
     /// Look into a server with a browser: its elements, frames and times.
-    #[cfg(feature = "inspect")]
     Inspect(Inspect<K>),
     /// Run a server, by default on stdin and stdout.
     Serve(K::Serve),
@@ -261,7 +258,6 @@ impl<K: TargetKind> Command<K> {
             | Self::Prompt(Prompt { target, .. })
             | Self::Complete(target)
             | Self::Doctor(target) => target.talk.json,
-            #[cfg(feature = "inspect")]
             Self::Inspect(Inspect { target, .. }) => target.talk.json,
             Self::Serve(_) => false,
             Self::Own(command) => command.wants_json(),
@@ -300,7 +296,6 @@ pub(crate) struct Call<K: TargetKind> {
     pub(crate) target: Target<K>,
 }
 
-#[cfg(feature = "inspect")]
 #[derive(Args)]
 pub(crate) struct Inspect<K: TargetKind> {
     /// Serve the page at this port of 127.0.0.1; by default 6270, or any free one.
@@ -582,55 +577,4 @@ pub(crate) struct SignInTarget {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn served(words: &[&str]) -> Result<(Option<PathBuf>, Option<SocketAddr>), clap::Error> {
-        let [name, version, about, after_help] = ["toolway", "1", "", ""].map(str::to_owned);
-        let program = Program { name, version, about, after_help };
-        let words = ["toolway", "serve"].iter().chain(words).map(OsString::from);
-        match CommandLine::<AnyServer>::read(&program, words)?.command {
-            Command::Serve(ServeAny { directory, door, .. }) => Ok((directory, door.http)),
-            _ => panic!("another command"),
-        }
-    }
-
-    #[test]
-    fn sizes_are_bytes_or_have_a_unit() {
-        for (text, bytes) in [
-            ("1", 1),
-            ("1000", 1000),
-            ("2K", 2 << 10),
-            ("64M", 64 << 20),
-            ("3 MiB", 3 << 20),
-            ("1gb", 1 << 30),
-        ] {
-            assert_eq!(size(text), Ok(bytes), "{text}");
-        }
-        for text in ["", "0", "M", "-1", "1.5M", "12x", "4G", "99999999999", "1M2"] {
-            assert!(size(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_directory_after_http_is_what_is_served() {
-        let here = || Some(PathBuf::from("."));
-        let at = |address: &str| Some(address.parse().unwrap());
-        for (words, expected) in [
-            (&["--http", "."][..], (here(), at("127.0.0.1:8000"))),
-            (&[".", "--http"], (here(), at("127.0.0.1:8000"))),
-            (&["--http", "--write", "."], (here(), at("127.0.0.1:8000"))),
-            (&["--demo", "--http"], (None, at("127.0.0.1:8000"))),
-            (&["--http", "127.0.0.1:1", "."], (here(), at("127.0.0.1:1"))),
-            (&["--http=127.0.0.1:1", "."], (here(), at("127.0.0.1:1"))),
-            (&[".", "--http", "[::1]:1"], (here(), at("[::1]:1"))),
-            (&["."], (here(), None)),
-            (&["--", "."], (here(), None)),
-        ] {
-            assert_eq!(served(words).unwrap(), expected, "{words:?}");
-        }
-        for words in [&["--http", "nowhere"][..], &["--http=.", "."], &["--demo", "--http", "."]] {
-            assert!(served(words).is_err(), "{words:?}");
-        }
-    }
-}
+mod tests;

@@ -62,6 +62,9 @@ mod files;
 pub mod fuzzing;
 #[cfg(feature = "inspect")]
 mod inspect;
+#[cfg(not(feature = "inspect"))]
+#[path = "inspect/absent.rs"]
+mod inspect;
 mod json;
 mod location;
 mod progress;
@@ -216,7 +219,6 @@ async fn execute<K: TargetKind<LocationArgs: Find, Serve: Serve>>(
         Command::Prompt(prompt) => cmd::prompt::run(&here, prompt).await,
         Command::Complete(complete) => cmd::complete::run(&here, complete).await,
         Command::Doctor(doctor) => doctor::run(&here, doctor).await,
-        #[cfg(feature = "inspect")]
         Command::Inspect(inspect) => inspect::run(&here, inspect).await,
         Command::Serve(serve) => cmd::serve::run(&here, serve).await,
         Command::Own(command) => match command.into_command() {

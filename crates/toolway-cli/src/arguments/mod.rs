@@ -10,8 +10,8 @@
 //! | `schema.rs` | How is the schema of one argument described in words? |
 //! | `signature.rs` | How is the call of a tool described in words? |
 
-mod coerce;
-mod schema;
+pub(crate) mod coerce;
+pub(crate) mod schema;
 mod signature;
 
 use std::fmt::Display;
@@ -27,7 +27,7 @@ use crate::failure::{Failure, Result};
 use crate::json;
 
 use self::coerce::{coerce, join};
-pub(crate) use self::schema::{allows_anything, allows_type, arguments, describe_type, parse_schema};
+pub(crate) use self::schema::{allows_anything, allows_type, arguments, parse_schema};
 pub(crate) use self::signature::{prompt_line, prompt_usage, tool_line, tool_usage};
 
 /// The maximum size of a file that becomes an argument.
@@ -44,32 +44,6 @@ pub(crate) fn for_tool(tool: &Tool, words: &[String], input_json: Option<&str>) 
             "`{word}` and --input-json cannot be used together: give the arguments in one way only"
         ))),
     }
-}
-
-/// Builds the arguments of a tool from texts of a form, as [`for_tool`] does from words; a text is never the name of a file.
-/// Returns everything that is wrong with them.
-pub(crate) fn from_texts(tool: &Tool, texts: &[(String, String)]) -> Result<RawJson, Vec<String>> {
-    let schema = parse_schema(&tool.input_schema);
-    let (mut members, mut problems) = (OrderedMap::default(), Vec::new());
-    for (name, text) in texts {
-        // A name of a form is a whole name, also if it has a dot.
-        let path = [name.as_str()];
-        let added = find_property(&schema, &path, &tool.name).and_then(|at| {
-            let wrong = |reason: String| format!("the argument `{name}`: {reason}");
-            let is_list = allows_type(&at, Types::ARRAY);
-            insert(&mut members, &path, coerce(text, &at).map_err(wrong)?, is_list).map_err(wrong)
-        });
-        problems.extend(added.err());
-    }
-    let given = |name: &String| texts.iter().any(|(known, _)| known == name);
-    let missing: Vec<_> = schema.required().into_iter().filter(|name| !given(name)).collect();
-    if !missing.is_empty() {
-        problems.push(missing_message(&format!("the tool `{}`", tool.name), &missing));
-    }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    RawJson::from_value(&members).map_err(|error| vec![format!("the arguments are not valid JSON: {error}")])
 }
 
 /// Builds the arguments of a prompt: names and texts.
@@ -169,7 +143,7 @@ fn not_a_pair(word: &str) -> String {
     format!("`{word}` is not an argument: write arguments as key=value")
 }
 
-fn missing_message(what: &str, missing: &[impl Display]) -> String {
+pub(crate) fn missing_message(what: &str, missing: &[impl Display]) -> String {
     let names: Vec<_> = missing.iter().map(|name| format!("`{name}`")).collect();
     let (noun, names) = (if names.len() == 1 { "argument" } else { "arguments" }, names.join(", "));
     format!("{what} needs the {noun} {names}")
@@ -178,7 +152,7 @@ fn missing_message(what: &str, missing: &[impl Display]) -> String {
 /// An object that is being built.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum ArgumentNode {
+pub(crate) enum ArgumentNode {
     Leaf(RawJson),
     Object(OrderedMap<ArgumentNode>),
 }
@@ -234,7 +208,7 @@ fn path<'k>(schema: &Schema, key: &'k str) -> Vec<&'k str> {
     }
 }
 
-fn find_property(schema: &Schema, path: &[&str], tool: &str) -> Result<Schema, String> {
+pub(crate) fn find_property(schema: &Schema, path: &[&str], tool: &str) -> Result<Schema, String> {
     let mut at = schema.clone();
     for (depth, name) in path.iter().enumerate() {
         at = match at.property(name).or_else(|| at.additional_properties()) {
@@ -253,7 +227,7 @@ fn find_property(schema: &Schema, path: &[&str], tool: &str) -> Result<Schema, S
     Ok(at)
 }
 
-fn insert(
+pub(crate) fn insert(
     members: &mut OrderedMap<ArgumentNode>,
     path: &[&str],
     value: RawJson,

@@ -18,20 +18,17 @@
 
 mod address;
 mod diagnosis;
-mod findings;
+pub(crate) mod findings;
 mod program;
 mod protocol;
-mod report;
+pub(crate) mod report;
 mod session;
-mod settings;
+pub(crate) mod settings;
 mod sign_in;
 
 use std::time::Duration;
 
-use serde_json::Value;
-use toolway::types::Tool;
-
-use crate::args::{ConnectionArgs, Target, TargetKind};
+use crate::args::{Target, TargetKind};
 use crate::cmd::{CommandContext, expect_no_more_words};
 use crate::console::Console;
 use crate::failure::{Failure, Result};
@@ -40,7 +37,7 @@ use crate::location::{self, Endpoint, Find, ServerLocation, interrupted};
 use report::Report;
 
 /// The time limit of a step that the doctor performs itself, unless `--timeout` sets another.
-const STEP_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const STEP_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run<K: TargetKind<LocationArgs: Find>>(
     here: &CommandContext,
@@ -69,24 +66,8 @@ pub(crate) async fn run<K: TargetKind<LocationArgs: Find>>(
     report.end(outcome)
 }
 
-/// Returns the report about a server as `doctor --json` writes it. No user is asked.
-#[cfg(feature = "inspect")]
-pub(crate) async fn report(talk: &ConnectionArgs, place: &ServerLocation) -> Result<Value> {
-    let console = Console::new(false, true);
-    let builder = location::builder(talk, place, &console);
-    let patience = talk.timeout.unwrap_or(STEP_TIMEOUT);
-    let mut report = Report::begin(&console, true, place.name(), settings::collect(talk, place))?;
-    let outcome = run_checks(&mut report, place, builder, &console, patience).await;
-    Ok(report.to_json(outcome.is_ok()))
-}
-
-/// Returns what should be improved about a tool.
-#[cfg(feature = "inspect")]
-pub(crate) fn findings_of_tool(tool: &Tool) -> Vec<String> {
-    findings::check_tool(tool)
-}
-
-async fn run_checks(
+/// Checks the steps in order. Fails with the first one that does.
+pub(crate) async fn run_checks(
     report: &mut Report<'_>,
     place: &ServerLocation,
     builder: toolway::client::ClientBuilder,

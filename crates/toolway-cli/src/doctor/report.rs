@@ -10,7 +10,7 @@ use crate::failure::{Failure, Fault, Result};
 
 /// The results so far. People see each step as soon as it is finished: while a step is slow, its result is missing, so
 /// the user sees which step to investigate.
-pub(super) struct Report<'c> {
+pub(crate) struct Report<'c> {
     console: &'c Console,
     wants_json: bool,
     target: String,
@@ -39,7 +39,7 @@ impl Step {
 
 impl<'c> Report<'c> {
     /// Begins the report with the server and its settings.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         console: &'c Console,
         wants_json: bool,
         target: String,
@@ -99,7 +99,7 @@ impl<'c> Report<'c> {
     }
 
     /// Returns the report for a program.
-    pub(super) fn to_json(&self, is_ok: bool) -> Value {
+    pub(crate) fn to_json(&self, is_ok: bool) -> Value {
         let settings: serde_json::Map<_, _> =
             self.settings.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
         json!({

@@ -11,12 +11,12 @@ use toolway::client::record::{Direction, FrameBody, Recorder};
 use toolway::types::OrderedMap;
 use toolway::{Era, ProtocolVersion, RawJson};
 
-use super::calls::{Call, CallKind, Calls, KeptAnswer};
+use super::calls::{Call, CallKind, CallTarget, Calls, KeptAnswer};
 use super::difference::{Difference, differences};
 use super::event_log::EventLog;
 use super::frame_lines::describe_all;
-use super::inspector::Inspector;
-use super::server::{InspectedServer, LiveServer};
+use super::live_server::LiveServer;
+use super::server::InspectedServer;
 use super::web::Refusal;
 use crate::failure::Failure;
 use crate::location::CLOSE_TIMEOUT;
@@ -118,17 +118,18 @@ impl Comparison {
 
 /// Begins a comparison.
 pub(super) fn begin(
-    inspector: &Arc<Inspector>,
+    (calls, comparisons): (Arc<Calls>, Arc<Comparisons>),
     server: Arc<InspectedServer>,
     kind: CallKind,
     answers: Vec<KeptAnswer>,
     timeout: Option<Duration>,
 ) -> Result<Arc<Comparison>, Refusal> {
     server.need_live()?;
-    let comparison = inspector.comparisons.add();
-    let (inspector, running) = (inspector.clone(), comparison.clone());
+    let comparison = comparisons.add();
+    let running = comparison.clone();
     tokio::spawn(async move {
-        let outcome = compare(&inspector, &running, &server, kind, answers, timeout).await;
+        let parts = (&*calls, &*comparisons);
+        let outcome = compare(parts, &running, &server, kind, answers, timeout).await;
         {
             let mut state = running.state();
             state.is_done = true;
@@ -138,13 +139,13 @@ pub(super) fn begin(
                 );
             }
         }
-        inspector.comparisons.tell(&running);
+        comparisons.tell(&running);
     });
     Ok(comparison)
 }
 
 async fn compare(
-    inspector: &Arc<Inspector>,
+    (calls, comparisons): (&Calls, &Comparisons),
     comparison: &Arc<Comparison>,
     server: &Arc<InspectedServer>,
     kind: CallKind,
@@ -161,10 +162,10 @@ async fn compare(
             recorder: recorder.clone(),
             call: None,
         });
-        inspector.comparisons.tell(comparison);
+        comparisons.tell(comparison);
         let side = SideCall { version, recorder, kind: kind.clone(), answers: answers.clone(), timeout };
-        side.run(&inspector.calls, comparison, server, live).await?;
-        inspector.comparisons.tell(comparison);
+        side.run(calls, comparison, server, live).await?;
+        comparisons.tell(comparison);
     }
     let mut state = comparison.state();
     state.verdict = Some(verdict(&state.sides));
@@ -189,19 +190,20 @@ impl SideCall {
         live: &LiveServer,
     ) -> Result<(), Failure> {
         let target = live.target(&self.recorder).await?;
-        let builder = live.recorded(live.builder(server.id()), &self.recorder).protocol(self.version);
+        let builder = live.recorded(live.builder(), &self.recorder).protocol(self.version);
         let client = builder.connect(target).await.map_err(|error| {
             let failure = live.failure(&error);
             let message =
                 format!("the server cannot be compared in both eras: {}: {}", self.version, failure.message);
             Failure { message, ..failure }
         })?;
-        let begun = calls.begin(server, self.kind, self.answers, Some(comparison.id));
+        let target = CallTarget { server: server.id(), recorder: self.recorder };
+        let begun = calls.begin(target, self.kind, self.answers, Some(comparison.id));
         if let Ok(call) = begun {
             if let Some(side) = comparison.state().sides.last_mut() {
                 side.call = Some(call.clone());
             }
-            Calls::run(call, server.clone(), client.clone(), self.timeout).await;
+            call.run(client.clone(), self.timeout).await;
         }
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, client.close()).await;
         Ok(())

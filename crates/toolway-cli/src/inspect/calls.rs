@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
+use toolway::client::record::Recorder;
 use toolway::types::Progress;
 use toolway::{Client, Error, RawJson};
 use toolway_protocol::uri_template::UriTemplate;
@@ -15,8 +16,6 @@ use toolway_protocol::uri_template::UriTemplate;
 use super::event_log::{EventLog, millis};
 use super::frame_lines;
 use super::outcome::CallOutcome;
-use super::questions::Stopwatch;
-use super::server::InspectedServer;
 use super::web::Refusal;
 use crate::failure::{Failure, Fault};
 
@@ -66,7 +65,7 @@ pub(super) struct KeptAnswer {
     pub(super) content: Option<String>,
 }
 
-/// What a call asks of its server, checked.
+/// The request of a call, checked.
 #[derive(Debug, Clone)]
 pub(super) enum CallKind {
     Tool {
@@ -101,10 +100,23 @@ pub(super) struct Calls {
     kept: Mutex<VecDeque<Arc<Call>>>,
 }
 
+/// The server of a call: its number, and the frames of its connection.
+#[derive(Clone)]
+pub(super) struct CallTarget {
+    pub(super) server: usize,
+    pub(super) recorder: Recorder,
+}
+
+impl CallTarget {
+    fn last_frame(&self) -> u64 {
+        self.recorder.frames(0).last().map_or(0, |frame| frame.number)
+    }
+}
+
 /// One call.
 pub(super) struct Call {
     id: u64,
-    server: usize,
+    target: CallTarget,
     kind: CallKind,
     /// The comparison that the call is a part of.
     both: Option<u64>,
@@ -244,22 +256,26 @@ impl Calls {
 
     /// Returns summaries of the calls to a server, the newest first.
     pub(super) fn summaries(&self, server: usize) -> Vec<Value> {
-        self.kept().iter().rev().filter(|call| call.server == server).map(|call| call.summary()).collect()
+        self.kept()
+            .iter()
+            .rev()
+            .filter(|call| call.target.server == server)
+            .map(|call| call.summary())
+            .collect()
     }
 
     /// Returns the call that a question belongs to: the one that the current task works for, or else the newest one to the
     /// server that still runs.
     pub(super) fn of_question(&self, server: usize) -> Option<Arc<Call>> {
-        CURRENT
-            .try_with(Arc::clone)
-            .ok()
-            .or_else(|| self.kept().iter().rev().find(|call| call.server == server && call.runs()).cloned())
+        CURRENT.try_with(Arc::clone).ok().or_else(|| {
+            self.kept().iter().rev().find(|call| call.target.server == server && call.runs()).cloned()
+        })
     }
 
     /// Adds a call that begins now.
     pub(super) fn begin(
         &self,
-        server: &InspectedServer,
+        target: CallTarget,
         kind: CallKind,
         answers: Vec<KeptAnswer>,
         both: Option<u64>,
@@ -269,7 +285,7 @@ impl Calls {
             return Err(Refusal::usage(format!("{MAX_RUNNING} calls run already; cancel some of them")));
         }
         let same = kept.iter().rev().find(|call| {
-            call.server == server.id()
+            call.target.server == target.server
                 && call.both.is_none()
                 && call.kind.label() == kind.label()
                 && !call.runs()
@@ -277,7 +293,7 @@ impl Calls {
         let previous = same.and_then(|call| call.state().outcome.as_ref().and_then(CallOutcome::result));
         let call = Arc::new(Call {
             id: self.next.fetch_add(1, Ordering::Relaxed),
-            server: server.id(),
+            target: target.clone(),
             kind,
             both,
             answers,
@@ -287,7 +303,7 @@ impl Calls {
             cancelled: Notify::new(),
             state: Mutex::new(CallState {
                 name: "running",
-                frames: (server.last_frame() + 1, None),
+                frames: (target.last_frame() + 1, None),
                 previous,
                 ..CallState::default()
             }),
@@ -307,45 +323,6 @@ impl Calls {
         drop(kept);
         call.tell();
         Ok(call)
-    }
-
-    /// Runs a call with a client until it ends or is cancelled.
-    pub(super) async fn run(
-        call: Arc<Call>,
-        server: Arc<InspectedServer>,
-        client: Client,
-        timeout: Option<Duration>,
-    ) {
-        call.state().revision = Some(client.protocol_version().as_str().to_owned());
-        let work = CURRENT.scope(call.clone(), send(&call, &client, timeout));
-        let outcome = tokio::select! {
-            outcome = work => Some(outcome),
-            () = call.cancelled.notified() => None,
-        };
-        let took = millis(call.began.elapsed());
-        let timeout = match &outcome {
-            Some(Err(error)) if error.is_timeout() => Some(frame_lines::timeout_report(&server)),
-            _ => None,
-        };
-        {
-            let mut state = call.state();
-            state.took_ms = Some((took - state.asked_ms).max(0.0));
-            state.frames.1 = Some(server.last_frame());
-            state.timeout = timeout;
-            match outcome {
-                None => state.name = "cancelled",
-                Some(Ok(result)) => {
-                    state.name = if result.is_error() { "tool_error" } else { "ok" };
-                    state.outcome = Some(result);
-                }
-                Some(Err(error)) => {
-                    state.name = "failed";
-                    state.error = Some(error_json(&error));
-                }
-            }
-        }
-        call.tell();
-        server.note_connection();
     }
 }
 
@@ -401,12 +378,47 @@ impl Call {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Runs the call with a client until it ends or is cancelled.
+    pub(super) async fn run(self: &Arc<Self>, client: Client, timeout: Option<Duration>) {
+        self.state().revision = Some(client.protocol_version().as_str().to_owned());
+        let work = CURRENT.scope(self.clone(), send(self, &client, timeout));
+        let outcome = tokio::select! {
+            outcome = work => Some(outcome),
+            () = self.cancelled.notified() => None,
+        };
+        let took = millis(self.began.elapsed());
+        let timeout = match &outcome {
+            Some(Err(error)) if error.is_timeout() => {
+                Some(frame_lines::timeout_report(&self.target.recorder.frames(0)))
+            }
+            _ => None,
+        };
+        {
+            let mut state = self.state();
+            state.took_ms = Some((took - state.asked_ms).max(0.0));
+            state.frames.1 = Some(self.target.last_frame());
+            state.timeout = timeout;
+            match outcome {
+                None => state.name = "cancelled",
+                Some(Ok(result)) => {
+                    state.name = if result.is_error() { "tool_error" } else { "ok" };
+                    state.outcome = Some(result);
+                }
+                Some(Err(error)) => {
+                    state.name = "failed";
+                    state.error = Some(error_json(&error));
+                }
+            }
+        }
+        self.tell();
+    }
+
     pub(super) fn id(&self) -> u64 {
         self.id
     }
 
     pub(super) fn server(&self) -> usize {
-        self.server
+        self.target.server
     }
 
     pub(super) fn kind(&self) -> &CallKind {
@@ -465,14 +477,14 @@ impl Call {
     }
 
     fn tell(&self) {
-        self.events.add(json!({"type": "call", "server": self.server, "call": self.summary()}));
+        self.events.add(json!({"type": "call", "server": self.target.server, "call": self.summary()}));
     }
 
     pub(super) fn summary(&self) -> Value {
         let state = self.state();
         let (kind, name) = self.kind.label();
         json!({
-            "id": self.id, "server": self.server, "kind": kind, "name": name, "state": state.name,
+            "id": self.id, "server": self.target.server, "kind": kind, "name": name, "state": state.name,
             "revision": state.revision, "began_ms": self.began_ms, "took_ms": state.took_ms, "asked_ms": state.asked_ms,
             "rounds": state.rounds, "progress": state.progress, "error": state.error, "timeout": state.timeout,
             "bytes": state.outcome.as_ref().map_or(0, CallOutcome::bytes),
@@ -517,5 +529,18 @@ impl Drop for ClockGuard {
             state.asked_ms += self.watch.ms();
         }
         self.call.tell();
+    }
+}
+
+/// Measures the time in which a call waits for its user.
+struct Stopwatch(Instant);
+
+impl Stopwatch {
+    fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    fn ms(&self) -> f64 {
+        millis(self.0.elapsed())
     }
 }

@@ -13,7 +13,7 @@ use super::changes::{NamedElement, changes};
 use super::fields::tool_fields;
 use super::provider_tools::tool_tokens;
 use crate::arguments::tool_line;
-use crate::doctor::findings_of_tool;
+use crate::doctor::findings::check_tool;
 use crate::failure::chain;
 use crate::location::listing::read_all;
 
@@ -218,7 +218,7 @@ pub(super) fn describe_tool(tool: &Tool) -> Value {
         "input_schema": tool.input_schema.as_str(),
         "output_schema": tool.output_schema.as_ref().map(RawJson::as_str),
         "signature": tool_line(tool), "tokens": tool_tokens(tool), "form": fields.is_some(),
-        "fields": fields.unwrap_or_default(), "fits": findings_of_tool(tool),
+        "fields": fields.unwrap_or_default(), "fits": check_tool(tool),
         "hidden": hidden(&[
             ("name", &tool.name),
             ("title", text(&tool.title)),

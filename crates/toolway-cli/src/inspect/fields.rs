@@ -3,10 +3,14 @@
 
 use serde_json::{Map, Value, json};
 use toolway::RawJson;
-use toolway::types::{FieldKind, FormSchema, Tool};
+use toolway::types::{FieldKind, FormSchema, OrderedMap, Tool};
 use toolway_schema::{Checker, Schema, Types};
 
-use crate::arguments::{arguments, describe_type, from_texts, parse_schema};
+use crate::arguments::coerce::coerce;
+use crate::arguments::schema::describe_type;
+use crate::arguments::{
+    ArgumentNode, allows_type, arguments, find_property, insert, missing_message, parse_schema,
+};
 use crate::ask::field;
 use crate::json;
 
@@ -48,6 +52,32 @@ fn kind(schema: &Schema) -> &'static str {
         (Some("array"), None) if !matches!(kind(&schema.items()), "json" | "list") => "list",
         _ => "json",
     }
+}
+
+/// Builds the arguments of a tool from texts of a form, as the command line does from words; a text is never the name of a
+/// file. Returns everything that is wrong with them.
+fn from_texts(tool: &Tool, texts: &[(String, String)]) -> Result<RawJson, Vec<String>> {
+    let schema = parse_schema(&tool.input_schema);
+    let (mut members, mut problems) = (OrderedMap::<ArgumentNode>::default(), Vec::new());
+    for (name, text) in texts {
+        // A name of a form is a whole name, also if it has a dot.
+        let path = [name.as_str()];
+        let added = find_property(&schema, &path, &tool.name).and_then(|at| {
+            let wrong = |reason: String| format!("the argument `{name}`: {reason}");
+            let is_list = allows_type(&at, Types::ARRAY);
+            insert(&mut members, &path, coerce(text, &at).map_err(wrong)?, is_list).map_err(wrong)
+        });
+        problems.extend(added.err());
+    }
+    let is_given = |name: &String| texts.iter().any(|(known, _)| known == name);
+    let missing: Vec<_> = schema.required().into_iter().filter(|name| !is_given(name)).collect();
+    if !missing.is_empty() {
+        problems.push(missing_message(&format!("the tool `{}`", tool.name), &missing));
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    RawJson::from_value(&members).map_err(|error| vec![format!("the arguments are not valid JSON: {error}")])
 }
 
 /// The outcome of a check of arguments.

@@ -9,10 +9,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use toolway::client::record::{Direction, FrameBody, RecordedFrame, StreamEnd};
+use toolway::client::record::{Direction, FrameBody, RecordedFrame, Recorder, StreamEnd};
 
 use super::event_log::millis;
-use super::server::InspectedServer;
 
 /// The length in bytes above which a frame is folded.
 const MAX_SHOWN: usize = 64 << 10;
@@ -144,17 +143,17 @@ pub(super) fn describe_all(frames: &[Arc<RecordedFrame>], first: u64, last: u64)
     lines.filter(|(number, _)| (first..=last).contains(number)).map(|(_, line)| line).collect()
 }
 
-/// Sends the frames of a server after the one with this number, and each further one.
+/// Sends the frames of a recorder after the one with this number, and each further one. The offset is added to their times.
 pub(super) async fn send_frames(
-    server: Arc<InspectedServer>,
+    recorder: Recorder,
+    offset: f64,
     after: u64,
     redact: impl Fn(String) -> String + Send,
     to: mpsc::Sender<Bytes>,
 ) {
     let mut describer = FrameDescriber::default();
-    let offset = server.clock_offset_ms();
     // Earlier frames are read, too, because later ones may answer them.
-    let mut reader = server.recorder().follow(0);
+    let mut reader = recorder.follow(0);
     loop {
         let frame = match reader.try_next() {
             Some(frame) => frame,
@@ -180,13 +179,12 @@ pub(super) async fn send_frames(
 }
 
 /// Says what is open and silent when a request has timed out.
-pub(super) fn timeout_report(server: &InspectedServer) -> Value {
+pub(super) fn timeout_report(frames: &[Arc<RecordedFrame>]) -> Value {
     const STDERR_LINES: usize = 10;
-    let frames = server.frames(0);
     let mut describer = FrameDescriber::default();
     let mut streams: HashMap<u64, bool> = HashMap::new();
     let mut stderr = Vec::new();
-    for frame in &frames {
+    for frame in frames {
         describer.describe(frame);
         if let Some(http) = &frame.http {
             let is_silent = frame.direction == Direction::Out;

@@ -16,7 +16,7 @@ use super::web::Refusal;
 use crate::args::ConnectionArgs;
 use crate::console::Console;
 
-/// What an inspector was started with.
+/// The thing that an inspector looks into.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Subject {
     /// One server.
@@ -34,7 +34,7 @@ pub(super) struct Inspector {
     pub(super) events: Arc<EventLog>,
     pub(super) calls: Arc<Calls>,
     pub(super) questions: Arc<Questions>,
-    pub(super) comparisons: Comparisons,
+    pub(super) comparisons: Arc<Comparisons>,
     pub(super) console: Console,
     pub(super) talk: Arc<ConnectionArgs>,
     /// The hub that joins the servers, if there is one.
@@ -59,7 +59,7 @@ impl Inspector {
             gate: Gate::new(port),
             subject,
             questions: Arc::new(Questions::new(events.clone(), calls.clone())),
-            comparisons: Comparisons::new(events.clone()),
+            comparisons: Arc::new(Comparisons::new(events.clone())),
             events,
             calls,
             console,

@@ -9,10 +9,13 @@
 //! | `run.rs` | What does the command do at the terminal? |
 //! | `inspector.rs` | Which servers, calls and questions does an inspector have? |
 //! | `gate.rs` | Who may use the page? |
+//! | `listen.rs` | How are connections of browsers served? |
 //! | `web.rs` | How is a request read, and how does a reply look? |
+//! | `socket.rs` | How long may a client take to read what it is sent? |
 //! | `routes.rs` | Which requests are there? |
 //! | `page.rs` | Which files does the page have? |
-//! | `server.rs` | How is a server connected, and what is known of it? |
+//! | `server.rs` | Which servers are inspected, and what is known of each? |
+//! | `live_server.rs` | How is a server connected? |
 //! | `elements.rs` | How are the elements of a server described for the page? |
 //! | `fields.rs` | Which fields does a form have, and which values do they mean? |
 //! | `changes.rs` | What has changed in a list? |
@@ -27,7 +30,9 @@
 //! | `provider_tools.rs` | What does a model provider get, and how many tokens is it? |
 //! | `token_count.rs` | About how many tokens is a text? |
 //! | `export.rs` | How is a call written for a terminal, a test or a report? |
+//! | `doctor_report.rs` | What does `doctor` find? |
 //! | `hub_view.rs` | How would a hub join the servers? |
+//! | `absent.rs` | What does `inspect` say if the inspector is not a part of the program? |
 //! | `recording.rs` | How is a recording shown without its server? |
 
 mod both_eras;
@@ -35,6 +40,7 @@ mod calls;
 mod changes;
 mod cutter;
 mod difference;
+mod doctor_report;
 mod elements;
 mod event_log;
 mod export;
@@ -43,6 +49,8 @@ mod frame_lines;
 mod gate;
 mod hub_view;
 mod inspector;
+mod listen;
+mod live_server;
 mod outcome;
 mod page;
 mod provider_tools;
@@ -51,6 +59,7 @@ mod recording;
 mod routes;
 mod run;
 mod server;
+mod socket;
 mod token_count;
 mod web;
 

@@ -7,5 +7,5 @@ pub(super) const FILES: [(&str, &str, &str); 3] = [
     ("/page.css", "text/css; charset=utf-8", include_str!("../../page/dist/page.css")),
 ];
 
-/// What the page may load and run: its own three files.
+/// The content security policy: the page may load and run its own three files.
 pub(super) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src blob:; media-src blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";

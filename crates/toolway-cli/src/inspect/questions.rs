@@ -3,7 +3,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
@@ -12,7 +11,7 @@ use toolway::types::{Content, CreateMessage, CreateMessageResult, FormSchema, Ro
 use toolway::{ProtocolVersion, RawJson};
 
 use super::calls::{Calls, KeptAnswer};
-use super::event_log::{EventLog, millis};
+use super::event_log::EventLog;
 use super::fields::{form_fields, read_form};
 use super::web::Refusal;
 
@@ -40,7 +39,7 @@ enum QuestionContent {
     Sampling,
 }
 
-/// What the user has decided.
+/// The decision of the user.
 #[derive(Debug)]
 enum QuestionReply {
     Accept(Map<String, Value>),
@@ -48,7 +47,7 @@ enum QuestionReply {
     Cancel,
 }
 
-/// What the page sends as an answer.
+/// An answer from the page.
 #[derive(serde::Deserialize)]
 pub(super) struct AnswerRequest {
     question: u64,
@@ -241,18 +240,5 @@ impl Drop for QuestionGuard {
         self.questions
             .events
             .add(json!({"type": "answered", "server": self.server, "question": self.id, "how": self.how}));
-    }
-}
-
-/// Measures the time in which a call waits for its user.
-pub(super) struct Stopwatch(Instant);
-
-impl Stopwatch {
-    pub(super) fn start() -> Self {
-        Self(Instant::now())
-    }
-
-    pub(super) fn ms(&self) -> f64 {
-        millis(self.0.elapsed())
     }
 }

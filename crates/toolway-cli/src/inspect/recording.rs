@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use toolway::client::record::{Cassette, CassetteHeader, Recorder};
 
 use super::elements::Elements;
-use super::server::recorded_connection;
 use crate::failure::{Failure, Result, chain};
 
 /// How often a recording that grows is read.
@@ -75,7 +74,11 @@ impl Recording {
     }
 
     pub(super) fn describe(&self) -> Value {
-        let mut state = Value::Object(recorded_connection());
+        let mut state = json!({
+            "can": {"cut": false, "restart": false, "call": false},
+            "connection": {"state": "closed", "since_ms": 0.0, "took_ms": null, "error": null},
+            "era": null, "wanted": null, "instructions": null, "capabilities": null, "hidden": [], "watched": [],
+        });
         let server = self.header.server.as_ref();
         state["target"] = json!(format!("recorded {} by {}", self.header.recorded, self.header.by));
         state["over"] = json!("recording");

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use toolway::ProtocolVersion;
 
 use super::both_eras;
-use super::calls::{CallRequest, Calls};
+use super::calls::CallRequest;
+use super::doctor_report::doctor_report;
 use super::export::export;
 use super::fields::CheckedArguments;
 use super::frame_lines::{describe_all, send_frames};
@@ -24,7 +25,6 @@ use super::questions::AnswerRequest;
 use super::recording::Recording;
 use super::server::InspectedServer;
 use super::web::{Refusal, Reply, bytes_reply, json_reply, lines_reply, read_body};
-use crate::doctor;
 
 /// How often an empty line is sent to a reader of events if there is nothing else.
 const QUIET: Duration = Duration::from_secs(15);
@@ -200,7 +200,13 @@ fn get(inspector: &Arc<Inspector>, name: &str, request: &Request<Incoming>) -> R
             let (server, after) = (queried_server(inspector, request)?, number(request, "after")?);
             let inspector = inspector.clone();
             return Ok(lines_reply(move |to| {
-                send_frames(server, after, move |line| inspector.redact(line), to)
+                send_frames(
+                    server.recorder().clone(),
+                    server.clock_offset_ms(),
+                    after,
+                    move |line| inspector.redact(line),
+                    to,
+                )
             }));
         }
         "frame" => {
@@ -273,10 +279,13 @@ async fn post(inspector: &Arc<Inspector>, name: &str, request: Request<Incoming>
             let server = inspector.server(wanted.server)?;
             let kind = wanted.kind()?;
             let client = server.need_live()?.client()?;
-            let call = inspector.calls.begin(&server, kind, wanted.answers, None)?;
+            let call = inspector.calls.begin(server.call_target(), kind, wanted.answers, None)?;
             let id = call.id();
             let timeout = wanted.timeout_ms.map(|ms| Duration::from_millis(ms.clamp(1, MAX_TIMEOUT_MS)));
-            tokio::spawn(Calls::run(call, server, client, timeout));
+            tokio::spawn(async move {
+                call.run(client, timeout).await;
+                server.note_connection();
+            });
             return Ok(json!({ "call": id }));
         }
         "both" => {
@@ -292,7 +301,8 @@ async fn post(inspector: &Arc<Inspector>, name: &str, request: Request<Incoming>
             let server = inspector.server(wanted.server)?;
             let timeout = wanted.timeout_ms.map(|ms| Duration::from_millis(ms.clamp(1, MAX_TIMEOUT_MS)));
             let answers = std::mem::take(&mut wanted.answers);
-            let comparison = both_eras::begin(inspector, server, wanted.kind()?, answers, timeout)?;
+            let parts = (inspector.calls.clone(), inspector.comparisons.clone());
+            let comparison = both_eras::begin(parts, server, wanted.kind()?, answers, timeout)?;
             return Ok(json!({"both": comparison.id()}));
         }
         "cancel" => {
@@ -305,13 +315,11 @@ async fn post(inspector: &Arc<Inspector>, name: &str, request: Request<Incoming>
         }
         "cut" => {
             let Cut { server, after_events } = read(request).await?;
-            inspector.server(server)?.cut(after_events)?;
+            inspector.server(server)?.need_live()?.cut(after_events)?;
         }
         "restart" => {
             let OfServer { server } = read(request).await?;
-            let server = inspector.server(server)?;
-            server.need_live()?;
-            server.reconnect();
+            inspector.server(server)?.need_live()?.reconnect();
         }
         "revision" => {
             let Revision { server, revision } = read(request).await?;
@@ -322,15 +330,15 @@ async fn post(inspector: &Arc<Inspector>, name: &str, request: Request<Incoming>
                     Refusal::usage(format!("the known revisions are {known}"))
                 })?),
             };
-            inspector.server(server)?.set_revision(wanted)?;
+            inspector.server(server)?.need_live()?.set_revision(wanted);
         }
         "log_level" => {
             let Level { server, level } = read(request).await?;
-            inspector.server(server)?.set_log_level(&level).await?;
+            inspector.server(server)?.need_live()?.set_log_level(&level).await?;
         }
         "watch" => {
             let Watch { server, uri, on } = read(request).await?;
-            inspector.server(server)?.watch(&uri, on)?;
+            inspector.server(server)?.need_live()?.watch(&uri, on)?;
         }
         "render" => {
             let OfTool { server, tool, .. } = read(request).await?;
@@ -344,7 +352,7 @@ async fn post(inspector: &Arc<Inspector>, name: &str, request: Request<Incoming>
         "doctor" => {
             let OfServer { server } = read(request).await?;
             let server = inspector.server(server)?;
-            return Ok(doctor::report(&inspector.talk, &server.need_live()?.place).await?);
+            return Ok(doctor_report(&inspector.talk, &server.need_live()?.place).await?);
         }
         _ => {
             let body = read_body(request).await?;

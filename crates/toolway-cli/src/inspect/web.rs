@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -12,56 +11,17 @@ use http::{HeaderValue, Request, Response, StatusCode};
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
-use super::inspector::Inspector;
 use super::page::POLICY;
-use super::routes;
 use crate::failure::{Failure, Fault};
 
 /// The maximum size in bytes of the body of a request.
 const MAX_BODY: usize = 4 << 20;
 
-/// How many connections are served at a time.
-const MAX_CONNECTIONS: usize = 256;
-
-/// How long a client may take to send the head of a request.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// How long a client may take to send the body of a request.
-const BODY_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Serves all connections until the future is dropped.
-pub(super) async fn serve(listener: TcpListener, inspector: Arc<Inspector>) {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    loop {
-        let Ok(place) = places.clone().acquire_owned().await else { return };
-        let Ok((socket, _)) = listener.accept().await else {
-            // A connection that was given up while it waited, or no file descriptor is free: others may be later.
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            continue;
-        };
-        let inspector = inspector.clone();
-        tokio::spawn(async move {
-            let answer = service_fn(|request| {
-                let inspector = inspector.clone();
-                async move { Ok::<_, Infallible>(routes::answer(&inspector, request).await) }
-            });
-            // A client that breaks off is no error of this program.
-            let _ = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(HEAD_TIMEOUT)
-                .serve_connection(TokioIo::new(socket), answer)
-                .await;
-            drop(place);
-        });
-    }
-}
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The body of a reply.
 pub(super) enum ReplyBody {

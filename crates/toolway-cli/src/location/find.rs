@@ -21,16 +21,19 @@ pub(crate) trait Find {
     /// Finds the server, and removes the word that names it.
     fn find(&self, words: &mut Vec<String>, own: Option<&Server>) -> Result<ServerLocation>;
 
-    /// Returns all servers of the file that the options name, with their names; `None` if they name no file, or a command.
-    fn find_all(&self) -> Result<Option<Vec<(String, ServerLocation)>>> {
-        Ok(None)
-    }
+    /// Returns the names of the servers in the file that the options name, except disabled ones; `None` if they name no file, or
+    /// a command.
+    fn names_in_file(&self) -> Result<Option<Vec<String>>>;
 }
 
 impl Find for NoLocationArgs {
     fn find(&self, _words: &mut Vec<String>, own: Option<&Server>) -> Result<ServerLocation> {
         let server = own.ok_or_else(|| Failure::usage("this program has no server of its own"))?;
         Ok(Endpoint::Own(Box::new(server.clone())).into())
+    }
+
+    fn names_in_file(&self) -> Result<Option<Vec<String>>> {
+        Ok(None)
     }
 }
 
@@ -45,7 +48,11 @@ impl Find for LocationArgs {
             return Ok(Endpoint::Command(self.command(parsed.get_program().to_owned(), args)?).into());
         }
         if words.is_empty() {
-            return Err(Failure::usage("no TARGET is given").hint(TARGETS.trim_end()));
+            let failure = Failure::usage("no TARGET is given");
+            return Err(match self.names_in_file()? {
+                Some(names) => failure.hint(format!("the servers of the file are {}", names.join(", "))),
+                None => failure.hint(TARGETS.trim_end()),
+            });
         }
         let target = words.remove(0);
         if is_url(&target) {
@@ -73,19 +80,14 @@ impl Find for LocationArgs {
         }
     }
 
-    fn find_all(&self) -> Result<Option<Vec<(String, ServerLocation)>>> {
-        let Some(file) = &self.config else { return Ok(None) };
-        if !self.command.is_empty() || self.line.is_some() {
+    fn names_in_file(&self) -> Result<Option<Vec<String>>> {
+        let Some(file) = self.config.as_ref().filter(|_| self.command.is_empty() && self.line.is_none())
+        else {
             return Ok(None);
-        }
+        };
         let config = Config::from_file(file).map_err(|error| config_failure(&error))?;
-        let enabled = config.servers.iter().filter(|server| !server.disabled);
-        let found = enabled.map(|server| Ok((server.name.clone(), self.configured(server, None)?)));
-        let found = found.collect::<Result<Vec<_>>>()?;
-        if found.is_empty() {
-            return Err(Failure::not_found(format!("{} has no server that is not disabled", file.display())));
-        }
-        Ok(Some(found))
+        let enabled = config.servers.into_iter().filter(|server| !server.disabled);
+        Ok(Some(enabled.map(|server| server.name).collect()))
     }
 }
 

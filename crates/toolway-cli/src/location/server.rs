@@ -69,22 +69,6 @@ impl ServerLocation {
         }
     }
 
-    /// Returns a name for the server in one word: of its program, or of its host.
-    #[cfg(feature = "inspect")]
-    pub(crate) fn short_name(&self) -> String {
-        match &self.endpoint {
-            Endpoint::Url(address) => {
-                let uri = address.url.parse::<http::Uri>().ok();
-                uri.and_then(|uri| Some(uri.host()?.to_owned())).unwrap_or_else(|| "server".to_owned())
-            }
-            Endpoint::Command(start) => {
-                let stem = std::path::Path::new(&start.program).file_stem();
-                stem.map_or_else(|| "server".to_owned(), |stem| stem.to_string_lossy().into_owned())
-            }
-            Endpoint::Own(server) => server.info().name.clone(),
-        }
-    }
-
     /// Returns the failure for a connection that could not be established.
     pub(crate) fn failure(&self, error: &Error) -> Failure {
         let fault = match Fault::of(error) {
