@@ -4,12 +4,15 @@
 // A page that asks another origin for anything, runs a foreign script, opens a dialog or throws fails its test.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { basename, delimiter, join } from 'node:path';
 import { after } from 'node:test';
 import { chromium } from 'playwright-core';
 
-const EXECUTABLE = process.env.TOOLWAY_CHROMIUM || '/usr/bin/chromium';
+const EXECUTABLE = program(process.env.TOOLWAY_CHROMIUM || 'chromium');
+/** While working on the page: a folder with `page.js` and `page.css` that are newer than the command. */
+const DIST = process.env.TOOLWAY_PAGE_DIST;
 const ARGUMENTS = [
     '--headless',
     '--no-sandbox',
@@ -22,8 +25,15 @@ const ARGUMENTS = [
     '--font-render-hinting=none',
 ];
 /** Long enough for a machine with other work; a test never waits this long for something that happens. */
-const LONGEST_WAIT = 20_000;
+const LONGEST_WAIT = Number(process.env.TOOLWAY_LONGEST_WAIT ?? 20_000);
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** The path of a program that may be named without one. */
+function program(name) {
+    if (name.includes('/')) return name;
+    const folders = (process.env.PATH ?? '').split(delimiter);
+    return folders.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? name;
+}
 
 let launched = null;
 
@@ -50,6 +60,7 @@ export async function open(test, inspector, { until = 'ready', ...options } = {}
         ...options,
     });
     await context.addInitScript({ content: AXE });
+    if (DIST) await context.route(/page\.(js|css)$/, (route) => newest(route));
     const page = await context.newPage();
     page.setDefaultTimeout(LONGEST_WAIT);
     const seen = watch(page, inspector.origin);
@@ -61,6 +72,12 @@ export async function open(test, inspector, { until = 'ready', ...options } = {}
     const shown = new View(page, inspector, seen);
     if (until !== null) await shown.state('page', until);
     return shown;
+}
+
+/** Replaces a file of the page by the one in the folder; headers stay, so that the policy holds. */
+async function newest(route) {
+    const response = await route.fetch();
+    await route.fulfill({ response, path: join(DIST, basename(new URL(route.request().url()).pathname)) });
 }
 
 /** What a page may not do, as it happens. */
@@ -183,6 +200,20 @@ export class View {
 
     ends(...wanted) {
         return this.state('call-state', ...(wanted.length > 0 ? wanted : ['ok']));
+    }
+
+    /** Opens the only frame that a filter lets through. */
+    async openFrame(filter) {
+        await this.fill('frame-filter', filter);
+        await this.says('frame-count', /^1 of/);
+        await this.starting('frame-').and(this.page.getByRole('row')).first().click();
+        await this.at('frame-detail').waitFor();
+    }
+
+    /** Shows a tab of the drawer. */
+    async drawer(tab) {
+        await this.press(`drawer-${tab}`);
+        await this.state('drawer', tab);
     }
 
     clipboard() {
