@@ -163,7 +163,14 @@ async fn compare(
             call: None,
         });
         comparisons.tell(comparison);
-        let side = SideCall { version, recorder, kind: kind.clone(), answers: answers.clone(), timeout };
+        let side = SideCall {
+            version,
+            recorder,
+            recorded_since_ms: comparisons.events.now_ms(),
+            kind: kind.clone(),
+            answers: answers.clone(),
+            timeout,
+        };
         side.run(calls, comparison, server, live).await?;
         comparisons.tell(comparison);
     }
@@ -176,6 +183,7 @@ async fn compare(
 struct SideCall {
     version: ProtocolVersion,
     recorder: Recorder,
+    recorded_since_ms: f64,
     kind: CallKind,
     answers: Vec<KeptAnswer>,
     timeout: Option<Duration>,
@@ -197,7 +205,11 @@ impl SideCall {
                 format!("the server cannot be compared in both eras: {}: {}", self.version, failure.message);
             Failure { message, ..failure }
         })?;
-        let target = CallTarget { server: server.id(), recorder: self.recorder };
+        let target = CallTarget {
+            server: server.id(),
+            recorder: self.recorder,
+            recorded_since_ms: self.recorded_since_ms,
+        };
         let begun = calls.begin(target, self.kind, self.answers, Some(comparison.id));
         if let Ok(call) = begun {
             if let Some(side) = comparison.state().sides.last_mut() {

@@ -105,6 +105,8 @@ pub(super) struct Calls {
 pub(super) struct CallTarget {
     pub(super) server: usize,
     pub(super) recorder: Recorder,
+    /// When the recorder began, in milliseconds since the inspector did.
+    pub(super) recorded_since_ms: f64,
 }
 
 impl CallTarget {
@@ -218,6 +220,16 @@ impl CallKind {
             Self::Resource { uri } => ("resource", uri),
             Self::Prompt { name, .. } => ("prompt", name),
             Self::Complete { name, .. } => ("complete", name),
+        }
+    }
+
+    /// Returns the method of the request, and the element that it names.
+    pub(super) fn request(&self) -> (&'static str, &str) {
+        match self {
+            Self::Tool { name, .. } => ("tools/call", name),
+            Self::Resource { uri } => ("resources/read", uri),
+            Self::Prompt { name, .. } => ("prompts/get", name),
+            Self::Complete { .. } => ("completion/complete", ""),
         }
     }
 
@@ -388,15 +400,23 @@ impl Call {
         };
         let took = millis(self.began.elapsed());
         let timeout = match &outcome {
-            Some(Err(error)) if error.is_timeout() => {
-                Some(frame_lines::timeout_report(&self.target.recorder.frames(0)))
-            }
+            Some(Err(error)) if error.is_timeout() => Some({
+                let now = Duration::try_from_secs_f64(
+                    (self.events.now_ms() - self.target.recorded_since_ms) / 1000.0,
+                );
+                frame_lines::timeout_report(&self.target.recorder.frames(0), now.unwrap_or_default())
+            }),
             _ => None,
         };
+        let (method, about) = self.kind.request();
+        let begun = self.state().frames.0;
+        // Other requests may have gone out first, such as one for the list of tools.
+        let first =
+            frame_lines::find_request(&self.target.recorder.frames(0), begun, method, about).unwrap_or(begun);
         {
             let mut state = self.state();
             state.took_ms = Some((took - state.asked_ms).max(0.0));
-            state.frames.1 = Some(self.target.last_frame());
+            state.frames = (first, Some(self.target.last_frame()));
             state.timeout = timeout;
             match outcome {
                 None => state.name = "cancelled",

@@ -126,12 +126,7 @@ fn curl_command(call: &Call, server: &InspectedServer) -> Result<Exported, Refus
         ));
     };
     let (first, last) = call.frames();
-    let method = match call.kind() {
-        CallKind::Tool { .. } => "tools/call",
-        CallKind::Resource { .. } => "resources/read",
-        CallKind::Prompt { .. } => "prompts/get",
-        CallKind::Complete { .. } => "completion/complete",
-    };
+    let (method, _) = call.kind().request();
     let frames = server.frames(0);
     let sent = frames.iter().find(|frame| {
         (first..=last).contains(&frame.number)

@@ -178,8 +178,23 @@ pub(super) async fn send_frames(
     }
 }
 
-/// Says what is open and silent when a request has timed out.
-pub(super) fn timeout_report(frames: &[Arc<RecordedFrame>]) -> Value {
+/// Returns the number of the first frame from a number on that sends a request about an element.
+pub(super) fn find_request(
+    frames: &[Arc<RecordedFrame>],
+    from: u64,
+    method: &str,
+    about: &str,
+) -> Option<u64> {
+    let mut describer = FrameDescriber::default();
+    let found = frames.iter().filter(|frame| frame.direction == Direction::Out).find(|frame| {
+        let line = describer.describe(frame);
+        frame.number >= from && line["method"] == method && (about.is_empty() || line["about"] == about)
+    });
+    found.map(|frame| frame.number)
+}
+
+/// Says what is open and silent when a request has timed out. `now` is the time since the recording began.
+pub(super) fn timeout_report(frames: &[Arc<RecordedFrame>], now: Duration) -> Value {
     const STDERR_LINES: usize = 10;
     let mut describer = FrameDescriber::default();
     let mut streams: HashMap<u64, bool> = HashMap::new();
@@ -194,7 +209,6 @@ pub(super) fn timeout_report(frames: &[Arc<RecordedFrame>]) -> Value {
             stderr.push(line.clone());
         }
     }
-    let now = frames.last().map_or(Duration::ZERO, |frame| frame.time);
     let mut open: Vec<_> = describer.open.iter().collect();
     open.sort_by_key(|(_, request)| request.frame);
     let open: Vec<Value> = open

@@ -30,7 +30,7 @@ use super::web::{Refusal, Reply, bytes_reply, json_reply, lines_reply, read_body
 const QUIET: Duration = Duration::from_secs(15);
 
 /// The longest time limit of a call, in milliseconds.
-const MAX_TIMEOUT_MS: u64 = 24 * 3600 * 1000;
+const MAX_TIMEOUT_MS: u64 = 86_400_000;
 
 /// Answers a request.
 pub(super) async fn answer(inspector: &Arc<Inspector>, request: Request<Incoming>) -> Reply {

@@ -68,7 +68,11 @@ impl InspectedServer {
 
     /// Returns what a call to this server needs to know of it.
     pub(super) fn call_target(&self) -> CallTarget {
-        CallTarget { server: self.id, recorder: self.recorder().clone() }
+        CallTarget {
+            server: self.id,
+            recorder: self.recorder().clone(),
+            recorded_since_ms: self.clock_offset_ms(),
+        }
     }
 
     /// Looks whether the connection is still there.
