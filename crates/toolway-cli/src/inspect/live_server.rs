@@ -451,7 +451,7 @@ impl LiveServer {
         }
         let connection = &state.connection;
         json!({
-            "target": self.place.name(), "over": self.over(),
+            "target": self.place.name().trim_matches('`'), "over": self.over(),
             "can": {"cut": self.can_cut(), "restart": true, "call": true},
             "connection": {
                 "state": connection.name, "since_ms": connection.since_ms, "took_ms": connection.took_ms,
