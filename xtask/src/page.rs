@@ -277,7 +277,7 @@ const BUILD: [&str; 7] =
 const EVERYTHING: &str = "@modelcontextprotocol/server-everything@2026.8.31";
 const EVERYTHING_PROGRAM: &str = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
 /// Two entries, so that both files have the same name. Colours need `light-dark()`, which these browsers have.
-const ESBUILD: [&str; 7] = [
+const ESBUILD: [&str; 9] = [
     "page=src/main.tsx",
     "page=src/style/page.css",
     "--bundle",
@@ -285,6 +285,9 @@ const ESBUILD: [&str; 7] = [
     "--charset=utf8",
     "--log-level=warning",
     "--target=es2022,chrome123,firefox121,safari17.5",
+    // Elements become calls of `h`, which make the page 5 KB smaller than the transform that the type check knows.
+    "--inject:./src/jsx.ts",
+    r#"--tsconfig-raw={"compilerOptions":{"jsx":"react","jsxFactory":"h","jsxFragmentFactory":"Fragment"}}"#,
 ];
 const NOTICE: &str = "// With Preact and @preact/signals (MIT): page/THIRD-PARTY.txt";
 

@@ -5,11 +5,11 @@ import { get, words } from '../api/request';
 import type { Frame } from '../api/types';
 import { Code } from '../part/code';
 import { withMarks } from '../part/visible';
-import { duration, size, timeOfDay } from '../state/clock';
+import { duration, size } from '../state/clock';
 import { shownLog } from '../state/frames';
 import { notify } from '../state/notices';
 import { openFrame } from '../state/selection';
-import { currentId } from '../state/servers';
+import { currentId, timeOf } from '../state/servers';
 import { LinkButton, Muted, QuietButton, Spacer } from '../part/button';
 
 export function FrameDetail({ number }: { number: number }) {
@@ -33,7 +33,7 @@ export function FrameDetail({ number }: { number: number }) {
             <div class="frame-detail-bar">
                 <strong>frame {number}</strong>
                 <Muted>
-                    {timeOfDay(frame.t_ms)}, {size(frame.bytes)}
+                    {timeOf(frame.t_ms)}, {size(frame.bytes)}
                     {frame.took_ms !== null && `, answered after ${duration(frame.took_ms)}`}
                 </Muted>
                 {partner !== null && log.get(partner) && (

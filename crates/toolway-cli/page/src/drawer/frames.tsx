@@ -5,10 +5,10 @@ import type { Frame } from '../api/types';
 import { Empty } from '../part/empty';
 import { withMarks } from '../part/visible';
 import { Windowed } from '../part/window';
-import { count, duration, sinceStart, size, timeOfDay } from '../state/clock';
+import { count, duration, size } from '../state/clock';
 import { shownLog } from '../state/frames';
 import { openFrame } from '../state/selection';
-import { server } from '../state/servers';
+import { timeOf } from '../state/servers';
 import { frameFilter } from './filter';
 import { FrameDetail } from './frame-detail';
 import { Button, Unseen } from '../part/button';
@@ -39,7 +39,8 @@ export function FramesTab() {
         }
         if (step === undefined || frames.length === 0) return;
         event.preventDefault();
-        const next = marked < 0 ? (step > 0 ? 0 : frames.length - 1) : Math.max(0, Math.min(frames.length - 1, marked + step));
+        const from = marked >= 0 ? marked : step > 0 ? -1 : frames.length;
+        const next = Math.max(0, Math.min(frames.length - 1, from + step));
         openFrame.value = frames[next]!.n;
     };
     return (
@@ -104,7 +105,6 @@ function FrameRow({ frame, index, opened }: { frame: Frame; index: number; opene
     const isOpen = frame.n === opened;
     const partner = opened !== null && (frame.answers === opened || log.answerOf.get(frame.n) === opened);
     const request = log.requestOf(frame);
-    const recorded = server.value?.over === 'recording';
     return (
         <div
             id={`frame-${frame.n}`}
@@ -117,7 +117,7 @@ function FrameRow({ frame, index, opened }: { frame: Frame; index: number; opene
             onClick={() => (openFrame.value = isOpen ? null : frame.n)}
         >
             <span role="gridcell" class="frame-time">
-                {recorded ? sinceStart(frame.t_ms) : timeOfDay(frame.t_ms)}
+                {timeOf(frame.t_ms)}
             </span>
             <span role="gridcell" class={`direction direction-${frame.dir}`}>
                 <span aria-hidden="true">{{ out: '→', in: '←', err: '!' }[frame.dir]}</span>

@@ -25,16 +25,21 @@ export type Lanes = Record<LaneName, Span[]>;
 export function lanesOf(log: FrameLog, changes: ConnectionChange[], asked: AskedSpan[], now: number): Lanes {
     const lanes: Lanes = { calls: [], questions: [], notifications: [], streams: [], connection: [] };
     const streams = new Map<number, Span>();
+    /** A request without an answer stays open until its connection ends. */
+    const lostAt = (from: number) => changes.find((change) => change.t_ms > from && change.state !== 'ready')?.t_ms ?? now;
     for (const frame of log.frames) {
         followStream(streams, lanes.streams, frame, now);
         if (frame.kind === 'request') {
             const answer = log.get(log.answerOf.get(frame.n) ?? -1);
             // In the stateless era a question is a result; only the inspector knows when it was answered.
             if (frame.dir === 'in' && asked.length > 0) continue;
-            const lane = frame.dir === 'in' ? lanes.questions : frame.method === 'subscriptions/listen' ? lanes.streams : lanes.calls;
+            const listens = frame.method === 'subscriptions/listen';
+            // Over HTTP, its stream is drawn already.
+            if (listens && frame.http?.stream !== undefined) continue;
+            const lane = frame.dir === 'in' ? lanes.questions : listens ? lanes.streams : lanes.calls;
             lane.push({
                 from: frame.t_ms,
-                to: answer?.t_ms ?? now,
+                to: answer?.t_ms ?? lostAt(frame.t_ms),
                 label: [frame.method, frame.about].filter(Boolean).join(' '),
                 tone: answer === undefined ? 'open' : answer.kind === 'error' ? 'bad' : 'ok',
                 frame: frame.n,
@@ -64,7 +69,9 @@ function followStream(open: Map<number, Span>, lane: Span[], frame: Frame, now: 
         lane.push(span);
     }
     const end = frame.http?.end;
-    if (end) {
+    const answered = frame.dir === 'in' && (frame.kind === 'result' || frame.kind === 'error');
+    // An answer without events has no end of its own.
+    if (end || answered) {
         span.to = frame.t_ms;
         span.tone = end === 'broken' ? 'bad' : 'ok';
     }

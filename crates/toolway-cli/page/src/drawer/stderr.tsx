@@ -4,9 +4,8 @@ import { computed } from '@preact/signals';
 import { Empty } from '../part/empty';
 import { withMarks } from '../part/visible';
 import { Windowed } from '../part/window';
-import { timeOfDay } from '../state/clock';
 import { shownLog } from '../state/frames';
-import { server } from '../state/servers';
+import { server, timeOf } from '../state/servers';
 
 const lines = computed(() => {
     void shownLog.value.version.value;
@@ -33,7 +32,7 @@ export function StderrTab() {
                 const frame = all[index]!;
                 return (
                     <div key={frame.n} class="line" data-testid="stderr-line">
-                        <span class="frame-time">{timeOfDay(frame.t_ms)}</span>
+                        <span class="frame-time">{timeOf(frame.t_ms)}</span>
                         <span class="line-text">{withMarks((frame.raw ?? frame.frame ?? '').slice(0, 2000))}</span>
                     </div>
                 );

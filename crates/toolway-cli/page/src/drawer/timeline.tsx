@@ -120,7 +120,7 @@ export function TimelineTab() {
                     <svg
                         width={width}
                         height={top}
-                        tabIndex={0}
+                        tabindex={0}
                         role="application"
                         aria-label={`Timeline of ${duration(to - from)}: ${NAMES.map((lane) => `${lanes[lane].length} ${lane}`).join(', ')}. Arrow keys walk, plus and minus zoom, Enter opens the frame.`}
                         data-testid="timeline"

@@ -51,6 +51,11 @@ export const elementKey = computed(() => {
     return 'name' in chosen ? `${currentId.value}/${chosen.kind}/${chosen.name}` : null;
 });
 
+// Another server has other frames.
+currentId.subscribe(() => {
+    openFrame.value = null;
+});
+
 export function select(next: Selection): void {
     selection.value = next;
 }

@@ -3,7 +3,7 @@
 import { computed, signal } from '@preact/signals';
 import { get } from '../api/request';
 import type { Server, State } from '../api/types';
-import { setClock } from './clock';
+import { setClock, sinceStart, timeOfDay } from './clock';
 
 export const program = signal('');
 export const mode = signal<State['mode']>('server');
@@ -28,6 +28,11 @@ export async function readState(): Promise<number> {
 /** Changes one server in place. */
 export function patchServer(id: number, change: Partial<Server>): void {
     servers.value = servers.value.map((server) => (server.id === id ? { ...server, ...change } : server));
+}
+
+/** When a frame of the shown server went by: the time of day, or the time within a recording. */
+export function timeOf(ms: number): string {
+    return server.value?.over === 'recording' ? sinceStart(ms) : timeOfDay(ms);
 }
 
 export function serverName(id: number): string {

@@ -29,7 +29,7 @@ export function ServerView({ server }: { server: Server }) {
                     <>
                         <dt>revision</dt>
                         <dd>
-                            {server.revision} <Muted>{server.era} era</Muted>
+                            {server.revision} {server.era && <Muted>{server.era} era</Muted>}
                         </dd>
                     </>
                 )}

@@ -54,6 +54,7 @@ function ServerChooser() {
             {servers.value.map((server) => (
                 <option key={server.id} value={String(server.id)}>
                     {server.name}
+                    {server.over === 'recording' && ' (recording)'}
                 </option>
             ))}
         </select>
@@ -65,8 +66,8 @@ function ConnectionState({ server }: { server: Server }) {
     return (
         <span class="connection" role="status" data-testid="connection" data-state={state}>
             <span class="transport">{server.over === 'pipe' ? 'stdio' : server.over}</span>
-            <span class={`dot dot-${state}`} aria-hidden="true" />
-            {state}
+            <span class={`dot dot-${server.over === 'recording' ? 'recording' : state}`} aria-hidden="true" />
+            {server.over === 'recording' ? 'read only' : state}
             {state === 'ready' && took_ms !== null && <Muted> {duration(took_ms)}</Muted>}
         </span>
     );
