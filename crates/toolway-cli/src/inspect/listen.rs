@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 
 use super::inspector::Inspector;
 use super::routes;
+use super::socket::TimedSocket;
 
 /// How many connections are served at a time.
 const MAX_CONNECTIONS: usize = 256;
@@ -39,7 +40,7 @@ pub(super) async fn serve(listener: TcpListener, inspector: Arc<Inspector>) {
             let _ = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD_TIMEOUT)
-                .serve_connection(TokioIo::new(socket), answer)
+                .serve_connection(TokioIo::new(TimedSocket::new(socket)), answer)
                 .await;
             drop(place);
         });

@@ -1,0 +1,24 @@
+//! `toolway inspect`, as its page and its user meet it: the real program, over real connections.
+//!
+//! | file | question |
+//! |---|---|
+//! | `browser.rs` | How does a test use an inspector? |
+//! | `../cli/stage.rs` | How are programs and servers started, and how is their output compared? |
+//! | `links.rs` | Who gets in? |
+//! | `refusals.rs` | Which requests are refused, and with which status? |
+//! | `limits.rs` | What about clients that send too much, too slowly, or too many requests? |
+//! | `calls.rs` | What does a user see of a call? |
+//! | `questions.rs` | What happens when a server asks its user? |
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![cfg(all(unix, feature = "inspect"))]
+
+mod browser;
+mod calls;
+mod limits;
+mod links;
+mod questions;
+mod refusals;
+#[path = "../cli/stage.rs"]
+#[expect(dead_code, reason = "the tests of the other commands use the rest")]
+mod stage;
