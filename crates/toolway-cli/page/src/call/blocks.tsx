@@ -1,5 +1,6 @@
 // How is each kind of content block shown?
 
+import { useMemo } from 'preact/hooks';
 import type { Block } from '../api/types';
 import { Code } from '../part/code';
 import { Empty } from '../part/empty';
@@ -57,7 +58,8 @@ function BlockContent({ block }: { block: Block }) {
 
 /** A text that is a JSON object or array is laid out; any other keeps its lines. */
 function Text({ text }: { text: string }) {
-    if (looksLikeJson(text)) return <Code text={text} label="text" testid="block-text" />;
+    const isJson = useMemo(() => looksLikeJson(text), [text]);
+    if (isJson) return <Code text={text} label="text" testid="block-text" />;
     if (text.length > LONG) return <Code text={text} label="text" plain testid="block-text" />;
     return (
         <pre class="block-text" dir="auto" data-testid="block-text">

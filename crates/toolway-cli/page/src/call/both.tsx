@@ -63,7 +63,7 @@ function Side({ side }: { side: BothSide }) {
             <ol class="both-frames">
                 {side.frames
                     .filter((frame) => frame.kind !== 'none')
-                    .slice(0, 200)
+                    .slice(0, 100)
                     .map((frame) => (
                         <li key={frame.n}>
                             <span class={`direction direction-${frame.dir}`}>{frame.dir === 'out' ? '→' : '←'}</span>

@@ -66,26 +66,29 @@ function Control({ field, value, change, take, common }: ControlProps) {
         case 'boolean':
             return <Choice choices={['true', 'false']} field={field} value={value} change={change} common={common} />;
         case 'choice':
-            return <Choice choices={field.choices ?? []} field={field} value={value} change={change} common={common} />;
+            if (field.choices === null || field.choices.length > MOST_CHOICES) break;
+            return <Choice choices={field.choices} field={field} value={value} change={change} common={common} />;
         case 'json':
             return <textarea {...common} class="mono" rows={3} value={value} onInput={take} placeholder={field.default ?? '{}'} spellcheck={false} autocomplete="off" />;
         case 'text':
             return <textarea {...common} rows={Math.min(8, Math.max(1, value.split('\n').length))} value={value} onInput={take} placeholder={field.default ?? ''} autocomplete="off" />;
-        default:
-            return (
-                <input
-                    {...common}
-                    type="text"
-                    inputMode={field.kind === 'integer' ? 'numeric' : field.kind === 'number' ? 'decimal' : undefined}
-                    value={value}
-                    onInput={take}
-                    placeholder={field.default ?? (field.kind === 'list' ? 'a,b,c' : '')}
-                    autocomplete="off"
-                    spellcheck={false}
-                />
-            );
     }
+    return (
+        <input
+            {...common}
+            type="text"
+            inputMode={field.kind === 'integer' ? 'numeric' : field.kind === 'number' ? 'decimal' : undefined}
+            value={value}
+            onInput={take}
+            placeholder={field.default ?? (field.kind === 'list' ? 'a,b,c' : '')}
+            autocomplete="off"
+            spellcheck={false}
+        />
+    );
 }
+
+/** More are easier to type than to find in a list. */
+const MOST_CHOICES = 200;
 
 function Choice({ choices, field, value, change, common }: Omit<ControlProps, 'take'> & { choices: string[] }) {
     const nothing = field.default === null ? 'not sent' : `not sent (default ${field.default})`;

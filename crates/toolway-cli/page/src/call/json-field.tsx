@@ -18,10 +18,12 @@ interface Props {
 
 /** Above this length, painting would make typing slow. */
 const LONGEST_PAINTED = 20_000;
+const MOST_LINES = 300;
 
 export function JsonField({ text, change, label, testid, rows = 8, at, describedBy }: Props) {
     const copy = useRef<HTMLPreElement>(null);
-    const painted = text.length <= LONGEST_PAINTED;
+    const lines = text.length <= LONGEST_PAINTED ? text.split('\n') : [];
+    const painted = lines.length > 0 && lines.length <= MOST_LINES;
     const follow = (event: Event) => {
         const field = event.currentTarget as HTMLTextAreaElement;
         if (copy.current) {
@@ -33,7 +35,7 @@ export function JsonField({ text, change, label, testid, rows = 8, at, described
         <div class={painted ? 'json-field painted' : 'json-field'}>
             {painted && (
                 <pre aria-hidden="true" ref={copy}>
-                    {text.split('\n').map((line, index) => (
+                    {lines.map((line, index) => (
                         <div key={index} class={at?.line === index + 1 ? 'json-line wrong' : 'json-line'}>
                             {paint(line).map((part) => (part.paint === 'plain' ? part.text : <span class={`json-${part.paint}`}>{part.text}</span>))}
                             {'\u200b'}

@@ -11,11 +11,12 @@ import { Differences } from './differences';
 
 type ResultTab = 'blocks' | 'structured' | 'raw' | 'diff';
 
-/** The same for all results: who compares a call with the one before looks at the differences of each. */
-const tab = signal<ResultTab>('blocks');
+/** The chosen tab of each element: a repeated call stays at what the reader compares. */
+const tab = signal<Record<string, ResultTab>>({});
 
 export function ResultTabs({ call }: { call: Call }) {
-    const chosen = tab.value;
+    const key = `${call.server} ${call.kind} ${call.name}`;
+    const chosen = tab.value[key] ?? 'blocks';
     const tabs = [
         { id: 'blocks' as const, label: 'Blocks', badge: call.blocks.length },
         { id: 'structured' as const, label: 'Structured' },
@@ -23,7 +24,7 @@ export function ResultTabs({ call }: { call: Call }) {
         { id: 'diff' as const, label: 'Diff to last', badge: call.diff?.length },
     ];
     return (
-        <Tabs tabs={tabs} chosen={chosen} choose={(next) => (tab.value = next)} label="Result" testid="result" class="result">
+        <Tabs tabs={tabs} chosen={chosen} choose={(next) => (tab.value = { ...tab.value, [key]: next })} label="Result" testid="result" class="result">
             {call.output.problems.length > 0 && (
                 <ul class="problems" data-testid="output-problems">
                     {call.output.problems.map((problem) => (

@@ -5,12 +5,15 @@
 
 const TOKEN = /"(?:[^"\\]|\\.)*"?|[{}[\],:]|[^\s{}[\],:"]+|\s+/gs;
 
+/** Deeper levels are not indented further: a hostile nesting would become gigabytes of spaces. */
+const DEEPEST = 40;
+
 /** Breaks a JSON text into lines with two spaces for each level. */
 export function layOut(text: string): string {
     const out: string[] = [];
     let level = 0;
     let pending = '';
-    const line = () => `\n${'  '.repeat(level)}`;
+    const line = () => `\n${'  '.repeat(Math.min(level, DEEPEST))}`;
     for (const [token] of text.matchAll(TOKEN)) {
         if (/^\s+$/.test(token)) continue;
         if (pending !== '') {

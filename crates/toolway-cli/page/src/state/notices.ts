@@ -22,6 +22,11 @@ function add(notice: Notice): void {
     notices.value = [...notices.value.filter((other) => !same(other)), notice].slice(-SHOWN);
 }
 
+/** Removes what only confirmed an action: the reader has gone on. */
+export function dismissConfirmations(): void {
+    notices.value = notices.value.filter((notice) => !('text' in notice && notice.tone === 'plain' && notice.server === null));
+}
+
 export function dismiss(id: number): void {
     notices.value = notices.value.filter((notice) => notice.id !== id);
 }

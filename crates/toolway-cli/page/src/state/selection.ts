@@ -2,6 +2,7 @@
 
 import { computed, signal } from '@preact/signals';
 import type { Element, PromptElement, Tool } from '../api/types';
+import { dismissConfirmations } from './notices';
 import { currentId, server } from './servers';
 
 export type ElementKind = 'tool' | 'resource' | 'template' | 'prompt';
@@ -58,6 +59,7 @@ currentId.subscribe(() => {
 
 export function select(next: Selection): void {
     selection.value = next;
+    dismissConfirmations();
 }
 
 export function showFrame(number: number): void {

@@ -13,7 +13,7 @@ import { toolTab } from '../state/selection';
 import { Button, Muted, QuietButton } from '../part/button';
 import { TableHead } from '../part/table';
 
-const MOST = 60;
+const MOST = 40;
 
 export function HistoryTab({ server, tool, elementKey }: { server: Server; tool: Tool; elementKey: string }) {
     const calls = newestFirst.value.filter((call) => call.server === server.id && call.kind === 'tool' && call.name === tool.name);
