@@ -415,7 +415,8 @@ impl Call {
             frame_lines::find_request(&self.target.recorder.frames(0), begun, method, about).unwrap_or(begun);
         {
             let mut state = self.state();
-            state.took_ms = Some((took - state.asked_ms).max(0.0));
+            // In tenths, as all times.
+            state.took_ms = Some(((took - state.asked_ms).max(0.0) * 10.0).round() / 10.0);
             state.frames = (first, Some(self.target.last_frame()));
             state.timeout = timeout;
             match outcome {

@@ -82,11 +82,6 @@ impl LiveServer {
     ) -> Self {
         let Surroundings { talk, console, events, questions, hub } = with;
         let cutter = Cutter::new();
-        let told = events.clone();
-        cutter.on_planned_cut(move || {
-            let text = "the connection was cut after the last of the events";
-            told.add(json!({"type": "note", "server": id, "text": text}));
-        });
         // The recorder was made just now.
         let recorded_since_ms = events.now_ms();
         let connection =
@@ -267,14 +262,21 @@ impl LiveServer {
                     "events are counted over HTTP only; cut this connection now instead",
                 ));
             }
+            let count = if events == 1 { "1 event".to_owned() } else { format!("{events} events") };
+            let (log, server, meaning) = (self.events.clone(), self.id, self.what_a_cut_means());
+            let text = format!("the connection was cut after {count}; {meaning}");
+            self.cutter.on_planned_cut(move || {
+                log.add(json!({"type": "note", "server": server, "text": text}));
+            });
             self.cutter.cut_after(events);
             self.events.add(json!({
-                "type": "note", "server": self.id, "text": format!("the connection will be cut after {events} events"),
+                "type": "note", "server": self.id, "text": format!("the connection will be cut after {count}"),
             }));
             return Ok(());
         }
         self.cutter.cut();
-        self.events.add(json!({"type": "note", "server": self.id, "text": self.what_a_cut_means()}));
+        let text = format!("the connection was cut; {}", self.what_a_cut_means());
+        self.events.add(json!({"type": "note", "server": self.id, "text": text}));
         self.set_connection("cut", None, None);
         // The client connects again with the next request: this is one.
         let (server, client) = (self.clone(), self.state().client.clone());
@@ -348,14 +350,12 @@ impl LiveServer {
         let version = self.state().client.as_ref().map(Client::protocol_version);
         match (&self.place.endpoint, version.map(ProtocolVersion::era)) {
             (Endpoint::Url(_), Some(Era::Handshake)) => {
-                "the connection was cut; the session goes on, and streams are resumed after their last event if the server \
+                "the session goes on, and streams are resumed after their last event if the server \
                  keeps events"
             }
-            (Endpoint::Url(_), _) => {
-                "the connection was cut; this era cannot resume a reply, so calls that ran have failed"
-            }
+            (Endpoint::Url(_), _) => "this era cannot resume a reply, so calls that ran have failed",
             _ => {
-                "the connection was cut and the program ended; calls that ran have failed, and what the program kept in \
+                "the program was ended; calls that ran have failed, and what the program kept in \
                   memory is lost"
             }
         }

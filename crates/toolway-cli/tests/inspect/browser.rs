@@ -192,6 +192,15 @@ impl Inspected {
         self.get(&format!("/api/both?id={both}"))
     }
 
+    /// Returns the cassette of a server.
+    pub(crate) fn cassette(&self, server: usize) -> String {
+        let token = format!("Bearer {}", self.token);
+        let headers = [("host", &*self.address), ("authorization", &*token)];
+        let reply = self.connect().send("GET", &format!("/api/cassette?server={server}"), &headers, b"");
+        assert_eq!(reply.status, 200);
+        String::from_utf8(reply.body).unwrap()
+    }
+
     /// Exports a call. Returns the text.
     pub(crate) fn export(&self, call: &Value, form: &str) -> String {
         let exported = self.post("/api/export", &json!({"call": call, "as": form}));

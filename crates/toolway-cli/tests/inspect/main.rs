@@ -9,12 +9,18 @@
 //! | `limits.rs` | What about clients that send too much, too slowly, or too many requests? |
 //! | `calls.rs` | What does a user see of a call? |
 //! | `questions.rs` | What happens when a server asks its user? |
+//! | `cuts.rs` | What happens when the user cuts a connection? |
+//! | `eras.rs` | Does a call have the same result in both eras? |
+//! | `hostile_servers.rs` | What about a server that dies, hangs, lies, or sends too much? |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![cfg(all(unix, feature = "inspect"))]
 
 mod browser;
 mod calls;
+mod cuts;
+mod eras;
+mod hostile_servers;
 mod limits;
 mod links;
 mod questions;
