@@ -60,11 +60,13 @@ pub(crate) fn run(workspace: &Workspace, job: &Job) -> Result {
         Job::Watch => page.watch(),
         Job::Test(only) => {
             page.build(&page.dist())?;
+            run::check_success(&mut workspace.cargo(&BUILD))?;
             page.drive_browser(workspace, "tests/run.mjs", only.as_deref())
         }
         Job::Screenshots => {
             ensure_fonts()?;
             page.build(&page.dist())?;
+            run::check_success(workspace.cargo(&BUILD).args(PICTURED))?;
             page.drive_browser(workspace, "tests/screenshots.mjs", None)
         }
     }
@@ -189,10 +191,9 @@ impl Page {
         }
     }
 
-    /// Runs a script that drives a browser, against a fresh build of the command.
+    /// Runs a script that drives a browser, against the command that has just been built.
     fn drive_browser(&self, workspace: &Workspace, script: &str, only: Option<&str>) -> Result {
         let chromium = find_chromium()?;
-        run::check_success(&mut workspace.cargo(&BUILD))?;
         let servers = Node::install(workspace.target.join("page-servers"), &[EVERYTHING])?;
         let mut node = servers.command(Path::new(script));
         node.current_dir(&self.folder).args(only);
@@ -273,6 +274,8 @@ const BUDGETS: [(&str, u64); 2] = [("page.js", 120 * 1024), ("page.css", 24 * 10
 const FONTS: [(&str, &str); 2] = [("Inter", "fonts-inter"), ("JetBrains Mono", "fonts-jetbrains-mono")];
 const BUILD: [&str; 7] =
     ["build", "--workspace", "--all-features", "--bin", "toolway", "--example", "cli-fixture"];
+/// The servers in the pictures.
+const PICTURED: [&str; 4] = ["--example", "notes", "--example", "everything"];
 /// A server of others, which the page is tested with as well.
 const EVERYTHING: &str = "@modelcontextprotocol/server-everything@2026.8.31";
 const EVERYTHING_PROGRAM: &str = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
