@@ -9,6 +9,7 @@ import { createRequire } from 'node:module';
 import { basename, delimiter, join } from 'node:path';
 import { after } from 'node:test';
 import { chromium } from 'playwright-core';
+import { LONGEST_WAIT } from './inspector.mjs';
 
 const EXECUTABLE = program(process.env.TOOLWAY_CHROMIUM || 'chromium');
 /** While working on the page: a folder with `page.js` and `page.css` that are newer than the command. */
@@ -24,8 +25,6 @@ const ARGUMENTS = [
     '--disable-sync',
     '--font-render-hinting=none',
 ];
-/** Long enough for a machine with other work; a test never waits this long for something that happens. */
-const LONGEST_WAIT = Number(process.env.TOOLWAY_LONGEST_WAIT ?? 20_000);
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** The path of a program that may be named without one. */

@@ -19,6 +19,9 @@ export const FIXTURE = process.env.TOOLWAY_FIXTURE ?? join(REPOSITORY, 'target/d
 /** The folder with npm's server-everything, where `cargo xtask page --test` has installed it. */
 export const EVERYTHING = process.env.TOOLWAY_EVERYTHING;
 
+/** Long enough for a machine with other work; only a test that fails waits this long. */
+export const LONGEST_WAIT = Number(process.env.TOOLWAY_LONGEST_WAIT ?? 20_000);
+
 /** The fixture on a pipe. */
 export const ON_PIPE = ['--', FIXTURE, 'serve'];
 
@@ -35,19 +38,19 @@ export async function inspect(test, words, { env } = {}) {
     });
     endWith(test, child);
     const terminal = new Lines(child.stderr);
-    const link = await new Lines(child.stdout).next((line) => line.startsWith('{'), () => terminal.all.join('\n'));
-    const { url } = JSON.parse(link);
+    const links = new Lines(child.stdout);
+    const nextLink = async () => JSON.parse(await links.next((line) => line.startsWith('{'), () => terminal.all.join('\n'), links.all.length)).url;
+    const url = await nextLink();
     return {
         url,
         origin: new URL(url).origin,
         pid: child.pid,
         terminal,
         /** Presses Enter in the terminal and reads the new link. */
-        newLink: async () => {
-            const seen = terminal.all.length;
+        newLink: () => {
+            const link = nextLink();
             child.stdin.write('\n');
-            const line = await terminal.next((line) => line.includes('http://127.0.0.1:'), () => '', seen);
-            return line.trim();
+            return link;
         },
         stop: async () => {
             const ended = once(child, 'exit');
@@ -125,7 +128,12 @@ class Lines {
     /** The first line from number `from` on that fits; fails with `more()` when the stream ends without it. */
     next(fits, more = () => '', from = 0) {
         return new Promise((resolve, reject) => {
-            this.#waiting.push({ fits, more, from, resolve, reject });
+            const late = setTimeout(() => reject(new Error(`no such line came: ${this.all.join('\n')}\n${more()}`)), LONGEST_WAIT);
+            const over = (settle) => (value) => {
+                clearTimeout(late);
+                settle(value);
+            };
+            this.#waiting.push({ fits, more, from, resolve: over(resolve), reject: over(reject) });
             this.#look();
         });
     }
