@@ -128,14 +128,14 @@ test('a page without a link asks for one', async (test) => {
 });
 
 test('a page of an earlier inspector says that it has ended', async (test) => {
-    const port = String(await freePort());
-    const first = await inspect(test, ['--port', port, ...ON_PIPE]);
+    const port = await freePort();
+    const first = await inspect(test, ON_PIPE, { port });
     const view = await open(test, first);
     await view.ready();
     await first.stop();
     await view.state('page', 'ended');
     await view.state('ended', 'gone');
-    await inspect(test, ['--port', port, ...ON_PIPE]);
+    await inspect(test, ON_PIPE, { port });
     await view.press('reload');
     await view.state('ended', 'token');
 });

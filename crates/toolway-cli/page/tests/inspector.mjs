@@ -31,8 +31,8 @@ export function scripted(name, ...words) {
 }
 
 /** Starts `toolway inspect`, and ends it with the test. */
-export async function inspect(test, words, { env } = {}) {
-    const child = spawn(COMMAND, ['inspect', '--json', '--no-open', '--port', String(await freePort()), ...words], {
+export async function inspect(test, words, { env, port } = {}) {
+    const child = spawn(COMMAND, ['inspect', '--json', '--no-open', '--port', String(port ?? (await freePort())), ...words], {
         stdio: ['pipe', 'pipe', 'pipe'],
         env: { ...process.env, ...env },
     });
