@@ -168,7 +168,7 @@ test('the doctor says word for word what `toolway doctor` says', async (test) =>
     await view.state('doctor', 'ok');
     const steps = await view.at('doctor-step').allInnerTexts();
     assert.ok(steps.length >= 4, steps.join('\n'));
-    assert.match(steps.join('\n'), /10|11|12/);
+    assert.match(steps.join('\n'), /10 tools/);
     await view.press('doctor-again');
     await view.state('doctor', 'ok');
 });

@@ -19,7 +19,7 @@ pub(super) fn tool_fields(tool: &Tool) -> Option<Vec<Value>> {
     let schema = parse_schema(&tool.input_schema);
     let members = arguments(&schema, &tool.input_schema);
     let is_object = schema.types().is_none_or(|types| types.intersects(Types::OBJECT));
-    if !is_object || (members.is_empty() && schema.additional_properties().is_some()) {
+    if !is_object || (members.is_empty() && takes_other_members(tool)) {
         return None;
     }
     let required = schema.required();
@@ -31,6 +31,17 @@ pub(super) fn tool_fields(tool: &Tool) -> Option<Vec<Value>> {
         })
     });
     Some(fields.collect())
+}
+
+/// Returns whether the schema says itself that it takes members that it does not name. Without a word about them, a tool
+/// with no named members takes no arguments.
+fn takes_other_members(tool: &Tool) -> bool {
+    let schema: Option<Map<String, Value>> = tool.input_schema.decode().ok();
+    let says =
+        |name: &str| schema.as_ref()?.get(name).filter(|value| **value != Value::Bool(false)).map(drop);
+    ["additionalProperties", "patternProperties", "$ref", "anyOf", "oneOf", "allOf"]
+        .into_iter()
+        .any(|name| says(name).is_some())
 }
 
 fn text_choices(schema: &Schema) -> Option<Vec<String>> {
@@ -218,6 +229,19 @@ mod tests {
         let fields = tool_fields(&tool()).unwrap();
         let kinds: Vec<_> = fields.iter().map(|field| field["kind"].as_str().unwrap()).collect();
         assert_eq!(kinds, ["text", "integer", "list", "choice", "json"]);
+    }
+
+    #[test]
+    fn a_tool_without_arguments_has_an_empty_form() {
+        let fields =
+            |schema: Value| tool_fields(&Tool::new("t", RawJson::from(schema))).map(|fields| fields.len());
+        assert_eq!(fields(json!({"type": "object"})), Some(0));
+        assert_eq!(
+            fields(json!({"type": "object", "properties": {}, "additionalProperties": false})),
+            Some(0)
+        );
+        assert_eq!(fields(json!({"type": "object", "additionalProperties": {"type": "string"}})), None);
+        assert_eq!(fields(json!({"type": "array"})), None);
     }
 
     #[test]

@@ -99,7 +99,7 @@ export interface Server {
     prompts: PromptElement[];
     lists: Record<string, string | null>;
     tokens: Tokens;
-    hidden: { where: string; text: string }[];
+    hidden: string[];
 }
 
 export interface State {

@@ -5,7 +5,7 @@ import type { Server, Tool } from '../api/types';
 import { Menu } from '../part/menu';
 import { shown } from '../state/calls';
 import { saveCall } from '../state/saved';
-import { changeDraft, checkSoon, draftOf } from '../state/drafts';
+import { changeDraft, checkSoon, draftOf, valueOf } from '../state/drafts';
 import { forgetAnswers, keptAnswers } from '../state/questions';
 import { EXPORTS, exportShown, run, runBoth } from './actions';
 import { BothPane } from './both';
@@ -139,7 +139,7 @@ function Fields({ tool, elementKey, values, change }: FieldsProps) {
                     id={`field-${field.name}`}
                     testid={`field-${field.name}`}
                     field={field}
-                    value={values[field.name] ?? ''}
+                    value={valueOf(values, field.name) ?? ''}
                     change={(value) => change({ ...values, [field.name]: value })}
                 />
             ))}

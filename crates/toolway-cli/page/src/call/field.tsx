@@ -71,7 +71,7 @@ function Control({ field, value, change, take, common }: ControlProps) {
         case 'json':
             return <textarea {...common} class="mono" rows={3} value={value} onInput={take} placeholder={field.default ?? '{}'} spellcheck={false} autocomplete="off" />;
         case 'text':
-            return <textarea {...common} rows={Math.min(8, Math.max(1, value.split('\n').length))} value={value} onInput={take} placeholder={field.default ?? ''} autocomplete="off" />;
+            return <textarea {...common} rows={Math.min(8, Math.max(1, value.split('\n').length))} value={value} onInput={take} placeholder={defaultWords(field)} autocomplete="off" />;
     }
     return (
         <input
@@ -80,7 +80,7 @@ function Control({ field, value, change, take, common }: ControlProps) {
             inputMode={field.kind === 'integer' ? 'numeric' : field.kind === 'number' ? 'decimal' : undefined}
             value={value}
             onInput={take}
-            placeholder={field.default ?? (field.kind === 'list' ? 'a,b,c' : '')}
+            placeholder={defaultWords(field) || (field.kind === 'list' ? 'a,b,c' : '')}
             autocomplete="off"
             spellcheck={false}
         />
@@ -91,7 +91,8 @@ function Control({ field, value, change, take, common }: ControlProps) {
 const MOST_CHOICES = 200;
 
 function Choice({ choices, field, value, change, common }: Omit<ControlProps, 'take'> & { choices: string[] }) {
-    const nothing = field.default === null ? 'not sent' : `not sent (default ${field.default})`;
+    const words = defaultWords(field);
+    const nothing = words === '' ? 'not sent' : `not sent (default ${words})`;
     return (
         <select {...common} value={value} onChange={(event) => change(event.currentTarget.value)}>
             <option value="">{field.required ? 'choose' : nothing}</option>
@@ -102,6 +103,11 @@ function Choice({ choices, field, value, change, common }: Omit<ControlProps, 't
             ))}
         </select>
     );
+}
+
+/** The default as a reader would type it: a text without its quotes. */
+export function defaultWords({ default: text }: FieldType): string {
+    return text?.startsWith('"') ? (JSON.parse(text) as string) : (text ?? '');
 }
 
 /** What the server expects, when the control does not tell it already. */

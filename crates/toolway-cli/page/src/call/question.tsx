@@ -5,9 +5,9 @@ import type { Question } from '../api/types';
 import { Code } from '../part/code';
 import { Link, isWeb } from '../part/link';
 import { Paragraph, withMarks } from '../part/visible';
-import { fieldWords } from '../state/drafts';
+import { fieldWords, valueOf } from '../state/drafts';
 import { answerQuestion, type Answer } from '../state/questions';
-import { Field } from './field';
+import { defaultWords, Field } from './field';
 import { JsonField } from './json-field';
 import { Button, Spacer } from '../part/button';
 
@@ -78,7 +78,7 @@ export function QuestionForm({ question, keepUnder, of }: Props) {
                                 id={`${id}-${field.name}`}
                                 testid={`question-field-${field.name}`}
                                 field={field}
-                                value={values[field.name] ?? ''}
+                                value={valueOf(values, field.name) ?? ''}
                                 change={(value) => setValues({ ...values, [field.name]: value })}
                             />
                         ))}
@@ -146,9 +146,7 @@ function SamplingFields({ id, values, setValues }: SamplingProps) {
 function defaults(question: Question): Record<string, string> {
     const values: Record<string, string> = question.kind === 'sampling' ? { model: 'a person', text: '' } : {};
     for (const field of question.fields) {
-        if (field.default === null || field.default === undefined) continue;
-        const isText = field.default.startsWith('"');
-        values[field.name] = isText ? (JSON.parse(field.default) as string) : field.default;
+        if (field.default != null) values[field.name] = defaultWords(field);
     }
     return values;
 }

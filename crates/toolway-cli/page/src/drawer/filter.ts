@@ -25,7 +25,7 @@ function testOf(word: string): Test {
         return ({ took_ms: took }) => took !== null && (time[1] === '>' ? took > limit : took < limit);
     }
     const part = /^(\w+):(.*)$/.exec(word);
-    const test = part && PARTS[part[1]!];
+    const test = part && Object.hasOwn(PARTS, part[1]!) && PARTS[part[1]!];
     if (test) return test(part[2]!);
     return (frame, log) => {
         const request = log.requestOf(frame);

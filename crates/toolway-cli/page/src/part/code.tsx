@@ -18,7 +18,7 @@ interface Props {
     text: string;
     label: string;
     testid?: string;
-    /** A text that is no JSON keeps its own lines. */
+    /** A text that is not JSON keeps its own lines. */
     plain?: boolean;
     /** Fills the height of the element around it. */
     fill?: boolean;

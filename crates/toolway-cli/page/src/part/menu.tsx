@@ -1,7 +1,7 @@
 // How does a button open a short list of actions?
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Muted } from './button';
 
 export interface MenuItem {
@@ -28,7 +28,7 @@ export function Menu({ label, name, items, testid, disabled, class: style, child
     const button = useRef<HTMLButtonElement>(null);
     const id = useId();
 
-    useEffect(() => {
+    useLayoutEffect(() => {
         if (!open) return undefined;
         box.current?.querySelector<HTMLElement>('[role="menuitem"]')?.focus();
         const outside = (event: Event) => {

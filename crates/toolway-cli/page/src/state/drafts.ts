@@ -31,11 +31,16 @@ export function changeDraft(key: string, change: Partial<Draft>, tool?: Tool): v
 export function fieldWords(fields: Field[], values: Record<string, string>): [string, string][] {
     const words: [string, string][] = [];
     for (const field of fields) {
-        const value = values[field.name];
+        const value = valueOf(values, field.name);
         if (value === undefined || (value === '' && (!field.required || field.kind !== 'text'))) continue;
         words.push([field.name, value]);
     }
     return words;
+}
+
+/** The value of a field. A server may name a field `constructor`, which every object seems to have. */
+export function valueOf(values: Record<string, string>, name: string): string | undefined {
+    return Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
 export function timeoutMs(draft: Draft): number | undefined {

@@ -121,7 +121,7 @@ export function Completed({ server, of, name, about, required, value, others, ch
     );
 }
 
-/** The values of a completion's result; anything else is no suggestion. */
+/** The values of a completion's result; any other result gives none. */
 function suggestions(result: string | null): string[] {
     try {
         const values = JSON.parse(result ?? 'null')?.completion?.values;

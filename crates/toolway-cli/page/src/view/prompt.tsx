@@ -5,6 +5,7 @@ import type { PromptElement, Server } from '../api/types';
 import { CallPane } from '../call/call-pane';
 import { Paragraph } from '../part/visible';
 import { shown, startCall } from '../state/calls';
+import { valueOf } from '../state/drafts';
 import { Completed } from './completed';
 import { HiddenWarning } from './element-pane';
 import { Heading } from '../part/heading';
@@ -41,7 +42,7 @@ export function PromptPane({ server, prompt, elementKey }: { server: Server; pro
                                     name={argument.name}
                                     about={argument.description}
                                     required={argument.required}
-                                    value={values[argument.name] ?? ''}
+                                    value={valueOf(values, argument.name) ?? ''}
                                     others={values}
                                     change={(value) => setValues({ ...values, [argument.name]: value })}
                                 />

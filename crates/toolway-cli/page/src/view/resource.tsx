@@ -9,6 +9,7 @@ import { shown, startCall } from '../state/calls';
 import { size } from '../state/clock';
 import { notify } from '../state/notices';
 import { HiddenWarning } from './element-pane';
+import { valueOf } from '../state/drafts';
 import { Completed } from './completed';
 import { Muted, Spacer } from '../part/button';
 import { Heading } from '../part/heading';
@@ -64,7 +65,7 @@ export function ResourcePane({ server, element, elementKey }: { server: Server; 
                                     of={{ template: element.uri }}
                                     name={variable}
                                     required
-                                    value={values[variable] ?? ''}
+                                    value={valueOf(values, variable) ?? ''}
                                     others={values}
                                     change={(value) => setValues({ ...values, [variable]: value })}
                                 />

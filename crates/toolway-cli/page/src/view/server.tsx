@@ -4,12 +4,13 @@ import type { Server } from '../api/types';
 import { Code } from '../part/code';
 import { Copy } from '../part/copy';
 import { Link } from '../part/link';
-import { Paragraph, Visible, withMarks } from '../part/visible';
+import { Paragraph, withMarks } from '../part/visible';
 import { count, duration } from '../state/clock';
 import { tokenCount } from '../state/servers';
 import { select } from '../state/selection';
 import { Button, Muted } from '../part/button';
 import { Heading } from '../part/heading';
+import { HiddenWarning } from './element-pane';
 
 export function ServerView({ server }: { server: Server }) {
     const { connection, info } = server;
@@ -73,18 +74,7 @@ export function ServerView({ server }: { server: Server }) {
                         The list of {list} could not be read: {withMarks(problem!)}
                     </p>
                 ))}
-            {server.hidden.length > 0 && (
-                <div class="warning" role="note" data-testid="hidden-warning">
-                    <strong>Hidden characters</strong>
-                    <ul>
-                        {server.hidden.slice(0, 20).map((finding) => (
-                            <li key={finding.where}>
-                                {finding.where}: <Visible text={finding.text} />
-                            </li>
-                        ))}
-                    </ul>
-                </div>
-            )}
+            {server.hidden.length > 0 && <HiddenWarning findings={server.hidden} />}
             {server.instructions && (
                 <>
                     <h2>Instructions for models</h2>

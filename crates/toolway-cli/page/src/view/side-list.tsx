@@ -88,6 +88,7 @@ function NothingFound() {
 }
 
 function searchKeys(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === 'ArrowDown') moveActive(1);
     else if (event.key === 'ArrowUp') moveActive(-1);
     else if (event.key === 'Enter') openActive();
@@ -97,6 +98,7 @@ function searchKeys(event: KeyboardEvent): void {
 }
 
 function treeKeys(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const row = rows.peek()[active.peek()];
     switch (event.key) {
         case 'ArrowDown':
