@@ -48,8 +48,12 @@ impl Elements {
         elements.resources = named(&resources, |resource: &Resource| resource.uri.clone());
         elements.templates = named(&templates, |template: &ResourceTemplate| template.uri_template.clone());
         elements.prompts = named(&prompts, |prompt: &Prompt| prompt.name.clone());
-        elements.description = describe(&elements.tools, &resources, &templates, &prompts, errors);
-        elements
+        // Counting the tokens of thousands of tools takes a while.
+        let described = tokio::task::spawn_blocking(move || {
+            elements.description = describe(&elements.tools, &resources, &templates, &prompts, errors);
+            elements
+        });
+        described.await.expect("the lists can be described")
     }
 
     /// The elements of a recording: as far as the lists are among its frames.

@@ -12,6 +12,10 @@
 //! | `cuts.rs` | What happens when the user cuts a connection? |
 //! | `eras.rs` | Does a call have the same result in both eras? |
 //! | `hostile_servers.rs` | What about a server that dies, hangs, lies, or sends too much? |
+//! | `sign_in.rs` | What about a server that asks to sign in? |
+//! | `../cli/protected_server.rs` | How does a test get a server that asks to sign in? |
+//! | `recordings.rs` | How is a recording shown? |
+//! | `starts.rs` | What can an inspector be started with? |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![cfg(all(unix, feature = "inspect"))]
@@ -23,8 +27,14 @@ mod eras;
 mod hostile_servers;
 mod limits;
 mod links;
+#[path = "../cli/protected_server.rs"]
+#[expect(dead_code, reason = "the tests of `login` use the rest")]
+mod protected_server;
 mod questions;
+mod recordings;
 mod refusals;
+mod sign_in;
 #[path = "../cli/stage.rs"]
 #[expect(dead_code, reason = "the tests of the other commands use the rest")]
 mod stage;
+mod starts;
