@@ -9,6 +9,7 @@ use crate::arguments::Arguments;
 use crate::cross;
 use crate::dependencies;
 use crate::newcomers;
+use crate::page;
 use crate::proxies;
 use crate::publish;
 use crate::python::Python;
@@ -51,6 +52,8 @@ const PLAN: Plan<'_> = Plan {
         OTHER_BUILDS[1],
         OTHER_BUILDS[2],
         OTHER_BUILDS[3],
+        PAGE[0],
+        PAGE[1],
         LAST[0],
         LAST[1],
         LAST[2],
@@ -128,6 +131,24 @@ const OTHER_BUILDS: [Stage<'_>; 4] = [
         rerun_command: "cargo xtask surface",
         needs: Needs::Nothing,
         work: |workspace| surface::run(workspace, surface::Mode::Compare),
+        counter: None,
+    }],
+];
+
+/// The page of the inspector.
+const PAGE: [Stage<'_>; 2] = [
+    &[Step {
+        name: "page",
+        rerun_command: "cargo xtask page --check",
+        needs: Needs::Nothing,
+        work: |workspace| passed_if_ok(page::run(workspace, &page::Job::Check)),
+        counter: None,
+    }],
+    &[Step {
+        name: "page-tests",
+        rerun_command: "cargo xtask page --test",
+        needs: Needs::Build,
+        work: |workspace| passed_if_ok(page::run(workspace, &page::Job::Test(None))),
         counter: None,
     }],
 ];

@@ -27,6 +27,7 @@ mod latency;
 mod licence;
 mod newcomers;
 mod node;
+mod page;
 mod proxies;
 mod publish;
 mod python;
@@ -104,6 +105,7 @@ fn dispatch() -> Result<ExitCode> {
             arguments.finish()?;
             newcomers::run(&workspace()?)
         }
+        "page" => page::run(&workspace()?, &page::Job::parse(arguments)?),
         "fuzz" => {
             let options = fuzz::Options::parse(arguments)?;
             fuzz::run(&workspace()?, &options)
@@ -161,6 +163,12 @@ usage: cargo xtask COMMAND
   cross         the library and the command compile for Windows, the library for macOS
   surface       the public items of the libraries against their public-api.txt
                   --bless                  rewrite the files
+  page          the inspector's page: type-checks it and builds crates/toolway-cli/page/dist
+                  --check                  compares a fresh build with the committed files instead
+                  --watch                  builds after each change
+                  --test                   its tests, in Chromium
+                  --only TEXT              with --test: only tests with this in their name
+                  --screenshots            makes the guide's pictures again
   newcomers     small programs with the library as a dependency compile and run (newcomers/)
   counts        instructions per operation against bench/budget.toml
                   --bless                  rewrite the budget from the results

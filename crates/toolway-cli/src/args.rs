@@ -58,6 +58,15 @@ impl TargetKind for AnyServer {
             ],
         ),
         ("doctor", &["[OPTIONS] TARGET", "[OPTIONS] -- COMMAND [ARG]..."]),
+        (
+            "inspect",
+            &[
+                "[OPTIONS] TARGET",
+                "[OPTIONS] -- COMMAND [ARG]...",
+                "[OPTIONS] --config FILE",
+                "[OPTIONS] RECORDING.jsonl",
+            ],
+        ),
         ("serve", &["[OPTIONS] DIRECTORY", "[OPTIONS] --demo"]),
         ("proxy", &["[OPTIONS] TARGET", "[OPTIONS] -- COMMAND [ARG]..."]),
         ("trust", &["[OPTIONS] --list", "[OPTIONS] --revoke NAME"]),
@@ -87,6 +96,7 @@ impl TargetKind for OwnServer {
             ],
         ),
         ("doctor", &["[OPTIONS]"]),
+        ("inspect", &["[OPTIONS]", "[OPTIONS] RECORDING.jsonl"]),
         ("serve", &["[OPTIONS]"]),
     ];
 }
@@ -139,6 +149,8 @@ pub(crate) enum Command<K: TargetKind> {
     Complete(Target<K>),
     /// Find out what is wrong with a server, or with the connection to it.
     Doctor(Target<K>),
+    /// Look into a server with a browser: its elements, frames and times.
+    Inspect(Inspect<K>),
     /// Run a server, by default on stdin and stdout.
     Serve(K::Serve),
     #[command(flatten)]
@@ -239,6 +251,7 @@ impl<K: TargetKind> Command<K> {
             | Self::Prompt(Prompt { target, .. })
             | Self::Complete(target)
             | Self::Doctor(target) => target.talk.json,
+            Self::Inspect(Inspect { target, .. }) => target.talk.json,
             Self::Serve(_) => false,
             Self::Own(command) => command.wants_json(),
         }
@@ -272,6 +285,24 @@ pub(crate) struct Call<K: TargetKind> {
     /// Write images, sounds and files of the result into this directory.
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) save: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) target: Target<K>,
+}
+
+#[derive(Args)]
+pub(crate) struct Inspect<K: TargetKind> {
+    /// Serve the page at this port of 127.0.0.1; by default 6270, or any free one.
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
+    /// Only show the link; do not open a browser.
+    #[arg(long)]
+    pub(crate) no_open: bool,
+    /// Record everything in this file, without secrets. An existing file is replaced.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Show what is added to the recording.
+    #[arg(long)]
+    pub(crate) follow: bool,
     #[command(flatten)]
     pub(crate) target: Target<K>,
 }
@@ -536,23 +567,4 @@ pub(crate) struct SignInTarget {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_bytes_or_have_a_unit() {
-        for (text, bytes) in [
-            ("1", 1),
-            ("1000", 1000),
-            ("2K", 2 << 10),
-            ("64M", 64 << 20),
-            ("3 MiB", 3 << 20),
-            ("1gb", 1 << 30),
-        ] {
-            assert_eq!(size(text), Ok(bytes), "{text}");
-        }
-        for text in ["", "0", "M", "-1", "1.5M", "12x", "4G", "99999999999", "1M2"] {
-            assert!(size(text).is_err(), "{text}");
-        }
-    }
-}
+mod tests;

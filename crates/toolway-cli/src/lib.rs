@@ -34,6 +34,7 @@
 //! | `arguments/` | How do words of the command line become the arguments of a tool? |
 //! | `ask/` | What happens when a server asks the user? |
 //! | `sign_in/` | How does a command sign in to a server that asks for it? |
+//! | `inspect/` | How does a user look into a server with a browser? |
 //! | `proxy/` | How does a proxy pass messages on between a host and a server? |
 //! | `show.rs`, `json.rs` | How is a result shown? |
 //! | `progress.rs` | How is the progress of a request shown? |
@@ -61,6 +62,11 @@ mod files;
 #[doc(hidden)]
 pub mod fuzzing;
 mod http_address;
+#[cfg(feature = "inspect")]
+mod inspect;
+#[cfg(not(feature = "inspect"))]
+#[path = "inspect/absent.rs"]
+mod inspect;
 mod json;
 mod location;
 mod progress;
@@ -94,7 +100,7 @@ use failure::{Failure, Fault};
 use location::Find;
 
 /// Runs the command line of this process for your server: `serve`, `list`, `call`, `read`, `prompt`, `complete`,
-/// `doctor`.
+/// `doctor`, `inspect`.
 ///
 /// All commands except `serve` call the server in this process; they need neither another client nor a network.
 pub async fn main(server: impl IntoServer) -> ExitCode {
@@ -215,6 +221,7 @@ async fn execute<K: TargetKind<LocationArgs: Find, Serve: Serve>>(
         Command::Prompt(prompt) => cmd::prompt::run(&here, prompt).await,
         Command::Complete(complete) => cmd::complete::run(&here, complete).await,
         Command::Doctor(doctor) => doctor::run(&here, doctor).await,
+        Command::Inspect(inspect) => inspect::run(&here, inspect).await,
         Command::Serve(serve) => cmd::serve::run(&here, serve).await,
         Command::Own(command) => match command.into_command() {
             AnyServerCommands::Trust(trust) => cmd::trust::run(&trust),

@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 4;
 
 /// Converts a text to the type that the schema requires. If the schema requires a string, the text is taken literally.
 /// If the schema has no type, the text is read as JSON if possible.
-pub(super) fn coerce(text: &str, schema: &Schema) -> Result<RawJson, String> {
+pub(crate) fn coerce(text: &str, schema: &Schema) -> Result<RawJson, String> {
     coerce_within(text, schema, 0)
 }
 

@@ -10,8 +10,8 @@
 //! | `schema.rs` | How is the schema of one argument described in words? |
 //! | `signature.rs` | How is the call of a tool described in words? |
 
-mod coerce;
-mod schema;
+pub(crate) mod coerce;
+pub(crate) mod schema;
 mod signature;
 
 use std::fmt::Display;
@@ -143,7 +143,7 @@ fn not_a_pair(word: &str) -> String {
     format!("`{word}` is not an argument: write arguments as key=value")
 }
 
-fn missing_message(what: &str, missing: &[impl Display]) -> String {
+pub(crate) fn missing_message(what: &str, missing: &[impl Display]) -> String {
     let names: Vec<_> = missing.iter().map(|name| format!("`{name}`")).collect();
     let (noun, names) = (if names.len() == 1 { "argument" } else { "arguments" }, names.join(", "));
     format!("{what} needs the {noun} {names}")
@@ -152,7 +152,7 @@ fn missing_message(what: &str, missing: &[impl Display]) -> String {
 /// An object that is being built.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum ArgumentNode {
+pub(crate) enum ArgumentNode {
     Leaf(RawJson),
     Object(OrderedMap<ArgumentNode>),
 }
@@ -208,7 +208,7 @@ fn path<'k>(schema: &Schema, key: &'k str) -> Vec<&'k str> {
     }
 }
 
-fn find_property(schema: &Schema, path: &[&str], tool: &str) -> Result<Schema, String> {
+pub(crate) fn find_property(schema: &Schema, path: &[&str], tool: &str) -> Result<Schema, String> {
     let mut at = schema.clone();
     for (depth, name) in path.iter().enumerate() {
         at = match at.property(name).or_else(|| at.additional_properties()) {
@@ -227,7 +227,7 @@ fn find_property(schema: &Schema, path: &[&str], tool: &str) -> Result<Schema, S
     Ok(at)
 }
 
-fn insert(
+pub(crate) fn insert(
     members: &mut OrderedMap<ArgumentNode>,
     path: &[&str],
     value: RawJson,

@@ -8,7 +8,7 @@ use super::line::yes_or_no;
 use crate::closest::did_you_mean;
 
 /// Returns the choices of a field, with display names.
-pub(super) fn choices(field: &Field) -> Vec<Choice> {
+pub(crate) fn choices(field: &Field) -> Vec<Choice> {
     let named = field.one_of.as_ref().or_else(|| field.items.as_ref()?.any_of.as_ref());
     if let Some(named) = named {
         return named.clone();
@@ -21,7 +21,7 @@ pub(super) fn choices(field: &Field) -> Vec<Choice> {
 }
 
 /// Describes the expected value in a few words.
-pub(super) fn expected(field: &Field) -> String {
+pub(crate) fn expected(field: &Field) -> String {
     if !choices(field).is_empty() {
         return match field.kind {
             FieldKind::Array => "some of these, separated by commas".to_owned(),
@@ -53,7 +53,7 @@ fn range(field: &Field) -> String {
 }
 
 /// Returns a value as it is displayed to a person.
-pub(super) fn display_value(field: &Field, value: &Value) -> String {
+pub(crate) fn display_value(field: &Field, value: &Value) -> String {
     let title = |value: &str| {
         let chosen = choices(field).into_iter().find(|choice| choice.value == value);
         chosen.map_or_else(|| value.to_owned(), |choice| choice.title)
@@ -71,7 +71,7 @@ pub(super) fn display_value(field: &Field, value: &Value) -> String {
 }
 
 /// Reads a line; an empty line is `None`. The error tells the user why the line does not fit.
-pub(super) fn read(field: &Field, line: &str) -> Result<Option<Value>, String> {
+pub(crate) fn read(field: &Field, line: &str) -> Result<Option<Value>, String> {
     if line.is_empty() {
         return Ok(None);
     }

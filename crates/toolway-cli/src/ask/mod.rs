@@ -8,7 +8,7 @@
 //! | `line.rs` | What does a person type? |
 //! | `page.rs` | How does the user agree to open a web page? |
 
-mod field;
+pub(crate) mod field;
 mod form;
 mod line;
 mod page;

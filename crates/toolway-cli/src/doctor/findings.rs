@@ -72,7 +72,7 @@ fn check_all_tools(tools: &[Tool], found: &mut Vec<(String, String)>) {
     }
 }
 
-fn check_tool(tool: &Tool) -> Vec<String> {
+pub(crate) fn check_tool(tool: &Tool) -> Vec<String> {
     let mut found = Vec::new();
     let is_plain =
         tool.name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-'));

@@ -18,12 +18,12 @@
 
 mod address;
 mod diagnosis;
-mod findings;
+pub(crate) mod findings;
 mod program;
 mod protocol;
-mod report;
+pub(crate) mod report;
 mod session;
-mod settings;
+pub(crate) mod settings;
 mod sign_in;
 
 use std::time::Duration;
@@ -37,7 +37,7 @@ use crate::location::{self, Endpoint, Find, ServerLocation, interrupted};
 use report::Report;
 
 /// The time limit of a step that the doctor performs itself, unless `--timeout` sets another.
-const STEP_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const STEP_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run<K: TargetKind<LocationArgs: Find>>(
     here: &CommandContext,
@@ -66,7 +66,8 @@ pub(crate) async fn run<K: TargetKind<LocationArgs: Find>>(
     report.end(outcome)
 }
 
-async fn run_checks(
+/// Checks the steps in order. Fails with the first one that does.
+pub(crate) async fn run_checks(
     report: &mut Report<'_>,
     place: &ServerLocation,
     builder: toolway::client::ClientBuilder,

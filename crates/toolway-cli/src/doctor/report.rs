@@ -10,7 +10,7 @@ use crate::failure::{Failure, Fault, Result};
 
 /// The results so far. People see each step as soon as it is finished: while a step is slow, its result is missing, so
 /// the user sees which step to investigate.
-pub(super) struct Report<'c> {
+pub(crate) struct Report<'c> {
     console: &'c Console,
     wants_json: bool,
     target: String,
@@ -39,7 +39,7 @@ impl Step {
 
 impl<'c> Report<'c> {
     /// Begins the report with the server and its settings.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         console: &'c Console,
         wants_json: bool,
         target: String,
@@ -98,16 +98,19 @@ impl<'c> Report<'c> {
         self.warnings.push(json!({"about": about, "message": message}));
     }
 
+    /// Returns the report for a program.
+    pub(crate) fn to_json(&self, is_ok: bool) -> Value {
+        let settings: serde_json::Map<_, _> =
+            self.settings.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+        json!({
+            "target": self.target, "ok": is_ok, "settings": settings, "steps": self.steps, "warnings": self.warnings,
+        })
+    }
+
     /// Writes the end of the report.
     pub(super) fn end(self, outcome: Result<()>) -> Result<()> {
         if self.wants_json {
-            let settings: serde_json::Map<_, _> =
-                self.settings.into_iter().map(|(name, value)| (name, value.into())).collect();
-            let report = json!({
-                "target": self.target, "ok": outcome.is_ok(), "settings": settings, "steps": self.steps,
-                "warnings": self.warnings,
-            });
-            self.console.write_result(&format!("{report}\n"))?;
+            self.console.write_result(&format!("{}\n", self.to_json(outcome.is_ok())))?;
         } else {
             let mut words = String::new();
             for warning in &self.warnings {

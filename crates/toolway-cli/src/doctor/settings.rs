@@ -10,7 +10,7 @@ const PROXY_VARIABLES: [&str; 6] =
     ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
 /// Returns the names and values of the settings.
-pub(super) fn collect(talk: &ConnectionArgs, place: &ServerLocation) -> Vec<(String, String)> {
+pub(crate) fn collect(talk: &ConnectionArgs, place: &ServerLocation) -> Vec<(String, String)> {
     let mut settings = Vec::new();
     let mut add = |name: &str, value: String| settings.push((name.to_owned(), value));
     if let Some(file) = &place.file {

@@ -20,12 +20,20 @@ use crate::failure::{Failure, Result};
 pub(crate) trait Find {
     /// Finds the server, and removes the word that names it.
     fn find(&self, words: &mut Vec<String>, own: Option<&Server>) -> Result<ServerLocation>;
+
+    /// Returns the names of the servers in the file that the options name, except disabled ones; `None` if they name no file, or
+    /// a command.
+    fn names_in_file(&self) -> Result<Option<Vec<String>>>;
 }
 
 impl Find for NoLocationArgs {
     fn find(&self, _words: &mut Vec<String>, own: Option<&Server>) -> Result<ServerLocation> {
         let server = own.ok_or_else(|| Failure::usage("this program has no server of its own"))?;
         Ok(Endpoint::Own(Box::new(server.clone())).into())
+    }
+
+    fn names_in_file(&self) -> Result<Option<Vec<String>>> {
+        Ok(None)
     }
 }
 
@@ -40,7 +48,11 @@ impl Find for LocationArgs {
             return Ok(Endpoint::Command(self.command(parsed.get_program().to_owned(), args)?).into());
         }
         if words.is_empty() {
-            return Err(Failure::usage("no TARGET is given").hint(TARGETS.trim_end()));
+            let failure = Failure::usage("no TARGET is given");
+            return Err(match self.names_in_file()? {
+                Some(names) => failure.hint(format!("the servers of the file are {}", names.join(", "))),
+                None => failure.hint(TARGETS.trim_end()),
+            });
         }
         let target = words.remove(0);
         if is_url(&target) {
@@ -66,6 +78,16 @@ impl Find for LocationArgs {
                 Err(error) => Err(no_server(&target, &error)),
             },
         }
+    }
+
+    fn names_in_file(&self) -> Result<Option<Vec<String>>> {
+        let Some(file) = self.config.as_ref().filter(|_| self.command.is_empty() && self.line.is_none())
+        else {
+            return Ok(None);
+        };
+        let config = Config::from_file(file).map_err(|error| config_failure(&error))?;
+        let enabled = config.servers.into_iter().filter(|server| !server.disabled);
+        Ok(Some(enabled.map(|server| server.name).collect()))
     }
 }
 

@@ -63,7 +63,11 @@ pub struct Http {
     pub(crate) recorder: Option<Recorder>,
     /// The built-in client, used if `client` is `None`. It is created for the first connection, and then reused.
     built_in: Arc<OnceLock<Arc<dyn HttpClient>>>,
+    wrap: Option<WrapClient>,
 }
+
+/// Puts a client around the one that sends the requests.
+type WrapClient = Arc<dyn Fn(Arc<dyn HttpClient>) -> Arc<dyn HttpClient> + Send + Sync>;
 
 /// Signs in to servers that ask for it.
 pub(crate) trait SignIn: Any + Send + Sync {
@@ -93,6 +97,7 @@ impl Http {
             sign_in: None,
             recorder: None,
             built_in: Arc::default(),
+            wrap: None,
         }
     }
 
@@ -149,6 +154,37 @@ impl Http {
     /// `root_certificate` and proxies have no effect.
     pub fn with_client(mut self, client: impl HttpClient) -> Self {
         self.client = Some(Arc::new(client));
+        self
+    }
+
+    /// Puts a client of the application around the one that sends the requests: around the built-in client, with its
+    /// certificates and proxies, or around the one of [`with_client`](Http::with_client). It sees all requests, also those that are
+    /// sent again, and can count, delay or break them. A second call replaces the first one.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// use bytes::Bytes;
+    /// use toolway::client::{Http, HttpBody, HttpClient};
+    /// use toolway::{BoxFuture, Result};
+    ///
+    /// struct Counting(Arc<dyn HttpClient>, AtomicUsize);
+    ///
+    /// impl HttpClient for Counting {
+    ///     fn send(&self, request: http::Request<Bytes>) -> BoxFuture<'_, Result<http::Response<HttpBody>>> {
+    ///         self.1.fetch_add(1, Ordering::Relaxed);
+    ///         self.0.send(request)
+    ///     }
+    /// }
+    ///
+    /// let server = Http::new("https://example.com/mcp").wrap_client(|inner| Arc::new(Counting(inner, AtomicUsize::new(0))));
+    /// ```
+    pub fn wrap_client(
+        mut self,
+        wrap: impl Fn(Arc<dyn HttpClient>) -> Arc<dyn HttpClient> + Send + Sync + 'static,
+    ) -> Self {
+        self.wrap = Some(Arc::new(wrap));
         self
     }
 
@@ -258,6 +294,10 @@ impl Http {
     pub(super) async fn open_endpoint(&self) -> Result<HttpEndpoint> {
         let url = self.check()?;
         let client = self.http_client(&url).await?;
+        let client = match &self.wrap {
+            Some(wrap) => wrap(client),
+            None => client,
+        };
         let client = match &self.recorder {
             Some(recorder) => Arc::new(RecordedClient::new(client, recorder.clone())),
             None => client,

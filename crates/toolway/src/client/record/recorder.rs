@@ -1,5 +1,6 @@
 //! Which frames are kept, who can read them, and when are they written?
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -147,6 +148,20 @@ impl Recorder {
         self.0.state.lock().secrets.learn_own(secret);
     }
 
+    /// Returns a text in which the secrets that are known so far have their marks. Use it for what is shown beside the
+    /// frames, such as results and logs.
+    ///
+    /// ```
+    /// use toolway::client::record::Recorder;
+    ///
+    /// let recorder = Recorder::new();
+    /// recorder.hide("correct horse");
+    /// assert_eq!(recorder.redact("the battery of the correct horse"), "the battery of the «1»");
+    /// ```
+    pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.0.state.lock().secrets.replace(text)
+    }
+
     /// Hides the value of a header, if its name says that it is secret.
     pub(crate) fn hide_header(&self, name: &str, value: &str) {
         if is_secret_header(name) {
@@ -181,14 +196,39 @@ impl Recorder {
         self.record(Direction::Err, None, Content::Text(line));
     }
 
+    /// Adds a frame of another recording: its number becomes the next one of this recording, the rest stays as it is.
+    ///
+    /// ```
+    /// use toolway::client::record::{Cassette, Recorder};
+    ///
+    /// let text = "{\"cassette\":1}\n{\"n\":9,\"t\":0.5,\"dir\":\"err\",\"raw\":\"ready\"}\n";
+    /// let recorder = Recorder::new();
+    /// for frame in Cassette::read(text)?.frames {
+    ///     recorder.replay(frame);
+    /// }
+    /// assert_eq!(recorder.frames(0)[0].number, 1);
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn replay(&self, frame: RecordedFrame) {
+        self.add(|_| frame);
+    }
+
     pub(crate) fn record(&self, direction: Direction, http: Option<HttpPart>, content: Content<'_>) {
         let time = self.0.started.elapsed();
+        self.add(|state| {
+            let body = state.redacted(content);
+            RecordedFrame { number: 0, time, direction, http, body }
+        });
+    }
+
+    /// Gives a frame the next number, and keeps it.
+    fn add(&self, make: impl FnOnce(&mut State) -> RecordedFrame) {
         let number = {
             let mut state = self.0.state.lock();
-            let body = state.redacted(content);
+            let mut frame = make(&mut state);
             let number = state.next;
             state.next += 1;
-            let frame = RecordedFrame { number, time, direction, http, body };
+            frame.number = number;
             state.note_server(&frame);
             state.write(&frame);
             state.keep(frame);

@@ -1,0 +1,37 @@
+// How does a dialog above the page behave?
+//
+// The browser's own modal dialog holds the focus, ends with Esc and gives the focus back.
+
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+
+interface Props {
+    label: string;
+    testid: string;
+    close: () => void;
+    class?: string;
+    children: ComponentChildren;
+}
+
+export function Dialog({ label, testid, close, class: name, children }: Props) {
+    const dialog = useRef<HTMLDialogElement>(null);
+    useEffect(() => {
+        const element = dialog.current!;
+        element.showModal();
+        return () => element.close();
+    }, []);
+    return (
+        <dialog
+            ref={dialog}
+            aria-label={label}
+            data-testid={testid}
+            class={name}
+            onClose={close}
+            onClick={(event) => {
+                if (event.target === dialog.current) close();
+            }}
+        >
+            {children}
+        </dialog>
+    );
+}

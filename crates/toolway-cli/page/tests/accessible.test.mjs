@@ -1,0 +1,188 @@
+// Does axe-core find nothing in any view: filled, empty and in error, in light and in dark?
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { open } from './browser.mjs';
+import { FIXTURE, inspect, ON_PIPE, scripted } from './inspector.mjs';
+import { configuration } from './configuration.mjs';
+
+const DRAWER = ['frames', 'timeline', 'latency', 'log', 'stderr', 'news'];
+const TOOL = ['call', 'schema', 'models', 'history'];
+
+/** Examines the page as it is, in both themes. */
+async function fine(view, where) {
+    for (const theme of ['light', 'dark']) {
+        await view.theme(theme);
+        assert.deepEqual(await view.violations(), [], `${where}, ${theme}`);
+    }
+}
+
+async function started(test, words) {
+    const view = await open(test, await inspect(test, words));
+    await view.ready();
+    return view;
+}
+
+test('empty: a server that was not called yet', async (test) => {
+    const view = await started(test, ON_PIPE);
+    await fine(view, 'the server');
+    for (const tab of DRAWER) {
+        await view.drawer(tab);
+        await fine(view, `an empty ${tab}`);
+    }
+    await view.tool('add');
+    for (const tab of TOOL) {
+        await view.press(`tool-tab-${tab}`);
+        if (tab === 'models') await view.at('rendering').waitFor();
+        await fine(view, `the empty tab ${tab}`);
+    }
+    await view.fill('search', 'nothing like this');
+    await fine(view, 'a search without results');
+});
+
+test('filled: a call, its result in every form, and the drawer', async (test) => {
+    const view = await started(test, scripted('moody', 'both'));
+    await view.tool('count');
+    await view.run();
+    await view.press('run');
+    await view.state('call-2', 'ok');
+    for (const tab of ['blocks', 'structured', 'raw', 'diff']) {
+        await view.press(`result-${tab}`);
+        await fine(view, `the result as ${tab}`);
+    }
+    await view.at('mode-json').check();
+    await fine(view, 'arguments as JSON');
+    await view.press('copy-as');
+    await fine(view, 'an open menu');
+    await view.key('Escape');
+    await view.press('save-call');
+    await view.press('tool-tab-history');
+    await fine(view, 'the history');
+    await view.press('tool-tab-call');
+    await view.tool('log');
+    await view.run();
+    for (const tab of DRAWER) {
+        await view.drawer(tab);
+        await fine(view, `a filled ${tab}`);
+    }
+    await view.drawer('frames');
+    await view.openFrame('tool:log method:tools/call dir:out');
+    await fine(view, 'an open frame');
+});
+
+test('filled: both eras, questions and a change of the list', async (test) => {
+    const view = await started(test, scripted('moody', 'both'));
+    await view.tool('differ');
+    await view.press('run-both');
+    await view.state('both-verdict', 'different');
+    await fine(view, 'both eras, different');
+    await view.tool('ask_twice');
+    await view.run('asking');
+    await fine(view, 'a question');
+    await view.press('question-decline');
+    await view.says('question-message', /How old/);
+    await view.press('question-cancel');
+    await view.ends('ok');
+    await view.at('revision').selectOption('2025-11-25');
+    await view.says('connection', /ready/);
+    await view.page.getByTestId('notices').waitFor({ state: 'attached' });
+    await view.tool('change');
+    await view.run();
+    await view.press('catalog-details');
+    await fine(view, 'changes of the list');
+});
+
+test('filled: resources, templates with suggestions, prompts', async (test) => {
+    const view = await started(test, ON_PIPE);
+    await view.press('resource-about');
+    await view.press('read');
+    await view.ends('ok');
+    await fine(view, 'a resource');
+    await view.press('template-city');
+    await view.at('argument-name').pressSequentially('Be');
+    await view.says('suggestions-name', /Bern/);
+    await fine(view, 'suggestions');
+    await view.press('prompt-sights');
+    await fine(view, 'a prompt');
+});
+
+test('filled: doctor, hub, recordings, palette and keys', async (test) => {
+    const view = await open(test, await inspect(test, ['--config', await configuration(test)]));
+    await view.press('view-hub');
+    await view.state('hub-server-moody', 'ready');
+    await view.state('hub-server-broken', 'unavailable', 'failed');
+    await fine(view, 'the hub');
+    await view.press('view-doctor');
+    await view.state('doctor', 'ok', 'findings', 'failed');
+    await fine(view, 'the doctor');
+    await view.press('view-recordings');
+    await fine(view, 'recordings');
+    await view.key('Control+k');
+    await fine(view, 'the palette');
+    await view.key('Escape', '?');
+    await fine(view, 'the keys');
+});
+
+test('in error: a failed call, a timeout, wrong arguments, a broken promise', async (test) => {
+    const view = await started(test, scripted('moody'));
+    await view.tool('hang');
+    await view.fill('timeout', '0.2');
+    await view.run('failed');
+    await fine(view, 'a timeout');
+    await view.tool('promise');
+    await view.run('ok', 'tool_error', 'failed');
+    await fine(view, 'a result that does not fit');
+    await view.tool('greet');
+    await view.at('mode-json').check();
+    await view.fill('arguments-json', '{"name": 1');
+    await view.says('check-result', /JSON/);
+    await fine(view, 'a mistake in the JSON');
+    await view.fill('frame-filter', 'no such frame');
+    await fine(view, 'a filter without frames');
+});
+
+test('in error: no connection, no list, no cassette, and the end', async (test) => {
+    const dead = await open(test, await inspect(test, ['--', FIXTURE, 'die']));
+    await dead.state('connection', 'failed');
+    await fine(dead, 'no connection');
+    await dead.press('view-doctor');
+    await dead.state('doctor', 'findings', 'failed');
+    await fine(dead, 'the doctor with findings');
+    await dead.press('view-recordings');
+    await dead.at('cassette-file').setInputFiles({ name: 'x.jsonl', mimeType: 'text/plain', buffer: Buffer.from('x') });
+    await dead.at('cassette-error').waitFor();
+    await fine(dead, 'a refused cassette');
+    const half = await started(test, ['--', FIXTURE, 'no-list']);
+    await half.says('list-error-tools', /./);
+    await fine(half, 'no list');
+    await half.page.goto(`${half.inspector.origin}/`);
+    await half.inspector.stop();
+    await half.state('page', 'ended');
+    await fine(half, 'the end');
+});
+
+test('hostile texts change nothing about that', async (test) => {
+    const view = await started(test, scripted('hostile'));
+    await fine(view, 'the server');
+    await view.tool('hidden');
+    await view.run();
+    await fine(view, 'hidden characters');
+    await view.tool('media');
+    await view.run();
+    await fine(view, 'refused pictures');
+    await view.tool('ask');
+    await view.run('asking');
+    await fine(view, 'a question with HTML');
+    await view.press('question-cancel');
+});
+
+test('a narrow window and larger letters lose nothing', async (test) => {
+    const view = await started(test, ON_PIPE);
+    await view.page.setViewportSize({ width: 640, height: 800 });
+    await view.tool('add');
+    await fine(view, 'a narrow window');
+    for (const id of ['run', 'run-both', 'copy-as', 'drawer-frames', 'search']) {
+        await view.at(id).scrollIntoViewIfNeeded();
+        assert.equal(await view.at(id).isVisible(), true, id);
+    }
+});

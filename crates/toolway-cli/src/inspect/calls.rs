@@ -1,0 +1,567 @@
+//! Which calls are there, and how do they go on?
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use toolway::client::record::Recorder;
+use toolway::types::Progress;
+use toolway::{Client, Error, RawJson};
+use toolway_protocol::uri_template::UriTemplate;
+
+use super::event_log::{EventLog, millis};
+use super::frame_lines;
+use super::outcome::CallOutcome;
+use super::web::Refusal;
+use crate::failure::{Failure, Fault};
+
+/// How many calls are kept.
+const MAX_CALLS: usize = 1000;
+
+/// The maximum total size in bytes of the results that are kept.
+const MAX_RESULTS: usize = 64 << 20;
+
+/// How many calls may run at a time.
+const MAX_RUNNING: usize = 100;
+
+/// A call that the page wants.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct CallRequest {
+    pub(super) server: usize,
+    pub(super) kind: String,
+    #[serde(default)]
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) uri: String,
+    /// The template of a resource, instead of its URI.
+    #[serde(default)]
+    pub(super) template: String,
+    #[serde(default)]
+    pub(super) arguments: Option<String>,
+    #[serde(default)]
+    pub(super) argument: String,
+    #[serde(default)]
+    pub(super) typed: String,
+    #[serde(default)]
+    pub(super) timeout_ms: Option<u64>,
+    #[serde(default)]
+    pub(super) meta: Option<String>,
+    #[serde(default)]
+    pub(super) answers: Vec<KeptAnswer>,
+}
+
+/// An answer that the user has kept for the next call.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct KeptAnswer {
+    message: String,
+    pub(super) action: String,
+    #[serde(default)]
+    pub(super) fields: Option<Vec<(String, String)>>,
+    #[serde(default)]
+    pub(super) content: Option<String>,
+}
+
+/// The request of a call, checked.
+#[derive(Debug, Clone)]
+pub(super) enum CallKind {
+    Tool {
+        name: String,
+        arguments: RawJson,
+        meta: Option<serde_json::Map<String, Value>>,
+    },
+    Resource {
+        uri: String,
+    },
+    Prompt {
+        name: String,
+        arguments: Vec<(String, String)>,
+    },
+    Complete {
+        name: String,
+        is_template: bool,
+        argument: String,
+        typed: String,
+        known: Vec<(String, String)>,
+    },
+}
+
+tokio::task_local! {
+    /// The call that the current task works for.
+    static CURRENT: Arc<Call>;
+}
+
+pub(super) struct Calls {
+    events: Arc<EventLog>,
+    next: AtomicU64,
+    kept: Mutex<VecDeque<Arc<Call>>>,
+}
+
+/// The server of a call: its number, and the frames of its connection.
+#[derive(Clone)]
+pub(super) struct CallTarget {
+    pub(super) server: usize,
+    pub(super) recorder: Recorder,
+    /// When the recorder began, in milliseconds since the inspector did.
+    pub(super) recorded_since_ms: f64,
+}
+
+impl CallTarget {
+    fn last_frame(&self) -> u64 {
+        self.recorder.frames(0).last().map_or(0, |frame| frame.number)
+    }
+}
+
+/// One call.
+pub(super) struct Call {
+    id: u64,
+    target: CallTarget,
+    kind: CallKind,
+    /// The comparison that the call is a part of.
+    both: Option<u64>,
+    answers: Vec<KeptAnswer>,
+    began: Instant,
+    began_ms: f64,
+    events: Arc<EventLog>,
+    cancelled: Notify,
+    state: Mutex<CallState>,
+}
+
+#[derive(Default)]
+struct CallState {
+    name: &'static str,
+    revision: Option<String>,
+    took_ms: Option<f64>,
+    asked_ms: f64,
+    open_questions: usize,
+    rounds: u32,
+    progress: Option<Value>,
+    error: Option<Value>,
+    timeout: Option<Value>,
+    frames: (u64, Option<u64>),
+    outcome: Option<CallOutcome>,
+    /// The result of the call before to the same element.
+    previous: Option<RawJson>,
+}
+
+impl CallRequest {
+    /// Reads what is to be called.
+    pub(super) fn kind(&self) -> Result<CallKind, Refusal> {
+        let texts = || -> Result<Vec<(String, String)>, Refusal> {
+            let Some(text) = &self.arguments else { return Ok(Vec::new()) };
+            let arguments: serde_json::Map<String, Value> = serde_json::from_str(text)
+                .map_err(|error| Refusal::usage(format!("the arguments are not a JSON object: {error}")))?;
+            let text = |value: Value| match value {
+                Value::String(text) => text,
+                other => other.to_string(),
+            };
+            Ok(arguments.into_iter().map(|(name, value)| (name, text(value))).collect())
+        };
+        Ok(match self.kind.as_str() {
+            "tool" => {
+                CallKind::Tool {
+                    name: self.name.clone(),
+                    arguments: RawJson::parse(self.arguments.as_deref().unwrap_or("{}"))
+                        .ok()
+                        .filter(RawJson::is_object)
+                        .ok_or_else(|| Refusal::usage("the arguments are not a JSON object"))?,
+                    meta: match &self.meta {
+                        None => None,
+                        Some(text) => Some(serde_json::from_str(text).map_err(|error| {
+                            Refusal::usage(format!("`_meta` is not a JSON object: {error}"))
+                        })?),
+                    },
+                }
+            }
+            "resource" if !self.template.is_empty() => {
+                CallKind::Resource { uri: expand(&self.template, texts()?)? }
+            }
+            "resource" => CallKind::Resource { uri: self.uri.clone() },
+            "prompt" => CallKind::Prompt { name: self.name.clone(), arguments: texts()? },
+            "complete" => CallKind::Complete {
+                is_template: !self.template.is_empty() || !self.uri.is_empty(),
+                name: [&self.template, &self.uri, &self.name]
+                    .into_iter()
+                    .find(|name| !name.is_empty())
+                    .cloned()
+                    .unwrap_or_default(),
+                argument: self.argument.clone(),
+                typed: self.typed.clone(),
+                known: texts()?,
+            },
+            other => {
+                return Err(Refusal::usage(format!(
+                    "`kind` is one of tool, resource, prompt, complete, not {other:?}"
+                )));
+            }
+        })
+    }
+}
+
+/// Returns the URI that a template and its values give.
+fn expand(template: &str, texts: Vec<(String, String)>) -> Result<String, Refusal> {
+    let template = UriTemplate::parse(template)
+        .map_err(|error| Refusal::usage(format!("this is not a URI template: {error}")))?;
+    let missing: Vec<_> =
+        template.variables().filter(|name| texts.iter().all(|(known, _)| known != name)).collect();
+    if !missing.is_empty() {
+        return Err(Refusal::usage(format!("the template needs values for {}", missing.join(", "))));
+    }
+    Ok(template.expand(&texts.into_iter().collect()))
+}
+
+impl CallKind {
+    fn label(&self) -> (&'static str, &str) {
+        match self {
+            Self::Tool { name, .. } => ("tool", name),
+            Self::Resource { uri } => ("resource", uri),
+            Self::Prompt { name, .. } => ("prompt", name),
+            Self::Complete { name, .. } => ("complete", name),
+        }
+    }
+
+    /// Returns the method of the request, and the element that it names.
+    pub(super) fn request(&self) -> (&'static str, &str) {
+        match self {
+            Self::Tool { name, .. } => ("tools/call", name),
+            Self::Resource { uri } => ("resources/read", uri),
+            Self::Prompt { name, .. } => ("prompts/get", name),
+            Self::Complete { .. } => ("completion/complete", ""),
+        }
+    }
+
+    /// Returns the arguments as the text of a JSON object.
+    pub(super) fn arguments(&self) -> String {
+        let object = |pairs: &[(String, String)]| {
+            let members: serde_json::Map<String, Value> =
+                pairs.iter().map(|(name, text)| (name.clone(), text.clone().into())).collect();
+            Value::Object(members).to_string()
+        };
+        match self {
+            Self::Tool { arguments, .. } => arguments.as_str().to_owned(),
+            Self::Resource { .. } => "{}".to_owned(),
+            Self::Prompt { arguments, .. } => object(arguments),
+            Self::Complete { known, .. } => object(known),
+        }
+    }
+}
+
+impl Calls {
+    pub(super) fn new(events: Arc<EventLog>) -> Self {
+        Self { events, next: AtomicU64::new(1), kept: Mutex::default() }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, VecDeque<Arc<Call>>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn get(&self, id: u64) -> Result<Arc<Call>, Refusal> {
+        self.kept()
+            .iter()
+            .find(|call| call.id == id)
+            .cloned()
+            .ok_or_else(|| Refusal::not_found(format!("the call {id} is not kept any more")))
+    }
+
+    /// Returns summaries of the calls to a server, the newest first.
+    pub(super) fn summaries(&self, server: usize) -> Vec<Value> {
+        self.kept()
+            .iter()
+            .rev()
+            .filter(|call| call.target.server == server)
+            .map(|call| call.summary())
+            .collect()
+    }
+
+    /// Returns the call that a question belongs to: the one that the current task works for, or else the newest one to the
+    /// server that still runs.
+    pub(super) fn of_question(&self, server: usize) -> Option<Arc<Call>> {
+        CURRENT.try_with(Arc::clone).ok().or_else(|| {
+            self.kept().iter().rev().find(|call| call.target.server == server && call.runs()).cloned()
+        })
+    }
+
+    /// Adds a call that begins now.
+    pub(super) fn begin(
+        &self,
+        target: CallTarget,
+        kind: CallKind,
+        answers: Vec<KeptAnswer>,
+        both: Option<u64>,
+    ) -> Result<Arc<Call>, Refusal> {
+        let mut kept = self.kept();
+        if kept.iter().filter(|call| call.runs()).count() >= MAX_RUNNING {
+            return Err(Refusal::usage(format!("{MAX_RUNNING} calls run already; cancel some of them")));
+        }
+        let same = kept.iter().rev().find(|call| {
+            call.target.server == target.server
+                && call.both.is_none()
+                && call.kind.label() == kind.label()
+                && !call.runs()
+        });
+        let previous = same.and_then(|call| call.state().outcome.as_ref().and_then(CallOutcome::result));
+        let call = Arc::new(Call {
+            id: self.next.fetch_add(1, Ordering::Relaxed),
+            target: target.clone(),
+            kind,
+            both,
+            answers,
+            began: Instant::now(),
+            began_ms: self.events.now_ms(),
+            events: self.events.clone(),
+            cancelled: Notify::new(),
+            state: Mutex::new(CallState {
+                name: "running",
+                frames: (target.last_frame() + 1, None),
+                previous,
+                ..CallState::default()
+            }),
+        });
+        kept.push_back(call.clone());
+        while kept.len() > MAX_CALLS {
+            let Some(at) = kept.iter().position(|call| !call.runs()) else { break };
+            kept.remove(at);
+        }
+        let mut bytes = 0;
+        for call in kept.iter().rev() {
+            bytes += call.state().outcome.as_ref().map_or(0, CallOutcome::bytes);
+            if bytes > MAX_RESULTS {
+                call.state().outcome = None;
+            }
+        }
+        drop(kept);
+        call.tell();
+        Ok(call)
+    }
+}
+
+/// Describes an error as every command does.
+fn error_json(error: &Error) -> Value {
+    let failure = Failure::from_error(Fault::of(error), error);
+    json!({"code": failure.fault.name(), "message": failure.message, "hint": failure.hint})
+}
+
+async fn send(call: &Arc<Call>, client: &Client, timeout: Option<Duration>) -> toolway::Result<CallOutcome> {
+    let watcher = call.clone();
+    let on_progress = move |progress: &Progress| watcher.note_progress(progress);
+    match call.kind.clone() {
+        CallKind::Tool { name, arguments, meta } => {
+            let tools = client.tools().await.ok();
+            let schema = tools.and_then(|tools| tools.get(&name)?.output_schema.clone());
+            let mut exchange = client.call(name, arguments).on_progress(on_progress);
+            for (name, value) in meta.into_iter().flatten() {
+                exchange = exchange.meta(name, value);
+            }
+            if let Some(limit) = timeout {
+                exchange = exchange.timeout(limit);
+            }
+            Ok(CallOutcome::tool(exchange.await?.into_inner(), schema))
+        }
+        CallKind::Resource { uri } => {
+            let mut exchange = client.read_resource(uri).on_progress(on_progress);
+            if let Some(limit) = timeout {
+                exchange = exchange.timeout(limit);
+            }
+            exchange.await.map(CallOutcome::resource)
+        }
+        CallKind::Prompt { name, arguments } => {
+            let mut exchange = client.get_prompt(name, arguments).on_progress(on_progress);
+            if let Some(limit) = timeout {
+                exchange = exchange.timeout(limit);
+            }
+            exchange.await.map(CallOutcome::prompt)
+        }
+        CallKind::Complete { name, is_template, argument, typed, known } => {
+            let exchange = if is_template {
+                client.complete_resource(name, argument, typed, known)
+            } else {
+                client.complete_prompt(name, argument, typed, known)
+            };
+            exchange.await.map(CallOutcome::completion)
+        }
+    }
+}
+
+impl Call {
+    fn state(&self) -> MutexGuard<'_, CallState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs the call with a client until it ends or is cancelled.
+    pub(super) async fn run(self: &Arc<Self>, client: Client, timeout: Option<Duration>) {
+        self.state().revision = Some(client.protocol_version().as_str().to_owned());
+        let work = CURRENT.scope(self.clone(), send(self, &client, timeout));
+        let outcome = tokio::select! {
+            outcome = work => Some(outcome),
+            () = self.cancelled.notified() => None,
+        };
+        let took = millis(self.began.elapsed());
+        let timeout = match &outcome {
+            Some(Err(error)) if error.is_timeout() => Some({
+                let now = Duration::try_from_secs_f64(
+                    (self.events.now_ms() - self.target.recorded_since_ms) / 1000.0,
+                );
+                frame_lines::timeout_report(&self.target.recorder.frames(0), now.unwrap_or_default())
+            }),
+            _ => None,
+        };
+        let (method, about) = self.kind.request();
+        let begun = self.state().frames.0;
+        // Other requests may have gone out first, such as one for the list of tools.
+        let first =
+            frame_lines::find_request(&self.target.recorder.frames(0), begun, method, about).unwrap_or(begun);
+        {
+            let mut state = self.state();
+            // In tenths, as all times.
+            state.took_ms = Some(((took - state.asked_ms).max(0.0) * 10.0).round() / 10.0);
+            state.frames = (first, Some(self.target.last_frame()));
+            state.timeout = timeout;
+            match outcome {
+                None => state.name = "cancelled",
+                Some(Ok(result)) => {
+                    state.name = if result.is_error() { "tool_error" } else { "ok" };
+                    state.outcome = Some(result);
+                }
+                Some(Err(error)) => {
+                    state.name = "failed";
+                    state.error = Some(error_json(&error));
+                }
+            }
+        }
+        self.tell();
+    }
+
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub(super) fn server(&self) -> usize {
+        self.target.server
+    }
+
+    pub(super) fn kind(&self) -> &CallKind {
+        &self.kind
+    }
+
+    pub(super) fn revision(&self) -> Option<String> {
+        self.state().revision.clone()
+    }
+
+    pub(super) fn result(&self) -> Option<RawJson> {
+        self.state().outcome.as_ref().and_then(CallOutcome::result)
+    }
+
+    /// Returns the answers that the user gave, for another call.
+    pub(super) fn frames(&self) -> (u64, u64) {
+        let (first, last) = self.state().frames;
+        (first, last.unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn runs(&self) -> bool {
+        matches!(self.state().name, "running" | "asking")
+    }
+
+    pub(super) fn cancel(&self) {
+        self.cancelled.notify_one();
+    }
+
+    pub(super) fn kept_answer(&self, message: &str) -> Option<KeptAnswer> {
+        self.answers.iter().find(|answer| answer.message == message).cloned()
+    }
+
+    /// Counts a question. Returns its number.
+    pub(super) fn begin_round(&self) -> u32 {
+        let mut state = self.state();
+        state.rounds += 1;
+        state.rounds
+    }
+
+    /// Stops the clock of the call until the guard is dropped.
+    pub(super) fn stop_clock(self: &Arc<Self>) -> ClockGuard {
+        {
+            let mut state = self.state();
+            state.open_questions += 1;
+            state.name = "asking";
+        }
+        self.tell();
+        ClockGuard { call: self.clone(), watch: Stopwatch::start() }
+    }
+
+    fn note_progress(&self, progress: &Progress) {
+        self.state().progress = Some(json!({
+            "progress": progress.progress, "total": progress.total, "message": progress.message,
+        }));
+        self.tell();
+    }
+
+    fn tell(&self) {
+        self.events.add(json!({"type": "call", "server": self.target.server, "call": self.summary()}));
+    }
+
+    pub(super) fn summary(&self) -> Value {
+        let state = self.state();
+        let (kind, name) = self.kind.label();
+        json!({
+            "id": self.id, "server": self.target.server, "kind": kind, "name": name, "state": state.name,
+            "revision": state.revision, "began_ms": self.began_ms, "took_ms": state.took_ms, "asked_ms": state.asked_ms,
+            "rounds": state.rounds, "progress": state.progress, "error": state.error, "timeout": state.timeout,
+            "bytes": state.outcome.as_ref().map_or(0, CallOutcome::bytes),
+            "frames": [state.frames.0, state.frames.1], "both": self.both,
+        })
+    }
+
+    /// Returns everything that is known of the call.
+    pub(super) fn details(&self) -> Value {
+        let mut details = self.summary();
+        let state = self.state();
+        details["arguments"] = json!(self.kind.arguments());
+        details["last"] = json!(state.previous.as_ref().map(RawJson::as_str));
+        match &state.outcome {
+            Some(outcome) => outcome.describe(&mut details, state.previous.as_ref()),
+            None => {
+                for name in ["result", "structured", "diff"] {
+                    details[name] = Value::Null;
+                }
+                details["blocks"] = json!([]);
+                details["output"] = json!({"state": "none", "problems": []});
+            }
+        }
+        details
+    }
+}
+
+/// Keeps the clock of a call stopped.
+pub(super) struct ClockGuard {
+    call: Arc<Call>,
+    watch: Stopwatch,
+}
+
+impl Drop for ClockGuard {
+    fn drop(&mut self) {
+        {
+            let mut state = self.call.state();
+            state.open_questions -= 1;
+            if state.open_questions == 0 && state.name == "asking" {
+                state.name = "running";
+            }
+            state.asked_ms += self.watch.ms();
+        }
+        self.call.tell();
+    }
+}
+
+/// Measures the time in which a call waits for its user.
+struct Stopwatch(Instant);
+
+impl Stopwatch {
+    fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    fn ms(&self) -> f64 {
+        millis(self.0.elapsed())
+    }
+}

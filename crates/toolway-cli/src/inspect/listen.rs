@@ -1,0 +1,48 @@
+//! How are connections of browsers served?
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use super::inspector::Inspector;
+use super::routes;
+use super::socket::TimedSocket;
+
+/// How many connections are served at a time.
+const MAX_CONNECTIONS: usize = 256;
+
+/// How long a client may take to send the head of a request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Serves all connections until the future is dropped.
+pub(super) async fn serve(listener: TcpListener, inspector: Arc<Inspector>) {
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    loop {
+        let Ok(place) = places.clone().acquire_owned().await else { return };
+        let Ok((socket, _)) = listener.accept().await else {
+            // A connection that was given up while it waited, or no file descriptor is free: others may be later.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            continue;
+        };
+        let inspector = inspector.clone();
+        tokio::spawn(async move {
+            let answer = service_fn(|request| {
+                let inspector = inspector.clone();
+                async move { Ok::<_, Infallible>(routes::answer(&inspector, request).await) }
+            });
+            // A client that breaks off is not an error of this program.
+            let _ = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD_TIMEOUT)
+                .serve_connection(TokioIo::new(TimedSocket::new(socket)), answer)
+                .await;
+            drop(place);
+        });
+    }
+}

@@ -1,0 +1,244 @@
+//! What happens when a server asks the user? The question is shown on the page, as a form, and the call waits; its clock
+//! stands still meanwhile.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
+use toolway::client::{Answer, AnswerError, ClientBuilder, Elicitation};
+use toolway::types::{Content, CreateMessage, CreateMessageResult, FormSchema, Role};
+use toolway::{ProtocolVersion, RawJson};
+
+use super::calls::{Calls, KeptAnswer};
+use super::event_log::EventLog;
+use super::fields::{form_fields, read_form};
+use super::web::Refusal;
+
+/// How many questions may be open. A server that asks more is declined.
+const MAX_OPEN: usize = 100;
+
+pub(super) struct Questions {
+    events: Arc<EventLog>,
+    calls: Arc<Calls>,
+    next: AtomicU64,
+    open: Mutex<Vec<OpenQuestion>>,
+}
+
+struct OpenQuestion {
+    id: u64,
+    view: Value,
+    asked: QuestionContent,
+    reply: oneshot::Sender<QuestionReply>,
+}
+
+#[derive(Clone)]
+enum QuestionContent {
+    Form(FormSchema),
+    Url,
+    Sampling,
+}
+
+/// The decision of the user.
+#[derive(Debug)]
+enum QuestionReply {
+    Accept(Map<String, Value>),
+    Decline,
+    Cancel,
+}
+
+/// An answer from the page.
+#[derive(serde::Deserialize)]
+pub(super) struct AnswerRequest {
+    question: u64,
+    action: String,
+    #[serde(default)]
+    fields: Option<Vec<(String, String)>>,
+    #[serde(default)]
+    content: Option<String>,
+}
+
+impl Questions {
+    pub(super) fn new(events: Arc<EventLog>, calls: Arc<Calls>) -> Self {
+        Self { events, calls, next: AtomicU64::new(1), open: Mutex::default() }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Vec<OpenQuestion>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the questions that wait for an answer.
+    pub(super) fn views(&self) -> Vec<Value> {
+        self.open().iter().map(|question| question.view.clone()).collect()
+    }
+
+    /// Lets the page answer the questions of a server.
+    pub(super) fn register(self: &Arc<Self>, builder: ClientBuilder, server: usize) -> ClientBuilder {
+        let (form, page, model) = (self.clone(), self.clone(), self.clone());
+        builder
+            .on_elicit(move |question| form.clone().elicit(server, question))
+            .on_elicit_url(move |question| page.clone().elicit(server, question))
+            .on_sample(move |question| model.clone().sample(server, question))
+            .roots([])
+    }
+
+    async fn elicit(self: Arc<Self>, server: usize, question: Elicitation) -> Answer {
+        let params = RawJson::encoded(question.params(), ProtocolVersion::LATEST);
+        let (kind, asked, fields) = match (question.form(), question.url()) {
+            (Some(form), _) => ("form", QuestionContent::Form(form.clone()), form_fields(form)),
+            (None, _) => ("url", QuestionContent::Url, Vec::new()),
+        };
+        let view = json!({
+            "kind": kind, "message": question.message(), "fields": fields, "url": question.url(), "params": params.as_str(),
+        });
+        match self.ask(server, asked, question.message(), view).await {
+            QuestionReply::Accept(_) if kind == "url" => Answer::consent(),
+            QuestionReply::Accept(fields) => Answer::accept(fields),
+            QuestionReply::Decline => Answer::decline(),
+            QuestionReply::Cancel => Answer::cancel(),
+        }
+    }
+
+    async fn sample(
+        self: Arc<Self>,
+        server: usize,
+        question: CreateMessage,
+    ) -> Result<CreateMessageResult, AnswerError> {
+        let params = RawJson::encoded(&question, ProtocolVersion::LATEST);
+        let message = question
+            .messages
+            .iter()
+            .flat_map(|message| message.content.as_slice())
+            .filter_map(Content::as_text)
+            .collect::<Vec<_>>()
+            .join("\n");
+        let view = json!({
+            "kind": "sampling", "message": message, "fields": [], "url": null, "params": params.as_str(),
+        });
+        match self.ask(server, QuestionContent::Sampling, &message, view).await {
+            QuestionReply::Accept(fields) => {
+                let text =
+                    |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+                Ok(CreateMessageResult::new(Role::Assistant, Content::text(text("text")), text("model")))
+            }
+            QuestionReply::Decline | QuestionReply::Cancel => Err(AnswerError::refused()),
+        }
+    }
+
+    /// Shows a question and waits for the answer. If the future is dropped, the question is withdrawn.
+    async fn ask(
+        self: &Arc<Self>,
+        server: usize,
+        asked: QuestionContent,
+        message: &str,
+        mut view: Value,
+    ) -> QuestionReply {
+        let call = self.calls.of_question(server);
+        let round = call.as_ref().map_or(1, |call| call.begin_round());
+        if let Some(kept) = call.as_ref().and_then(|call| call.kept_answer(message)) {
+            match reply_of_kept(&kept, &asked) {
+                Some(reply) => return reply,
+                None => self.events.add(json!({
+                    "type": "note", "server": server,
+                    "text": "the kept answer does not fit the question, so the question is shown",
+                })),
+            }
+        }
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        view["id"] = json!(id);
+        view["server"] = json!(server);
+        view["call"] = json!(call.as_ref().map(|call| call.id()));
+        view["revision"] = json!(call.as_ref().and_then(|call| call.revision()));
+        view["round"] = json!(round);
+        view["since_ms"] = json!(self.events.now_ms());
+        let (reply, answer) = oneshot::channel();
+        {
+            let mut open = self.open();
+            if open.len() >= MAX_OPEN {
+                return QuestionReply::Decline;
+            }
+            open.push(OpenQuestion { id, view: view.clone(), asked, reply });
+        }
+        self.events.add(json!({"type": "question", "server": server, "question": view}));
+        let mut guard = QuestionGuard { questions: self.clone(), server, id, how: "withdrawn" };
+        let clock = call.as_ref().map(|call| call.stop_clock());
+        let answered = answer.await.unwrap_or(QuestionReply::Cancel);
+        drop(clock);
+        guard.how = match &answered {
+            QuestionReply::Accept(_) => "accept",
+            QuestionReply::Decline => "decline",
+            QuestionReply::Cancel => "cancel",
+        };
+        answered
+    }
+
+    /// Takes the answer of the page. The question stays open if the answer does not fit. Returns what is sent to the server, as the text of a JSON object.
+    pub(super) fn answer(&self, request: AnswerRequest) -> Result<Option<String>, Refusal> {
+        let mut open = self.open();
+        let at = open
+            .iter()
+            .position(|question| question.id == request.question)
+            .ok_or_else(|| Refusal::not_found("this question is not open any more"))?;
+        let reply = match request.action.as_str() {
+            "decline" => QuestionReply::Decline,
+            "cancel" => QuestionReply::Cancel,
+            "accept" => QuestionReply::Accept(accepted(&open[at].asked, &request)?),
+            _ => return Err(Refusal::usage("`action` is one of accept, decline, cancel")),
+        };
+        let content = match &reply {
+            QuestionReply::Accept(fields) => serde_json::to_string(fields).ok(),
+            QuestionReply::Decline | QuestionReply::Cancel => None,
+        };
+        // The call may have ended in this moment; then nothing waits for the answer.
+        let _ = open.remove(at).reply.send(reply);
+        Ok(content)
+    }
+}
+
+fn accepted(asked: &QuestionContent, request: &AnswerRequest) -> Result<Map<String, Value>, Refusal> {
+    match (asked, &request.fields, &request.content) {
+        (QuestionContent::Url, _, _) => Ok(Map::new()),
+        (QuestionContent::Form(form), Some(fields), _) => {
+            read_form(form, fields).map_err(|problems| Refusal::usage(problems.join("\n")))
+        }
+        (_, _, Some(content)) => serde_json::from_str(content)
+            .map_err(|error| Refusal::usage(format!("`content` is not a JSON object: {error}"))),
+        (QuestionContent::Form(_), None, None) => Ok(Map::new()),
+        (QuestionContent::Sampling, _, None) => {
+            Err(Refusal::usage("`content` must have the members `model` and `text`"))
+        }
+    }
+}
+
+fn reply_of_kept(kept: &KeptAnswer, asked: &QuestionContent) -> Option<QuestionReply> {
+    match kept.action.as_str() {
+        "decline" => Some(QuestionReply::Decline),
+        "cancel" => Some(QuestionReply::Cancel),
+        _ => {
+            let request = AnswerRequest {
+                question: 0,
+                action: "accept".to_owned(),
+                fields: kept.fields.clone(),
+                content: kept.content.clone(),
+            };
+            accepted(asked, &request).ok().map(QuestionReply::Accept)
+        }
+    }
+}
+
+/// Tells the page that a question is over, however it ended.
+struct QuestionGuard {
+    questions: Arc<Questions>,
+    server: usize,
+    id: u64,
+    how: &'static str,
+}
+
+impl Drop for QuestionGuard {
+    fn drop(&mut self) {
+        self.questions.open().retain(|question| question.id != self.id);
+        self.questions
+            .events
+            .add(json!({"type": "answered", "server": self.server, "question": self.id, "how": self.how}));
+    }
+}

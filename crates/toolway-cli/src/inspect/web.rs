@@ -1,0 +1,161 @@
+//! How is a request read, and how does a reply look?
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName};
+use http::{HeaderValue, Request, Response, StatusCode};
+use http_body::{Body, Frame};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::page::POLICY;
+use crate::failure::{Failure, Fault};
+
+/// The maximum size in bytes of the body of a request.
+const MAX_BODY: usize = 4 << 20;
+
+/// How long a client may take to send the body of a request.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The body of a reply.
+pub(super) enum ReplyBody {
+    Whole(Option<Bytes>),
+    /// Lines that are sent as they come.
+    Lines(mpsc::Receiver<Bytes>),
+}
+
+impl Body for ReplyBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let chunk = match &mut *self {
+            Self::Whole(bytes) => bytes.take(),
+            Self::Lines(lines) => std::task::ready!(lines.poll_recv(context)),
+        };
+        Poll::Ready(chunk.map(|chunk| Ok(Frame::data(chunk))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole(None))
+    }
+}
+
+pub(super) type Reply = Response<ReplyBody>;
+
+/// Why a request has no answer.
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    code: &'static str,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), hint: None }
+    }
+
+    /// The request is wrong.
+    pub(super) fn usage(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "usage", message)
+    }
+
+    pub(super) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+    }
+
+    pub(super) fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", message)
+    }
+
+    pub(super) fn reply(self) -> Reply {
+        let error = json!({"code": self.code, "message": self.message, "hint": self.hint});
+        json_reply(self.status, &json!({ "error": error }))
+    }
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        let status = match failure.fault {
+            Fault::Usage => StatusCode::BAD_REQUEST,
+            Fault::NotFound => StatusCode::NOT_FOUND,
+            _ => StatusCode::BAD_GATEWAY,
+        };
+        Self { status, code: failure.fault.name(), message: failure.message, hint: failure.hint }
+    }
+}
+
+impl From<toolway::Error> for Refusal {
+    fn from(error: toolway::Error) -> Self {
+        Failure::from(error).into()
+    }
+}
+
+/// Reads the body of a request.
+pub(super) async fn read_body(request: Request<Incoming>) -> Result<Bytes, Refusal> {
+    let body = Limited::new(request.into_body(), MAX_BODY).collect();
+    match tokio::time::timeout(BODY_TIMEOUT, body).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(_)) => Err(Refusal::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "too_large",
+            format!("a request may have {} MiB", MAX_BODY >> 20),
+        )),
+        Err(_) => {
+            Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "usage", "the request did not arrive in time"))
+        }
+    }
+}
+
+pub(super) fn json_reply(status: StatusCode, value: &Value) -> Reply {
+    bytes_reply(status, "application/json", value.to_string().into())
+}
+
+pub(super) fn bytes_reply(status: StatusCode, media_type: &'static str, bytes: Bytes) -> Reply {
+    reply(status, media_type, ReplyBody::Whole(Some(bytes).filter(|bytes| !bytes.is_empty())))
+}
+
+/// Returns a reply whose lines are sent by a task of `write`. The task ends when the client has gone.
+pub(super) fn lines_reply<F: Future<Output = ()> + Send + 'static>(
+    write: impl FnOnce(mpsc::Sender<Bytes>) -> F,
+) -> Reply {
+    let (sender, receiver) = mpsc::channel(4);
+    let gone = sender.clone();
+    let writing = write(sender);
+    tokio::spawn(async move {
+        tokio::select! {
+            () = writing => {}
+            () = gone.closed() => {}
+        }
+    });
+    reply(StatusCode::OK, "application/x-ndjson", ReplyBody::Lines(receiver))
+}
+
+fn reply(status: StatusCode, media_type: &'static str, body: ReplyBody) -> Reply {
+    let mut reply = Response::new(body);
+    *reply.status_mut() = status;
+    let headers = reply.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    for (name, value) in [
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("x-frame-options", "DENY"),
+    ] {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    reply
+}
