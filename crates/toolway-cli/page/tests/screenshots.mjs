@@ -32,6 +32,12 @@ async function pictured(test, words, options = {}) {
     };
 }
 
+/** Leaves more room for what the drawer shows. */
+async function largeDrawer(shown) {
+    await shown.at('drawer-edge').focus();
+    await shown.key('ArrowUp', 'ArrowUp', 'ArrowUp', 'ArrowUp');
+}
+
 /** Leaves more room for the call, by the keys that move the drawer's edge. */
 async function smallDrawer(shown) {
     await shown.at('drawer-edge').focus();
@@ -66,6 +72,7 @@ test('a question in the middle of a call', async (test) => {
     const { shown, take } = await pictured(test, ['--', FIXTURE, 'serve']);
     await shown.tool('book');
     await shown.run('asking');
+    await shown.press('drawer-toggle');
     await shown.fill('question-field-guests', '4');
     await take('inspect-question');
 });
@@ -88,6 +95,7 @@ test('a call on both eras', async (test) => {
 test('the time axis, and how long answers took', async (test) => {
     const { shown, take } = await pictured(test, example('notes'));
     for (let number = 1; number <= 12; number += 1) await saveNote(shown, `Note ${number}`);
+    await largeDrawer(shown);
     await shown.drawer('timeline');
     await shown.at('timeline').waitFor();
     await take('inspect-timeline');
