@@ -3,11 +3,11 @@
 // By the examples of this repository, in the typefaces that `cargo xtask page --screenshots` demands. Only times differ
 // from run to run.
 
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { open } from './browser.mjs';
-import { FIXTURE, fixtureOverHttp, inspect } from './inspector.mjs';
+import { FIXTURE, fixtureOverHttp, folder, inspect } from './inspector.mjs';
 
 const IMAGES = process.env.TOOLWAY_IMAGES;
 const SIZE = { width: 1120, height: 760 };
@@ -111,4 +111,18 @@ test('what the doctor finds', async (test) => {
     await shown.press('view-doctor');
     await shown.state('doctor', 'ok', 'findings');
     await take('inspect-doctor');
+});
+
+test('all servers of a configuration', async (test) => {
+    // Over HTTP, for the same reason.
+    const [shop, office] = [await fixtureOverHttp(test), await fixtureOverHttp(test)];
+    const file = join(await folder(test), 'mcp.json');
+    await writeFile(file, JSON.stringify({ mcpServers: { shop: { url: shop.url }, office: { url: office.url }, archive: { url: 'http://127.0.0.1:9/mcp' } } }));
+    const { shown, take } = await pictured(test, ['--config', file]);
+    await shown.press('view-hub');
+    for (const name of ['shop', 'office']) await shown.state(`hub-server-${name}`, 'ready');
+    await shown.state('hub-server-archive', 'unavailable', 'failed');
+    await shown.at('collisions').waitFor();
+    await shown.press('drawer-toggle');
+    await take('inspect-hub');
 });
