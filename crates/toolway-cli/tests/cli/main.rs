@@ -13,6 +13,7 @@
 //! | `terminal.rs` | What does a user at a terminal see? |
 //! | `trust.rs` | Is a user asked about all that a file of a project would run, and only once? |
 //! | `proxy.rs` | What does a host behind a proxy notice of its server? |
+//! | `protected_server.rs` | How does a test get a server that asks to sign in? |
 //! | `sign_in.rs` | How does a user sign in to a server, and what happens without a user? |
 //! | `serve.rs` | How are servers run? |
 //! | `store.rs` | Are servers with one store one server to their clients? |
@@ -24,6 +25,8 @@ mod doctor;
 mod failures;
 #[cfg(unix)]
 mod interrupts;
+#[cfg(unix)]
+mod protected_server;
 #[cfg(unix)]
 mod proxy;
 mod serve;
