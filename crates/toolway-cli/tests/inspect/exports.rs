@@ -124,35 +124,3 @@ fn an_exported_recording_can_be_opened() {
     let reply = shown.until(|frame| frame["kind"] == "result");
     assert_eq!((&reply["method"], &reply["about"]), (&json!("tools/call"), &json!("echo")));
 }
-
-#[test]
-fn five_exported_tests_compile_and_pass() {
-    let inspected = Inspected::fixture(&["more", "serve"]);
-    inspected.ready();
-    let folder = Folder::new();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().parent().unwrap();
-    for (tool, arguments) in calls() {
-        let call = inspected.call(tool, &arguments);
-        folder.write(&format!("tests/{tool}.rs"), &inspected.export(&call["id"], "rust"));
-    }
-    let library = root.join("crates/toolway");
-    let manifest = format!(
-        "[package]\nname = \"exported\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
-         toolway = {{ path = {library:?} }}\nserde_json = \"1\"\n\
-         tokio = {{ version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }}\n\n[profile.dev]\ndebug = false\n"
-    );
-    folder.write("Cargo.toml", &manifest);
-    folder.write("src/lib.rs", "");
-    std::fs::copy(root.join("newcomers/Cargo.lock"), folder.0.join("Cargo.lock")).unwrap();
-    // The target folder of all other builds, whose dependencies are not built again.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let output = Command::new(env!("CARGO"))
-        .args(["test", "--offline", "--tests", "--target-dir"])
-        .arg(target)
-        .current_dir(&folder.0)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(said.matches("1 passed").count(), 5, "{said}");
-}
