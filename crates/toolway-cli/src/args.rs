@@ -250,8 +250,8 @@ impl<K: TargetKind> Command<K> {
             | Self::Read(Read { target, .. })
             | Self::Prompt(Prompt { target, .. })
             | Self::Complete(target)
-            | Self::Doctor(target) => target.talk.json,
-            Self::Inspect(Inspect { target, .. }) => target.talk.json,
+            | Self::Doctor(target)
+            | Self::Inspect(Inspect { target, .. }) => target.talk.json,
             Self::Serve(_) => false,
             Self::Own(command) => command.wants_json(),
         }

@@ -99,5 +99,6 @@ test('a server with one era says why there is nothing to compare', async (test) 
     const view = await open(test, await inspect(test, scripted('moody')));
     await view.ready();
     await compare(view, 'same');
-    await view.page.getByText(/cannot be compared in both eras/).first().waitFor();
+    await view.state('both-verdict', 'failed');
+    await view.says('both-error', /2026-07-28/);
 });

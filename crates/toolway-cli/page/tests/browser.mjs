@@ -224,9 +224,12 @@ export class View {
         return this.page.evaluate(() => document.querySelectorAll('*').length);
     }
 
-    /** What axe-core has to say about the page as it is now. */
-    async violations() {
-        const found = await this.page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }).then((results) => results.violations));
+    /** What axe-core has to say about the page as it is now, by all rules or by those named. */
+    async violations(...rules) {
+        const found = await this.page.evaluate((rules) => {
+            const some = rules.length > 0 ? { runOnly: { type: 'rule', values: rules } } : {};
+            return globalThis.axe.run(document, { resultTypes: ['violations'], ...some }).then((results) => results.violations);
+        }, rules);
         return found.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.slice(0, 5).map((node) => `${node.target.join(' ')} ${node.any[0]?.message ?? ''}`).join(' | ')}`);
     }
 

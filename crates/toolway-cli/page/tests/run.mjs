@@ -14,7 +14,7 @@ const only = process.argv[2];
 const all = readdirSync(HERE).filter((name) => name.endsWith('.test.mjs')).sort();
 const named = only === undefined ? all : all.filter((name) => name.includes(only));
 const files = (named.length > 0 ? named : all).map((name) => join(HERE, name));
-const words = ['--test', `--test-concurrency=${Math.min(4, availableParallelism())}`, '--test-reporter=spec', '--test-timeout=120000'];
+const words = ['--test', `--test-concurrency=${Math.min(4, availableParallelism())}`, '--test-reporter=spec', '--test-timeout=300000'];
 if (only !== undefined && named.length === 0) words.push(`--test-name-pattern=${only}`);
 const child = spawn(process.execPath, [...words, ...files], { stdio: 'inherit' });
 child.on('exit', (code) => process.exit(code ?? 1));

@@ -3,11 +3,11 @@
 // By the examples of this repository, in the typefaces that `cargo xtask page --screenshots` demands. Only times differ
 // from run to run.
 
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { open } from './browser.mjs';
-import { FIXTURE, fixtureOverHttp, inspect } from './inspector.mjs';
+import { FIXTURE, fixtureOverHttp, folder, inspect } from './inspector.mjs';
 
 const IMAGES = process.env.TOOLWAY_IMAGES;
 const SIZE = { width: 1120, height: 760 };
@@ -30,6 +30,12 @@ async function pictured(test, words, options = {}) {
             await shown.page.screenshot({ path: join(IMAGES, `${name}.png`), animations: 'disabled', caret: 'hide' });
         },
     };
+}
+
+/** Leaves more room for what the drawer shows. */
+async function largeDrawer(shown) {
+    await shown.at('drawer-edge').focus();
+    await shown.key('ArrowUp', 'ArrowUp', 'ArrowUp', 'ArrowUp');
 }
 
 /** Leaves more room for the call, by the keys that move the drawer's edge. */
@@ -66,6 +72,7 @@ test('a question in the middle of a call', async (test) => {
     const { shown, take } = await pictured(test, ['--', FIXTURE, 'serve']);
     await shown.tool('book');
     await shown.run('asking');
+    await shown.press('drawer-toggle');
     await shown.fill('question-field-guests', '4');
     await take('inspect-question');
 });
@@ -88,6 +95,7 @@ test('a call on both eras', async (test) => {
 test('the time axis, and how long answers took', async (test) => {
     const { shown, take } = await pictured(test, example('notes'));
     for (let number = 1; number <= 12; number += 1) await saveNote(shown, `Note ${number}`);
+    await largeDrawer(shown);
     await shown.drawer('timeline');
     await shown.at('timeline').waitFor();
     await take('inspect-timeline');
@@ -103,4 +111,18 @@ test('what the doctor finds', async (test) => {
     await shown.press('view-doctor');
     await shown.state('doctor', 'ok', 'findings');
     await take('inspect-doctor');
+});
+
+test('all servers of a configuration', async (test) => {
+    // Over HTTP, for the same reason.
+    const [shop, office] = [await fixtureOverHttp(test), await fixtureOverHttp(test)];
+    const file = join(await folder(test), 'mcp.json');
+    await writeFile(file, JSON.stringify({ mcpServers: { shop: { url: shop.url }, office: { url: office.url }, archive: { url: 'http://127.0.0.1:9/mcp' } } }));
+    const { shown, take } = await pictured(test, ['--config', file]);
+    await shown.press('view-hub');
+    for (const name of ['shop', 'office']) await shown.state(`hub-server-${name}`, 'ready');
+    await shown.state('hub-server-archive', 'unavailable', 'failed');
+    await shown.at('collisions').waitFor();
+    await shown.press('drawer-toggle');
+    await take('inspect-hub');
 });

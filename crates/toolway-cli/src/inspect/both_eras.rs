@@ -69,6 +69,15 @@ impl Comparisons {
             .ok_or_else(|| Refusal::not_found(format!("the comparison {id} is not kept any more")))
     }
 
+    /// Returns the recorders of all connections that were made for comparisons: each has found secrets of its own.
+    pub(super) fn recorders(&self) -> Vec<Recorder> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let recorders = kept.iter().flat_map(|comparison| {
+            comparison.state().sides.iter().map(|side| side.recorder.clone()).collect::<Vec<_>>()
+        });
+        recorders.collect()
+    }
+
     fn add(&self) -> Arc<Comparison> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let comparison = Arc::new(Comparison { id, state: Mutex::default() });

@@ -13,6 +13,7 @@ use toolway::types::Progress;
 use toolway::{Client, Error, RawJson};
 use toolway_protocol::uri_template::UriTemplate;
 
+use super::elements::Elements;
 use super::event_log::{EventLog, millis};
 use super::frame_lines;
 use super::outcome::CallOutcome;
@@ -72,6 +73,8 @@ pub(super) enum CallKind {
         name: String,
         arguments: RawJson,
         meta: Option<serde_json::Map<String, Value>>,
+        /// The schema that the result must fit.
+        output_schema: Option<RawJson>,
     },
     Resource {
         uri: String,
@@ -149,7 +152,7 @@ struct CallState {
 
 impl CallRequest {
     /// Reads what is to be called.
-    pub(super) fn kind(&self) -> Result<CallKind, Refusal> {
+    pub(super) fn kind(&self, elements: &Elements) -> Result<CallKind, Refusal> {
         let texts = || -> Result<Vec<(String, String)>, Refusal> {
             let Some(text) = &self.arguments else { return Ok(Vec::new()) };
             let arguments: serde_json::Map<String, Value> = serde_json::from_str(text)
@@ -174,6 +177,7 @@ impl CallRequest {
                             Refusal::usage(format!("`_meta` is not a JSON object: {error}"))
                         })?),
                     },
+                    output_schema: elements.tool(&self.name).and_then(|tool| tool.output_schema.clone()),
                 }
             }
             "resource" if !self.template.is_empty() => {
@@ -302,7 +306,7 @@ impl Calls {
                 && call.kind.label() == kind.label()
                 && !call.runs()
         });
-        let previous = same.and_then(|call| call.state().outcome.as_ref().and_then(CallOutcome::result));
+        let previous = same.and_then(|call| call.state().outcome.as_ref().map(CallOutcome::result));
         let call = Arc::new(Call {
             id: self.next.fetch_add(1, Ordering::Relaxed),
             target: target.clone(),
@@ -348,9 +352,7 @@ async fn send(call: &Arc<Call>, client: &Client, timeout: Option<Duration>) -> t
     let watcher = call.clone();
     let on_progress = move |progress: &Progress| watcher.note_progress(progress);
     match call.kind.clone() {
-        CallKind::Tool { name, arguments, meta } => {
-            let tools = client.tools().await.ok();
-            let schema = tools.and_then(|tools| tools.get(&name)?.output_schema.clone());
+        CallKind::Tool { name, arguments, meta, output_schema } => {
             let mut exchange = client.call(name, arguments).on_progress(on_progress);
             for (name, value) in meta.into_iter().flatten() {
                 exchange = exchange.meta(name, value);
@@ -358,7 +360,7 @@ async fn send(call: &Arc<Call>, client: &Client, timeout: Option<Duration>) -> t
             if let Some(limit) = timeout {
                 exchange = exchange.timeout(limit);
             }
-            Ok(CallOutcome::tool(exchange.await?.into_inner(), schema))
+            Ok(CallOutcome::tool(exchange.await?.into_inner(), output_schema))
         }
         CallKind::Resource { uri } => {
             let mut exchange = client.read_resource(uri).on_progress(on_progress);
@@ -451,7 +453,7 @@ impl Call {
     }
 
     pub(super) fn result(&self) -> Option<RawJson> {
-        self.state().outcome.as_ref().and_then(CallOutcome::result)
+        self.state().outcome.as_ref().map(CallOutcome::result)
     }
 
     /// Returns the answers that the user gave, for another call.

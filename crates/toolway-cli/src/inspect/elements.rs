@@ -167,7 +167,7 @@ fn describe(
             json!({
                 "uri": resource.uri, "name": resource.name, "title": resource.title,
                 "description": resource.description, "mime_type": resource.mime_type, "size": resource.size,
-                "hidden": hidden(&[("name", &resource.name), ("URI", &resource.uri), ("title", text(&resource.title)), ("description", text(&resource.description))]),
+                "hidden": hidden(&[("name", &resource.name), ("URI", &resource.uri), ("title", text(resource.title.as_ref())), ("description", text(resource.description.as_ref()))]),
             })
         })
         .collect();
@@ -178,7 +178,7 @@ fn describe(
                 "uri": template.uri_template, "name": template.name, "title": template.title,
                 "description": template.description, "mime_type": template.mime_type,
                 "variables": variables(&template.uri_template),
-                "hidden": hidden(&[("name", &template.name), ("URI", &template.uri_template), ("title", text(&template.title)), ("description", text(&template.description))]),
+                "hidden": hidden(&[("name", &template.name), ("URI", &template.uri_template), ("title", text(template.title.as_ref())), ("description", text(template.description.as_ref()))]),
             })
         })
         .collect();
@@ -199,7 +199,7 @@ fn describe(
             json!({
                 "name": prompt.name, "title": prompt.title, "description": prompt.description,
                 "arguments": arguments,
-                "hidden": hidden(&[("name", &prompt.name), ("title", text(&prompt.title)), ("description", text(&prompt.description))]),
+                "hidden": hidden(&[("name", &prompt.name), ("title", text(prompt.title.as_ref())), ("description", text(prompt.description.as_ref()))]),
             })
         })
         .collect();
@@ -225,15 +225,15 @@ pub(super) fn describe_tool(tool: &Tool) -> Value {
         "fields": fields.unwrap_or_default(), "fits": check_tool(tool),
         "hidden": hidden(&[
             ("name", &tool.name),
-            ("title", text(&tool.title)),
+            ("title", text(tool.title.as_ref())),
             ("description", tool.description()),
             ("input schema", tool.input_schema.as_str()),
         ]),
     })
 }
 
-fn text(text: &Option<String>) -> &str {
-    text.as_deref().unwrap_or_default()
+fn text(text: Option<&String>) -> &str {
+    text.map(String::as_str).unwrap_or_default()
 }
 
 /// Returns where texts have characters that a reader does not see, or that change the direction of the text.

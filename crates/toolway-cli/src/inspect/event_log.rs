@@ -84,7 +84,7 @@ impl EventLog {
         let first_kept = state.events.front().map_or(state.last + 1, |(number, _)| *number);
         if first_kept > after + 1 {
             let gap = json!({"type": "gap", "n": first_kept - 1, "from": after + 1, "to": first_kept - 1});
-            text.push_str(&format!("{gap}\n"));
+            text = format!("{gap}\n");
             last = first_kept - 1;
         }
         let skipped = state.events.partition_point(|(number, _)| *number <= after);

@@ -232,10 +232,10 @@ fn rust_test(call: &Call, server: &InspectedServer) -> Result<Exported, Refusal>
     let expected =
         serde_json::to_string_pretty(&result.decode::<Value>().unwrap_or_default()).unwrap_or_default();
     let (arguments, expected) = (raw_literal(arguments.as_str()), raw_literal(&expected));
-    let test = test_name(name);
+    let function = test_name(name);
     let text = format!(
         "{target}use toolway::prelude::*;\nuse toolway::{{ProtocolVersion, RawJson}};\n\n\
-         #[tokio::test]\nasync fn {test}() -> toolway::Result<()> {{\n    \
+         #[tokio::test]\nasync fn {function}() -> toolway::Result<()> {{\n    \
          let client = {connect};\n    \
          let arguments = RawJson::parse({arguments}).expect(\"the arguments are JSON\");\n    \
          let result = client.call({name:?}, arguments).await?;\n    \

@@ -91,7 +91,7 @@ impl FrameDescriber {
         line["bytes"] = json!(text.len());
         let is_folded = text.len() > MAX_SHOWN;
         line["folded"] = json!(is_folded);
-        line[name] = json!(if is_folded { &text[..text.floor_char_boundary(FOLDED)] } else { text });
+        line[name] = json!(if is_folded { beginning(text) } else { text });
         line
     }
 
@@ -134,6 +134,12 @@ impl FrameDescriber {
             line["took_ms"] = json!(millis(frame.time.saturating_sub(open.time)));
         }
     }
+}
+
+/// Returns the beginning of a folded frame.
+fn beginning(text: &str) -> &str {
+    let end = (0..=FOLDED).rev().find(|at| text.is_char_boundary(*at));
+    &text[..end.unwrap_or(0)]
 }
 
 /// Describes frames of a server, all of them, or those between two numbers.

@@ -102,8 +102,10 @@ impl Inspector {
 
     /// Returns a text in which the secrets that are known so far have their marks.
     pub(super) fn redact(&self, mut text: String) -> String {
-        for server in self.servers() {
-            if let std::borrow::Cow::Owned(redacted) = server.recorder().redact(&text) {
+        let servers = self.servers();
+        let recorders = servers.iter().map(|server| server.recorder().clone());
+        for recorder in recorders.chain(self.comparisons.recorders()) {
+            if let std::borrow::Cow::Owned(redacted) = recorder.redact(&text) {
                 text = redacted;
             }
         }

@@ -61,8 +61,8 @@ impl CallOutcome {
         }
     }
 
-    pub(super) fn result(&self) -> Option<RawJson> {
-        Some(self.result.clone())
+    pub(super) fn result(&self) -> RawJson {
+        self.result.clone()
     }
 
     pub(super) fn is_error(&self) -> bool {

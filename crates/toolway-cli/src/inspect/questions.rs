@@ -10,7 +10,7 @@ use toolway::client::{Answer, AnswerError, ClientBuilder, Elicitation};
 use toolway::types::{Content, CreateMessage, CreateMessageResult, FormSchema, Role};
 use toolway::{ProtocolVersion, RawJson};
 
-use super::calls::{Calls, KeptAnswer};
+use super::calls::{Call, Calls, KeptAnswer};
 use super::event_log::EventLog;
 use super::fields::{form_fields, read_form};
 use super::web::Refusal;
@@ -161,7 +161,7 @@ impl Questions {
         }
         self.events.add(json!({"type": "question", "server": server, "question": view}));
         let mut guard = QuestionGuard { questions: self.clone(), server, id, how: "withdrawn" };
-        let clock = call.as_ref().map(|call| call.stop_clock());
+        let clock = call.as_ref().map(Call::stop_clock);
         let answered = answer.await.unwrap_or(QuestionReply::Cancel);
         drop(clock);
         guard.how = match &answered {
@@ -197,13 +197,14 @@ impl Questions {
 
 fn accepted(asked: &QuestionContent, request: &AnswerRequest) -> Result<Map<String, Value>, Refusal> {
     match (asked, &request.fields, &request.content) {
-        (QuestionContent::Url, _, _) => Ok(Map::new()),
         (QuestionContent::Form(form), Some(fields), _) => {
             read_form(form, fields).map_err(|problems| Refusal::usage(problems.join("\n")))
         }
-        (_, _, Some(content)) => serde_json::from_str(content)
-            .map_err(|error| Refusal::usage(format!("`content` is not a JSON object: {error}"))),
-        (QuestionContent::Form(_), None, None) => Ok(Map::new()),
+        (QuestionContent::Form(_) | QuestionContent::Sampling, _, Some(content)) => {
+            serde_json::from_str(content)
+                .map_err(|error| Refusal::usage(format!("`content` is not a JSON object: {error}")))
+        }
+        (QuestionContent::Url, _, _) | (QuestionContent::Form(_), None, None) => Ok(Map::new()),
         (QuestionContent::Sampling, _, None) => {
             Err(Refusal::usage("`content` must have the members `model` and `text`"))
         }

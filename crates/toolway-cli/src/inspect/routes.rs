@@ -277,7 +277,7 @@ async fn post(inspector: &Arc<Inspector>, name: &str, request: Request<Incoming>
         "call" => {
             let wanted: CallRequest = read(request).await?;
             let server = inspector.server(wanted.server)?;
-            let kind = wanted.kind()?;
+            let kind = wanted.kind(&server.elements())?;
             let client = server.need_live()?.client()?;
             let call = inspector.calls.begin(server.call_target(), kind, wanted.answers, None)?;
             let id = call.id();
@@ -301,8 +301,9 @@ async fn post(inspector: &Arc<Inspector>, name: &str, request: Request<Incoming>
             let server = inspector.server(wanted.server)?;
             let timeout = wanted.timeout_ms.map(|ms| Duration::from_millis(ms.clamp(1, MAX_TIMEOUT_MS)));
             let answers = std::mem::take(&mut wanted.answers);
+            let kind = wanted.kind(&server.elements())?;
             let parts = (inspector.calls.clone(), inspector.comparisons.clone());
-            let comparison = both_eras::begin(parts, server, wanted.kind()?, answers, timeout)?;
+            let comparison = both_eras::begin(parts, server, kind, answers, timeout)?;
             return Ok(json!({"both": comparison.id()}));
         }
         "cancel" => {

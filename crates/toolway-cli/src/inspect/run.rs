@@ -27,9 +27,9 @@ const PORT: u16 = 6270;
 
 /// The servers, or the recording, that the page shows.
 enum Plan {
-    Server(String, ServerLocation),
+    Server(String, Box<ServerLocation>),
     Hub(Vec<(String, ServerLocation)>),
-    Recording(String, Recording),
+    Recording(String, Box<Recording>),
 }
 
 impl Plan {
@@ -42,7 +42,10 @@ impl Plan {
         if let [file] = words.as_slice()
             && is_cassette(file)
         {
-            return Ok(Self::Recording(file.clone(), Recording::open(Path::new(file), is_followed)?));
+            return Ok(Self::Recording(
+                file.clone(),
+                Box::new(Recording::open(Path::new(file), is_followed)?),
+            ));
         }
         if words.is_empty()
             && let Some(names) = reach.names_in_file()?
@@ -59,7 +62,7 @@ impl Plan {
         }
         let place = reach.find(&mut words, here.own_server.as_ref())?;
         expect_no_more_words(&words)?;
-        Ok(Self::Server(short_name(&place), place))
+        Ok(Self::Server(short_name(&place), Box::new(place)))
     }
 }
 
@@ -79,7 +82,7 @@ pub(crate) async fn run<K: TargetKind<LocationArgs: Find>>(
             place.ask_consent(&console).await?;
             let inspector = Inspector::new(port, Subject::Server, console.clone(), talk, None);
             let recorder = record.as_deref().map_or_else(Recorder::new, Recorder::to_file);
-            add_server(&inspector, name, place, recorder).reconnect();
+            add_server(&inspector, name, *place, recorder).reconnect();
             inspector
         }
         Plan::Hub(servers) => {
@@ -92,7 +95,7 @@ pub(crate) async fn run<K: TargetKind<LocationArgs: Find>>(
             let subject = Subject::Recording { file, is_followed: follow };
             let inspector = Inspector::new(port, subject, console.clone(), talk, None);
             let name = recording.name();
-            inspector.add(|id| InspectedServer::of_recording(id, name, recording));
+            inspector.add(|id| InspectedServer::of_recording(id, name, *recording));
             inspector
         }
     };

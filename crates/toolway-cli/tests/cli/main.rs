@@ -16,6 +16,7 @@
 //! | `proxy.rs` | What does a host behind a proxy notice of its server? |
 //! | `proxy_url.rs` | What does a host on stdin and stdout notice of a server at a URL? |
 //! | `proxy_http.rs` | What do hosts that only take URLs notice of a server that is a command? |
+//! | `protected_server.rs` | How does a test get a server that asks to sign in? |
 //! | `sign_in.rs` | How does a user sign in to a server, and what happens without a user? |
 //! | `serve.rs` | How are servers run? |
 //! | `store.rs` | Are servers with one store one server to their clients? |
@@ -29,6 +30,8 @@ mod failures;
 mod host;
 #[cfg(unix)]
 mod interrupts;
+#[cfg(unix)]
+mod protected_server;
 #[cfg(unix)]
 mod proxy;
 #[cfg(unix)]

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -74,6 +74,13 @@ impl Inspected {
         self.send("POST", "/api/enter", &[], json!({ "code": code }).to_string().as_bytes())
     }
 
+    /// Interrupts the inspector, and waits for its end. Returns its exit code.
+    pub(crate) fn interrupt(&mut self) -> Option<i32> {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        self.child.wait().unwrap().code()
+    }
+
     /// Types a line in the terminal.
     pub(crate) fn types(&mut self, line: &str) {
         self.stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
@@ -142,7 +149,7 @@ impl Inspected {
         let head = connection.read_head();
         assert_eq!(head.status, 200, "{path}");
         assert!(head.is_chunked);
-        Lines { connection, rest: Vec::new() }
+        Lines { connection, rest: Vec::new(), began: Instant::now() }
     }
 
     pub(crate) fn events(&self) -> Lines {
@@ -328,6 +335,7 @@ impl Connection {
 pub(crate) struct Lines {
     connection: Connection,
     rest: Vec<u8>,
+    began: Instant,
 }
 
 impl Lines {
@@ -340,6 +348,8 @@ impl Lines {
                     return serde_json::from_slice(&line).unwrap();
                 }
             }
+            // A stream that is alive but silent has empty lines.
+            assert!(self.began.elapsed() < PATIENCE, "nothing that is wanted comes");
             let chunk = self.connection.read_chunk().expect("the stream goes on");
             self.rest.extend(chunk);
         }

@@ -16,6 +16,9 @@
 //! | `../cli/protected_server.rs` | How does a test get a server that asks to sign in? |
 //! | `recordings.rs` | How is a recording shown? |
 //! | `starts.rs` | What can an inspector be started with? |
+//! | `random_requests.rs` | Can a request make an inspector start a program, open a file, or call another server? |
+//! | `secrets.rs` | Do secrets stay out of recordings and of everything that the page is told? |
+//! | `exports.rs` | Does an exported call do the same again? |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![cfg(all(unix, feature = "inspect"))]
@@ -24,6 +27,7 @@ mod browser;
 mod calls;
 mod cuts;
 mod eras;
+mod exports;
 mod hostile_servers;
 mod limits;
 mod links;
@@ -31,8 +35,11 @@ mod links;
 #[expect(dead_code, reason = "the tests of `login` use the rest")]
 mod protected_server;
 mod questions;
+#[cfg(target_os = "linux")]
+mod random_requests;
 mod recordings;
 mod refusals;
+mod secrets;
 mod sign_in;
 #[path = "../cli/stage.rs"]
 #[expect(dead_code, reason = "the tests of the other commands use the rest")]

@@ -27,7 +27,10 @@ fn a_recording_is_shown_as_its_server_was() {
     let file = folder.write("session.jsonl", &text);
     let inspected = Inspected::start(&[&file]);
     let state = inspected.state();
-    assert_eq!((&state["mode"], &state["recording"]), (&json!("recording"), &json!({"file": file, "following": false})));
+    assert_eq!(
+        (&state["mode"], &state["recording"]),
+        (&json!("recording"), &json!({"file": file, "following": false}))
+    );
     let server = &state["servers"][0];
     assert_eq!((&server["name"], &server["over"]), (&json!("fixture"), &json!("recording")));
     assert_eq!((&server["revision"], &server["info"]["version"]), (&json!("2026-07-28"), &json!("1.2.3")));

@@ -61,9 +61,15 @@ fn tokens_of_a_login_are_used_and_never_shown() {
 #[test]
 fn a_token_that_the_server_refuses_is_not_replaced_by_a_login() {
     let world = World::new();
-    let inspected = Inspected::of(
-        world.command(&["inspect", "--json", "--port", "0", &world.url, "--bearer", "hidden-secret-of-mine"]),
-    );
+    let inspected = Inspected::of(world.command(&[
+        "inspect",
+        "--json",
+        "--port",
+        "0",
+        &world.url,
+        "--bearer",
+        "hidden-secret-of-mine",
+    ]));
     let error = inspected.failure();
     assert_eq!(error["code"], "auth_required", "{error}");
     assert!(!error.to_string().contains("toolway login"), "{error}");

@@ -1,8 +1,7 @@
 //! What can an inspector be started with: one server, all of a file, an author's own program, and which port does it take?
 
-use std::io::Read;
 use std::net::TcpListener;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -31,14 +30,21 @@ fn all_servers_of_a_file_are_shown_as_a_hub() {
     }
     let state = inspected.state();
     assert_eq!(state["mode"], "hub");
-    let names: Vec<_> = state["servers"].as_array().unwrap().iter().map(|server| server["name"].clone()).collect();
+    let names: Vec<_> =
+        state["servers"].as_array().unwrap().iter().map(|server| server["name"].clone()).collect();
     assert_eq!(names.len(), 3, "{names:?}");
     let number = |name: &str| names.iter().position(|known| known == name).unwrap();
     let gone = &state["servers"][number("gone")]["connection"];
     assert_eq!(gone["state"], "failed", "{gone}");
     let hub = inspected.get("/api/hub");
     let row = |name: &str| {
-        hub["servers"].as_array().unwrap().iter().find(|row| row["name"] == name).unwrap_or(&Value::Null).clone()
+        hub["servers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|row| row["name"] == name)
+            .unwrap_or(&Value::Null)
+            .clone()
     };
     assert_eq!((&row("near")["state"], &row("far")["state"]), (&json!("ready"), &json!("ready")), "{hub}");
     assert_ne!(row("gone")["state"], "ready");
@@ -162,29 +168,16 @@ fn a_mistake_on_the_command_line_ends_it_at_once() {
 
 #[test]
 fn the_program_of_the_server_ends_with_the_inspector() {
-    let mut command = toolway();
     let folder = Folder::new();
     let pid = folder.0.join("pid");
-    command.args(["inspect", "--json", "--port", "0", "--", "sh", "-c", "echo $$ > \"$0\"; exec \"$1\" serve"]);
-    command.arg(&pid).arg(fixture_path());
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut stdout = child.stdout.take().unwrap();
-    let mut line = [0; 20];
-    stdout.read_exact(&mut line).unwrap();
-    let number = loop {
-        // The shell writes the file before it starts the server.
-        let text = std::fs::read_to_string(&pid).unwrap_or_default();
-        if text.ends_with('\n') {
-            break text.trim().to_owned();
-        }
-        std::thread::yield_now();
-    };
-    let inspector = child.id().to_string();
-    let kill = |signal: &str, pid: &str| {
-        std::process::Command::new("kill").args([signal, pid]).stderr(Stdio::null()).status().unwrap().success()
-    };
-    assert!(kill("-INT", &inspector));
-    child.wait().unwrap();
+    let mut command = toolway();
+    command.args(["inspect", "--json", "--port", "0", "--", "sh", "-c"]);
+    command.arg("echo $$ > \"$0\"; exec \"$1\" serve").arg(&pid).arg(fixture_path());
+    let mut inspected = Inspected::of(command);
+    inspected.ready();
+    let server = std::fs::read_to_string(&pid).unwrap();
+    assert_eq!(inspected.interrupt(), Some(0));
     // The inspector has waited for the end of its child.
-    assert!(!kill("-0", &number), "the server {number} still runs");
+    let is_running = Command::new("kill").args(["-0", server.trim()]).stderr(Stdio::null()).status().unwrap();
+    assert!(!is_running.success(), "the server {server} still runs");
 }

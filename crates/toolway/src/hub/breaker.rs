@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::client::record::Recorder;
 use crate::client::wire::backoff::backoff;
 use crate::client::{Connector, Target, Transport};
 use crate::ground::error::{Error, ErrorKind, Result};
@@ -157,6 +158,11 @@ impl Connector for LimitedConnector {
 
     fn extensions(&self) -> Vec<&'static str> {
         self.target.connector().extensions()
+    }
+
+    fn recorded(&self, _recorder: &Recorder) -> Option<Target> {
+        // The target got the recorder of its client before it was put behind the limit.
+        Some(Target::new(Self { target: self.target.clone(), breaker: self.breaker.clone() }))
     }
 
     fn cache_key(&self) -> Option<String> {

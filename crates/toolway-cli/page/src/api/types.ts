@@ -216,6 +216,7 @@ export interface Both {
     id: number;
     state: 'running' | 'done';
     sides: BothSide[];
+    error?: Failure | null;
     verdict: {
         equal: boolean;
         parts: { name: string; equal: boolean; differences: Difference[] }[];

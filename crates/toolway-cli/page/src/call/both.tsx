@@ -20,19 +20,25 @@ export function BothPane({ id }: { id: number }) {
     useEffect(() => box.current?.scrollIntoView({ block: 'nearest' }), [id, asking, ended]);
     if (!both) return <p class="quiet-note">The comparison begins …</p>;
     const verdict = both.verdict;
-    const state = verdict === null ? both.state : verdict.equal ? 'equal' : 'different';
+    const state = verdict !== null ? (verdict.equal ? 'equal' : 'different') : both.error ? 'failed' : both.state;
     return (
         <section ref={box} class="both" aria-label="The call on both eras" data-testid={`both-${id}`} data-state={state}>
             <header class="call-state" data-testid="both-verdict" data-state={state}>
-                <span class={`state state-${verdict === null ? 'running' : verdict.equal ? 'ok' : 'failed'}`}>
-                    {verdict === null ? 'running on both' : verdict.equal ? 'equal' : 'different'}
-                </span>
+                <span class={`state state-${state === 'equal' ? 'ok' : state === 'running' ? 'running' : 'failed'}`}>{state === 'running' ? 'running on both' : state}</span>
                 {verdict?.parts.map((part) => (
                     <span key={part.name} class={part.equal ? 'tone-ok' : 'tone-bad'} data-testid={`both-part-${part.name}`} data-state={part.equal ? 'equal' : 'different'}>
                         {part.name} {part.equal ? '=' : '≠'}
                     </span>
                 ))}
             </header>
+            {both.error && (
+                <div class="failure" role="alert" data-testid="both-error">
+                    <p>
+                        <code class="error-code">{both.error.code}</code> {withMarks(both.error.message)}
+                    </p>
+                    {both.error.hint && <p class="hint">{withMarks(both.error.hint)}</p>}
+                </div>
+            )}
             <div class="both-sides">
                 {both.sides.map((side) => (
                     <Side key={side.revision} side={side} />

@@ -205,11 +205,13 @@ pub(super) fn is_mark(text: &str) -> bool {
     })
 }
 
-/// Returns the forms in which a value occurs: as it is, inside a JSON string, and inside a URL.
+/// Returns the forms in which a value occurs: as it is, inside a JSON string, inside JSON that is itself a string, and inside
+/// a URL.
 fn forms(value: &str) -> Vec<String> {
-    let json = serde_json::to_string(value).unwrap_or_default();
-    let json = json.get(1..json.len().saturating_sub(1)).unwrap_or_default().to_owned();
+    let json = escaped(value);
+    let twice = escaped(&json);
     let mut forms = vec![value.to_owned(), json];
+    forms.extend(Some(twice).filter(|form| form.len() <= MAX_FORM));
     for (is_upper, space) in [(true, "%20"), (false, "%20"), (true, "+"), (false, "+")] {
         forms.push(percent_encoded(value, is_upper, space));
     }
@@ -220,6 +222,12 @@ fn forms(value: &str) -> Vec<String> {
         }
     }
     distinct
+}
+
+/// Returns a text as it is written inside a JSON string.
+fn escaped(text: &str) -> String {
+    let json = serde_json::to_string(text).unwrap_or_default();
+    json.get(1..json.len().saturating_sub(1)).unwrap_or_default().to_owned()
 }
 
 fn percent_encoded(value: &str, is_upper: bool, space: &str) -> String {
@@ -244,6 +252,15 @@ fn percent_encoded(value: &str, is_upper: bool, space: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_is_found_in_json_that_is_itself_a_string() {
+        let mut secrets = Secrets::default();
+        secrets.learn_own("my \"quoted\" secret");
+        let text =
+            serde_json::to_string(&serde_json::json!({"a": "my \"quoted\" secret"}).to_string()).unwrap();
+        assert_eq!(secrets.replace(&text), r#""{\"a\":\"«1»\"}""#);
+    }
 
     #[test]
     fn a_value_has_the_same_mark_in_every_form() {
