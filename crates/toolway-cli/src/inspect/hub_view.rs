@@ -19,7 +19,10 @@ pub(super) fn hub_view(inspector: &Inspector) -> Result<Value, Refusal> {
     let servers = inspector.servers();
     let (mut rows, mut total) = (Vec::new(), Map::new());
     let mut owners: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for status in hub.status() {
+    // The order of the configuration, whichever server was connected first.
+    let mut states = hub.status();
+    states.sort_by_key(|status| servers.iter().position(|server| server.name() == status.name));
+    for status in states {
         let server = servers.iter().find(|server| server.name() == status.name);
         let elements = server.map(|server| server.elements());
         let tokens =
