@@ -416,39 +416,6 @@ async fn notifications_that_were_not_stored_are_sent_by_the_next_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_visit_the_store_rarely() {
-    let pair = Pair::new(NEWEST).await;
-    let visits = async |limit: usize, what: &str| {
-        // The claim is released after the reply.
-        sleep(SECOND / 10).await;
-        let visits = pair.stores[0].take_visits();
-        assert!(visits <= limit, "{what}: {visits} visits");
-    };
-    visits(usize::MAX, "before").await;
-    pair.here.ask("tools/list", json!({})).await;
-    visits(1, "a list").await;
-    whole(pair.here.call(5, "peek", json!({})).await).await;
-    visits(1, "a read-only tool").await;
-    whole(pair.here.call(6, "add", json!({"a": 1, "b": 2})).await).await;
-    visits(2, "a plain call").await;
-    let reply = whole(pair.here.call(7, "tick", json!({"times": 0})).await).await.1;
-    assert_eq!(text(&reply), "done");
-    visits(2, "a call without output").await;
-    let waiting = Events::of(pair.here.call(8, "pay", json!({})).await);
-    sleep(SECOND * 2).await;
-    pair.gate.go(1);
-    assert_eq!(waiting.rest().await.last().map(text), Some("paid"));
-    visits(4, "a silent call of two seconds").await;
-    sleep(SECOND * 31).await;
-    visits(1, "the last look at its end").await;
-    let news = pair.here.stream(None).await;
-    visits(2, "a notification stream").await;
-    sleep(SECOND * 60 * 9).await;
-    assert!(pair.stores[0].take_visits() <= 9 * 4 + 1, "an idle stream");
-    drop(news);
-}
-
-#[tokio::test(start_paused = true)]
 async fn cursors_and_owners_are_the_same_at_all_servers() {
     let (memory, gate) = (Arc::new(MemoryStore::new()), Gate::new());
     let servers = [(); 2].map(|()| builder(&gate).page_size(1).store(memory.clone()).build().unwrap());
