@@ -4,7 +4,7 @@
 //! all servers. Those who miss a message to all of them notice this by the marks. A server that could not mark itself for as
 //! long as a mark lasts takes itself for dead, because the others do: it begins no calls until it could.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -54,6 +54,8 @@ struct NodeState {
     marked_at: Option<Instant>,
     /// The nodes that were alive then.
     alive: HashSet<String>,
+    /// Those of them that had no mark, and since when: the store may have lost it.
+    unmarked: HashMap<String, Instant>,
     /// When the store was last lost, or failed.
     failed_at: Option<Instant>,
     /// When the store may last have lost what it had confirmed, and with it the marks of nodes, or was back after so long that
@@ -210,10 +212,18 @@ impl Node {
         if state.marked_at.is_some_and(|marked| marked.elapsed() >= MARK_TTL.saturating_sub(MARK_INTERVAL)) {
             state.lost_at = Some(Instant::now());
         }
-        // The others mark themselves again.
-        if state.lost_at.is_some_and(|lost| lost.elapsed() < HEALING_TIME) {
-            alive.extend(state.alive.drain());
-        }
+        // The others mark themselves again. One that does not do so in time is dead, however often the connection to the store is
+        // lost meanwhile.
+        let is_healing = state.lost_at.is_some_and(|lost| lost.elapsed() < HEALING_TIME);
+        let unmarked: HashMap<_, _> = state
+            .alive
+            .difference(&alive)
+            .filter(|_| is_healing)
+            .map(|node| (node.clone(), state.unmarked.get(node).copied().unwrap_or_else(Instant::now)))
+            .filter(|(_, since)| since.elapsed() < HEALING_TIME)
+            .collect();
+        alive.extend(unmarked.keys().cloned());
+        state.unmarked = unmarked;
         state.marked_at = state.marked_at.max(Some(now));
         if state.alive.difference(&alive).next().is_some() {
             self.died.notify_one();
@@ -537,6 +547,27 @@ mod tests {
         drop(node);
         tokio::time::sleep(MARK_TTL + HEALING_TIME).await;
         assert!(!other.is_alive(&node_id).await.unwrap(), "and a dead node is dead");
+    }
+
+    /// A busy store answers late, and its connections are given up again and again.
+    #[tokio::test(start_paused = true)]
+    async fn a_dead_node_is_dead_however_often_the_connection_is_lost() {
+        let (store, events) = (Arc::new(SlowStore::default()), Arc::new(Received::default()));
+        let [node, other] = [(), ()].map(|()| Node::new(store.clone(), Arc::default(), "test"));
+        for node in [&node, &other] {
+            node.ensure_marked(&events).await.unwrap();
+        }
+        assert!(other.is_alive(&node.id).await.unwrap());
+        let node_id = node.id.clone();
+        drop(node);
+        // It is missed by one look at the marks, and given up by a later one.
+        let mut waited = Duration::ZERO;
+        while waited < MARK_TTL + MARK_INTERVAL + HEALING_TIME + MARK_INTERVAL {
+            store.2.fetch_add(1, Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            waited += Duration::from_secs(1);
+        }
+        assert!(!other.is_alive(&node_id).await.unwrap());
     }
 
     const BETWEEN_MESSAGES: Duration = Duration::from_millis(10);
