@@ -39,7 +39,7 @@ pub(super) struct FaultyStore {
     pub(super) gaps: watch::Sender<u32>,
     /// How often the store may have lost something.
     pub(super) losses: AtomicU64,
-    /// How many visits there were for sessions.
+    /// How many visits there were for sessions, and for the peers that they belong to.
     visits: AtomicUsize,
     /// How many visits there were to mark a server as alive, whatever their outcome.
     pub(super) marks: AtomicUsize,
@@ -55,7 +55,7 @@ impl FaultyStore {
         Self::new(&self.memory)
     }
 
-    /// Returns the number of visits for sessions since the last time.
+    /// Returns the number of visits for sessions and their peers since the last time.
     pub(super) fn take_visits(&self) -> usize {
         self.visits.swap(0, Ordering::AcqRel)
     }
@@ -102,7 +102,8 @@ impl Store for FaultyStore {
             self.marks.fetch_add(usize::from(group.starts_with("n/")), Ordering::AcqRel);
             self.check()?;
             let is_of_session = group.starts_with("s/");
-            self.visits.fetch_add(usize::from(is_of_session), Ordering::AcqRel);
+            let is_of_peer = group.starts_with("p/");
+            self.visits.fetch_add(usize::from(is_of_session || is_of_peer), Ordering::AcqRel);
             let appends = step.operations.iter().any(|operation| matches!(operation, Operation::Append(_)));
             let lose = |left: usize| left.checked_sub(1);
             if is_of_session

@@ -9,6 +9,7 @@
 //! | `shared_store.rs` | What do servers that share a store learn from each other? |
 //! | `nodes.rs`, `faulty_store.rs` | Are servers that share a store one server, whatever fails? |
 //! | `losses.rs` | Does a call go on although the store has lost what it had confirmed? |
+//! | `visits.rs` | How often does a server visit the store? |
 //! | `rolling.rs` | How is a server replaced by another one? |
 //! | `legacy_sse.rs` | How do conversations of the oldest transport go, at one server or at several? |
 
@@ -22,6 +23,7 @@ mod rolling;
 mod shared_store;
 mod stage;
 mod streams;
+mod visits;
 
 use std::sync::Arc;
 

@@ -345,10 +345,37 @@ async fn a_notification_stream_goes_on_at_another_server() {
     let last = resumed.last.clone().unwrap();
     assert!(last.starts_with(primer.split('.').next().unwrap()), "with its own id");
     timeout(FOR_EVER, news.rest()).await.expect("the first stream was replaced");
-    tools_changed(&mut resumed).await;
     while timeout(SECOND, resumed.message()).await.is_ok() {}
     pair.servers[0].tools_changed();
     tools_changed(&mut resumed).await;
+}
+
+/// The other server has heard of the update, too, and does not know that the stream has told it.
+#[tokio::test(start_paused = true)]
+async fn an_update_that_a_resumed_stream_repeats_is_told_once() {
+    for version in REVISIONS {
+        let pair = Pair::new(version).await;
+        pair.here.ask("resources/subscribe", json!({"uri": "news://today"})).await;
+        let mut news = pair.here.stream(None).await;
+        pair.servers[0].tools_changed();
+        tools_changed(&mut news).await;
+        while timeout(SECOND, news.message()).await.is_ok() {}
+        let last = news.last.take();
+        // The client has lost the connection.
+        let unread = tokio::spawn(news.rest());
+        pair.servers[0].resource_updated("news://today");
+        sleep(SECOND).await;
+        let mut resumed = pair.there.stream(last.as_deref()).await;
+        let mut count = 0;
+        while let Ok(message) = timeout(SECOND, resumed.message()).await {
+            count += usize::from(message.expect("it goes on")["params"]["uri"] == "news://today");
+        }
+        assert_eq!(count, 1, "{version}");
+        pair.servers[0].resource_updated("news://today");
+        let updated = timeout(FOR_EVER, resumed.message()).await.unwrap().unwrap();
+        assert_eq!(updated["params"]["uri"], "news://today", "{version}");
+        unread.abort();
+    }
 }
 
 /// The store has an event, and a client that read it at another server is faster than the answer of the store.
@@ -413,39 +440,6 @@ async fn notifications_that_were_not_stored_are_sent_by_the_next_stream() {
     };
     timeout(SECOND, updated).await.expect("it is told");
     reading.abort();
-}
-
-#[tokio::test(start_paused = true)]
-async fn requests_visit_the_store_rarely() {
-    let pair = Pair::new(NEWEST).await;
-    let visits = async |limit: usize, what: &str| {
-        // The claim is released after the reply.
-        sleep(SECOND / 10).await;
-        let visits = pair.stores[0].take_visits();
-        assert!(visits <= limit, "{what}: {visits} visits");
-    };
-    visits(usize::MAX, "before").await;
-    pair.here.ask("tools/list", json!({})).await;
-    visits(1, "a list").await;
-    whole(pair.here.call(5, "peek", json!({})).await).await;
-    visits(1, "a read-only tool").await;
-    whole(pair.here.call(6, "add", json!({"a": 1, "b": 2})).await).await;
-    visits(2, "a plain call").await;
-    let reply = whole(pair.here.call(7, "tick", json!({"times": 0})).await).await.1;
-    assert_eq!(text(&reply), "done");
-    visits(2, "a call without output").await;
-    let waiting = Events::of(pair.here.call(8, "pay", json!({})).await);
-    sleep(SECOND * 2).await;
-    pair.gate.go(1);
-    assert_eq!(waiting.rest().await.last().map(text), Some("paid"));
-    visits(4, "a silent call of two seconds").await;
-    sleep(SECOND * 31).await;
-    visits(1, "the last look at its end").await;
-    let news = pair.here.stream(None).await;
-    visits(2, "a notification stream").await;
-    sleep(SECOND * 60 * 9).await;
-    assert!(pair.stores[0].take_visits() <= 9 * 4 + 1, "an idle stream");
-    drop(news);
 }
 
 #[tokio::test(start_paused = true)]

@@ -520,6 +520,19 @@ impl Checker {
                 }
             }
         }
+        for exchange in self.exchanges.values().filter(|exchange| exchange.is_listener()) {
+            let erased_at = self.sessions.get(&exchange.session).and_then(|session| session.erased_at);
+            let (Some(erased_at), Some(head_at)) = (erased_at, exchange.head_at) else { continue };
+            let node = self.node(exchange.node);
+            let disturbed_at = self.store.failed.unwrap_or(0);
+            let limit = erased_at.max(disturbed_at).max(head_at) + MESSAGE_WITHIN;
+            let hurt_at = [node.frozen, node.stopping, node.died].into_iter().flatten().min();
+            let is_hurt = hurt_at.is_some_and(|hurt| hurt <= limit);
+            let went_on = exchange.over_at.is_none_or(|over| over > limit) && self.now > limit;
+            if went_on && !is_hurt && !self.has_lost_tail() {
+                wrong.push(format!("C-12: the end of session {} did not reach a stream", exchange.session));
+            }
+        }
         for (at, told) in &self.announced {
             for (session, count) in told {
                 let is_due = self.now > at + MESSAGE_WITHIN && !self.is_erased_before(*session, *at);

@@ -96,6 +96,7 @@ fn sound() -> Events {
         (40_000, sent(3, 0, Purpose::Delete)),
         (40_001, Event::Erased { session: 1 }),
         (40_002, head(3, 202)),
+        (40_050, Event::Over { exchange: 2, over: Over::Complete }),
         (40_100, sent(4, 2, Purpose::Ping)),
         (40_101, head(4, 404)),
         (90_000, node(0, Fate::Stopping)),
@@ -221,6 +222,7 @@ fn life_after_a_delete_is_found() {
     finds("C-9", broken_with([(40_200, stored(6, 3, &[3], false))]));
     finds("C-9", broken_with([(80, sent(6, 1, Purpose::Ping)), (81, head(6, 404))]));
     finds("C-12", broken_without(is_left, []));
+    finds("C-12", broken_without(|event| matches!(event, Event::Over { exchange: 2, .. }), []));
     assert_eq!(
         broken_without(|event| is_left(event) || is_delete(event) || is_gone(event), []),
         Vec::<String>::new()

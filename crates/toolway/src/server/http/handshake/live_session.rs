@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,11 +11,12 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolway_protocol::jsonrpc::{ParsedFrame, parse};
-use toolway_protocol::{Id, Message, ProtocolVersion, RpcError};
+use toolway_protocol::{Id, Message, Notification, RpcError};
 
 use super::identity::{SessionAccount, SessionIdentity};
 use super::limits::SessionLimits;
-use super::log::event_log::EventLog;
+use super::log::event::EventKind;
+use super::log::event_log::{EventLog, ReadableEvent};
 use super::log::kept_streams::KeptStreams;
 use super::record::Record;
 use super::shared::claim::Claim;
@@ -28,10 +29,8 @@ use crate::ground::budget::{Account, Charge};
 use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
 use crate::server::Server;
-use crate::server::admission::notification_filter::NotificationFilter;
 use crate::server::call::memory_record::MemoryRecord;
-use crate::server::call::stream_rights::StreamRights;
-use crate::server::changes::listeners::Listener;
+use crate::server::changes::listeners::{Change, Listener};
 use crate::server::failure::errors::busy;
 use crate::server::handshake::Session;
 use crate::store;
@@ -203,18 +202,24 @@ impl LiveSession {
     /// Reads and renews the record in the store. Returns whether the session still exists.
     pub(super) async fn refresh(&self) -> store::Result<bool> {
         if let Some(shared) = &self.shared {
-            match shared.enter(None).await? {
-                Entered::In(stored) => {
-                    if self.mark_used(stored.as_ref()) {
-                        self.save().await?;
-                    }
-                }
-                Entered::Gone | Entered::Claimed(_) => self.ended.cancel(),
-            }
+            self.take_record(shared.enter(None).await?).await?;
         }
         self.touch();
         self.renew_memory().await?;
         Ok(!self.ended.is_cancelled())
+    }
+
+    /// Applies what a look at the session has found.
+    async fn take_record(&self, entered: Entered) -> store::Result<()> {
+        match entered {
+            Entered::In(stored) => {
+                if self.mark_used(stored.as_ref()) {
+                    self.save().await?;
+                }
+            }
+            Entered::Gone | Entered::Claimed(_) => self.ended.cancel(),
+        }
+        Ok(())
     }
 
     /// Returns the values remembered for the client.
@@ -279,6 +284,19 @@ impl LiveSession {
     /// the session, and a client that resumes its stream does not ask.
     pub(super) fn note_missed_changes(&self) {
         self.listener.add_everything();
+    }
+
+    /// Forgets the changes that a resumed stream repeats: the client gets these events after everything that has changed so far.
+    pub(super) fn forget_changes(&self, events: &[ReadableEvent]) {
+        for event in events.iter().filter(|event| event.kind == EventKind::Message) {
+            if let Ok(ParsedFrame::One(Message::Notification { method, params })) =
+                parse(&event.text, self.json_limits())
+                && let Ok(Some(news)) = Notification::decode(&method, &params)
+                && let Some(change) = Change::of(&news)
+            {
+                self.listener.forget_change(&change);
+            }
+        }
     }
 
     pub(super) fn is_idle(&self, now: Instant, limit: Duration) -> bool {
@@ -476,26 +494,30 @@ impl LiveSession {
         !is_idle || !self.remote_readers.is_empty()
     }
 
-    /// Sends everything that may have changed to the notification stream here, if the one elsewhere is dead.
+    /// Returns whether a request that runs here, or a reader here, waits for what other servers send.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.running.lock().is_empty() || !self.remote_readers.is_empty()
+    }
+
+    /// Sends everything that may have changed to the notification stream here, if the one elsewhere is dead. What a dead server
+    /// has sent last may be lost, so the session is looked up, too.
     pub(super) async fn replace_dead_teller(&self) -> store::Result<()> {
         self.remote_readers.wake_all();
-        if let Some(shared) = &self.shared
-            && !self.streams.lock().is_empty()
-            && shared.is_teller_dead().await?
+        let Some(shared) = self.shared.as_ref().filter(|_| !self.streams.lock().is_empty()) else {
+            return Ok(());
+        };
+        let (entered, teller) = shared.enter_and_find_teller().await?;
+        self.take_record(entered).await?;
+        if let Some(node) = teller
+            && !shared.node.is_alive(&node).await?
         {
             self.listener.add_everything();
         }
         Ok(())
     }
 
-    /// Registers a stream for notifications. A stream gets notifications only while it is the newest stream of its
-    /// session.
-    pub(super) fn open_feed(
-        self: &Arc<Self>,
-        charge: Option<Charge>,
-        sight: NotificationFilter,
-        rights: Option<StreamRights>,
-    ) -> Result<NotificationFeed, RpcError> {
+    /// Adds a notification stream. Returns its number, and the number of the newest stream as it changes.
+    pub(super) fn add_stream(&self) -> Result<(u64, watch::Receiver<u64>), RpcError> {
         let mut streams = self.streams.lock();
         if streams.len() >= self.limits.streams_per_session {
             return Err(busy("too many streams of this session are open"));
@@ -504,16 +526,21 @@ impl LiveSession {
         streams.push(number);
         self.newest.send_replace(number);
         self.listener.wake();
-        Ok(NotificationFeed {
-            live: Arc::downgrade(self),
-            listener: self.listener.clone(),
-            filter: sight,
-            rights,
-            version: self.session.version(),
-            newest: self.newest.subscribe(),
-            number,
-            _charge: charge,
-        })
+        Ok((number, self.newest.subscribe()))
+    }
+
+    /// Returns the changes that the client has not been told.
+    pub(super) fn listener(&self) -> &Arc<Listener> {
+        &self.listener
+    }
+
+    /// Removes a notification stream. The next one sends the notifications that this one did not send.
+    pub(super) fn remove_stream(&self, number: u64) {
+        let mut streams = self.streams.lock();
+        streams.retain(|known| *known != number);
+        self.newest.send_replace(streams.last().copied().unwrap_or(0));
+        self.touch();
+        self.listener.wake();
     }
 }
 
@@ -550,47 +577,5 @@ impl Drop for RunningRequest {
     fn drop(&mut self) {
         self.live.running.lock().remove(&self.id);
         *self.live.last_used.lock() = Instant::now();
-    }
-}
-
-/// The source of the notifications for one stream. Only the newest stream of a session gets notifications. Dropping the
-/// feed releases the stream's charge.
-pub(super) struct NotificationFeed {
-    live: Weak<LiveSession>,
-    pub(super) listener: Arc<Listener>,
-    /// Filters the notifications by what the caller that opened the stream may see.
-    pub(super) filter: NotificationFilter,
-    /// The rights of that caller, until the reader takes them.
-    pub(super) rights: Option<StreamRights>,
-    pub(super) version: ProtocolVersion,
-    newest: watch::Receiver<u64>,
-    number: u64,
-    _charge: Option<Charge>,
-}
-
-impl NotificationFeed {
-    /// Waits until there are notifications, the client has confirmed the handshake, and this stream is the newest.
-    pub(super) async fn wait(&mut self) {
-        loop {
-            let is_newest = *self.newest.borrow_and_update() == self.number;
-            let is_told = is_newest && self.live.upgrade().is_some_and(|live| live.is_ready());
-            tokio::select! {
-                biased;
-                changed = self.newest.changed() => if changed.is_err() { return std::future::pending().await },
-                () = self.listener.changed(), if is_told => return,
-            }
-        }
-    }
-}
-
-impl Drop for NotificationFeed {
-    fn drop(&mut self) {
-        let Some(live) = self.live.upgrade() else { return };
-        let mut streams = live.streams.lock();
-        streams.retain(|known| *known != self.number);
-        live.newest.send_replace(streams.last().copied().unwrap_or(0));
-        *live.last_used.lock() = Instant::now();
-        // Wakes the next stream, so that it sends the notifications that this stream did not send.
-        self.listener.wake();
     }
 }

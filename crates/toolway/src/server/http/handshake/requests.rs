@@ -19,8 +19,9 @@ use super::super::endpoint::request::PROTOCOL_VERSION;
 use super::call::{MAX_SAVE_ATTEMPTS, call, needs_claim, serve_without_session, update_record};
 use super::context::{AdmittedRequest, SESSION_ID, session_error, store_unavailable};
 use super::legacy_sse;
-use super::live_session::{LiveSession, NotificationFeed};
+use super::live_session::LiveSession;
 use super::log::event_log::ResumePoint;
+use super::notification_feed::NotificationFeed;
 use super::record::Record;
 use super::sessions::SessionError;
 use super::shared::delivery::Delivery;
@@ -271,7 +272,8 @@ fn listen(visit: &AdmittedRequest<'_>, live: &Arc<LiveSession>) -> Result<Stream
 fn open_feed(visit: &AdmittedRequest<'_>, live: &Arc<LiveSession>) -> Result<NotificationFeed, RpcError> {
     let sight = NotificationFilter::new(visit.server(), visit.arrival.stream_view());
     let rights = visit.arrival.stream_rights();
-    live.open_feed(visit.endpoint.stream_charge(visit.account(Some(live)).as_ref())?, sight, rights)
+    let charge = visit.endpoint.stream_charge(visit.account(Some(live)).as_ref())?;
+    NotificationFeed::open(live, charge, sight, rights)
 }
 
 /// Resumes a stream after the event with the id `last`. An event id of another session is treated like an unknown id.
@@ -309,6 +311,8 @@ async fn resume(
         };
     }
     let shared = live.shared.as_ref().ok_or_else(unknown)?;
+    // What is written after the stream was found wakes its reader.
+    let signal = live.remote_readers.register(stream);
     match remote_log::find(shared, stream, number).await.map_err(store_unavailable)? {
         StoredStream::SessionEnded => Err(session_error(None, SessionError::Unknown)),
         StoredStream::Unknown => Err(unknown()),
@@ -316,11 +320,12 @@ async fn resume(
             Err(unavailable(None, &busy("the store does not have this event at the moment")))
         }
         StoredStream::AtEnd => Ok(StreamReader::new(live, &live.new_log(false), None, closing).at_end()),
-        StoredStream::Request(log) => Ok(StreamReader::remote(live, log, number, closing)),
+        StoredStream::Request(log) => Ok(StreamReader::remote(live, log, signal, number, closing)),
         StoredStream::Notifications(StoredNotifications { events, was_continued }) => {
             if was_continued {
                 live.note_missed_changes();
             }
+            live.forget_changes(&events);
             let reader = listen(visit, live).map_err(|full| unavailable(None, &full))?;
             Ok(reader.after_events_of(stream, events))
         }

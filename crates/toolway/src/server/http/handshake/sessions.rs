@@ -21,6 +21,7 @@ use super::limits::SessionLimits;
 use super::live_session::LiveSession;
 use super::log::event_log::EventLog;
 use super::log::kept_streams::KeptStreams;
+use super::looks::{Looks, look_at, visit_for};
 use super::record::Record;
 use super::shared::claim::Claim;
 use super::shared::claim_entry::ClaimEntry;
@@ -31,7 +32,6 @@ use super::shared::place::peer_group;
 use super::shared::remote_log::{LOOK_INTERVAL, RemoteReaders};
 use super::shared::session::{Entered, SharedSession, leave_record, session_group, take_record};
 use crate::ground::budget::{Account, Charge, Resource};
-use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
 use crate::server::Server;
 use crate::server::call::principal::Principal;
@@ -43,8 +43,6 @@ use crate::store::{self, StoreError};
 
 /// The longest interval between two searches for expired sessions.
 const MAX_SWEEP_INTERVAL: Duration = Duration::from_secs(30);
-/// How long to wait before a visit to the store is repeated.
-const VISIT_PAUSE: Duration = Duration::from_secs(1);
 /// The shortest interval between two searches by the sweeper task.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -72,6 +70,7 @@ pub(super) struct SessionTable {
     sessions: Mutex<Table>,
     /// The open pipes that other servers may pass POSTs on to.
     pipes: RemoteReaders,
+    looks: Looks,
 }
 
 #[derive(Default)]
@@ -552,23 +551,26 @@ impl NodeEvents for SessionTable {
             News::Answer { frame: Some(frame), .. } => {
                 live.deliver_frame(&Bytes::from(String::from(Box::<str>::from(frame))));
             }
-            News::Answer { frame: None, .. } | News::Record => look(live),
+            News::Answer { frame: None, .. } | News::Record => look_at(live),
             News::Ended => live.ended.cancel(),
-            News::Posted => {}
+            News::Posted | News::Unused { .. } => {}
         }
     }
 
     fn look(&self) {
         self.pipes.wake_all();
-        for live in self.active() {
-            look(live);
-        }
+        let mut waiting = self.active();
+        waiting.retain(|live| live.is_waiting());
+        visit_for(waiting, LOOK_INTERVAL, |live| Box::pin(live.look()));
+    }
+
+    fn look_everywhere(&self) {
+        self.pipes.wake_all();
+        self.looks.begin(self.active());
     }
 
     fn nodes_died(&self) {
-        for live in self.active() {
-            visit(live, |live| Box::pin(live.replace_dead_teller()));
-        }
+        visit_for(self.active(), LOOK_INTERVAL, |live| Box::pin(live.replace_dead_teller()));
     }
 }
 
@@ -579,22 +581,4 @@ impl SessionTable {
         active.sort_unstable_by_key(|live| live.number);
         active
     }
-}
-
-fn look(live: Arc<LiveSession>) {
-    visit(live, |live| Box::pin(live.look()));
-}
-
-/// Visits the store for a session. While the store is away the visit is repeated, until the next look is due.
-fn visit(live: Arc<LiveSession>, work: fn(&LiveSession) -> BoxFuture<'_, store::Result<()>>) {
-    tokio::spawn(async move {
-        let next_look = Instant::now() + LOOK_INTERVAL;
-        while let Err(error) = work(&live).await {
-            tracing::warn!(%error, "a session could not be looked up");
-            tokio::time::sleep(VISIT_PAUSE).await;
-            if Instant::now() >= next_look || !live.is_active() {
-                return;
-            }
-        }
-    });
 }

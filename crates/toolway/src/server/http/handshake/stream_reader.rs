@@ -10,9 +10,10 @@ use toolway_protocol::era::handshake::has_priming_events;
 
 use super::super::endpoint::body::{BodyWriter, KEEP_ALIVE_INTERVAL};
 use super::limits::SessionLimits;
-use super::live_session::{LiveSession, NotificationFeed};
+use super::live_session::LiveSession;
 use super::log::event::EventKind;
 use super::log::event_log::{EventLog, ReadOutcome, ReadableEvent, ReaderGuard, WriterGuard};
+use super::notification_feed::NotificationFeed;
 use super::shared::remote_log::{LOOK_INTERVAL, RemoteLog};
 use crate::ground::jitter::random_fraction;
 use crate::server::call::stream_rights::{StreamRights, next_verdict};
@@ -97,15 +98,15 @@ impl StreamReader {
         Self::with_source(live, source, feed, closing)
     }
 
-    /// Creates a reader of a stream that another server writes.
+    /// Creates a reader of a stream that another server writes. `signal` tells it that there is more to read.
     pub(super) fn remote(
         live: &Arc<LiveSession>,
         log: RemoteLog,
+        signal: Arc<Notify>,
         after: u64,
         closing: Arc<CancellationToken>,
     ) -> Self {
         let last_at_takeover = log.last_at_takeover;
-        let signal = live.remote_readers.register(log.stream());
         let reader = Self::with_source(live, EventSource::Remote { log, signal }, None, closing);
         Self { last_read: after, last_at_takeover, ..reader }
     }

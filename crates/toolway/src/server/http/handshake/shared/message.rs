@@ -9,6 +9,16 @@ use serde_json::value::RawValue;
 pub(in crate::server) struct NodeMessage {
     pub(in crate::server) session: String,
     pub(in crate::server) news: News,
+    /// Only in messages to all servers, so that those that miss one notice it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) number: Option<MessageNumber>,
+}
+
+/// The number of a message among those that a server sends to all others.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct MessageNumber {
+    pub(super) node: String,
+    pub(super) number: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -27,11 +37,21 @@ pub(in crate::server) enum News {
     Ended,
     /// There is a POST for a pipe of this server.
     Posted,
+    /// No messages of this server have these numbers.
+    Unused { node: String, numbers: Vec<u64> },
 }
 
 impl NodeMessage {
     pub(in crate::server) fn write(session: &str, news: News) -> Bytes {
-        serde_json::to_vec(&Self { session: session.to_owned(), news }).unwrap_or_default().into()
+        Self { session: session.to_owned(), news, number: None }.to_bytes()
+    }
+
+    pub(super) fn write_numbered(session: &str, news: News, number: MessageNumber) -> Bytes {
+        Self { session: session.to_owned(), news, number: Some(number) }.to_bytes()
+    }
+
+    fn to_bytes(&self) -> Bytes {
+        serde_json::to_vec(self).unwrap_or_default().into()
     }
 
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {

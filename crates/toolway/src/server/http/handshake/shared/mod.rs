@@ -2,6 +2,7 @@
 //!
 //! | file | question |
 //! |---|---|
+//! | `announcements.rs` | How does a server notice that it has missed a message to all servers? |
 //! | `claim.rs`, `claim_entry.rs` | How is a request kept from running twice? |
 //! | `delivery.rs` | How do cancellations and answers reach the server that runs the call? |
 //! | `event_store.rs` | How do the events of a stream get into the store? |
@@ -15,6 +16,7 @@
 //! | `session.rs` | Which steps does a session take in the store? |
 //! | `unsettled_claim.rs` | What happens to a claim if it is not known whether the store has it? |
 
+mod announcements;
 pub(super) mod claim;
 pub(super) mod claim_entry;
 pub(super) mod delivery;

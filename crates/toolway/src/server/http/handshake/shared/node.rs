@@ -1,10 +1,10 @@
 //! Which servers that share a store are alive, and how do messages reach them?
 //!
 //! Each server has a random id and marks itself in a map of the store. It listens to two channels: its own, and one for
-//! all servers. A server that could not mark itself for as long as a mark lasts takes itself for dead, because the others
-//! do: it begins no calls until it could.
+//! all servers. Those who miss a message to all of them notice this by the marks. A server that could not mark itself for as
+//! long as a mark lasts takes itself for dead, because the others do: it begins no calls until it could.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -15,8 +15,9 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use super::announcements::{OpenNumber, ReceivedMessages, SentMessages};
 use super::gaps::{GapWatch, Gaps};
-use super::message::NodeMessage;
+use super::message::{MessageNumber, News, NodeMessage};
 use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
 use crate::server::observe::store_meter::StoreMeter;
@@ -35,6 +36,11 @@ pub(in crate::server) struct Node {
     gaps: Arc<Gaps>,
     /// Notified when the mark of this node may be lost.
     unmarked: Arc<Notify>,
+    /// The messages to all nodes: those of this one, and those of the others.
+    sent: Arc<SentMessages>,
+    received: Mutex<ReceivedMessages>,
+    /// Notified when messages may have been missed, or the store may have lost something.
+    missed: Arc<Notify>,
     /// The losses of the store that are known.
     losses: AtomicU64,
     task: OnceLock<AbortHandle>,
@@ -48,6 +54,8 @@ struct NodeState {
     marked_at: Option<Instant>,
     /// The nodes that were alive then.
     alive: HashSet<String>,
+    /// Those of them that had no mark, and since when: the store may have lost it.
+    unmarked: HashMap<String, Instant>,
     /// When the store was last lost, or failed.
     failed_at: Option<Instant>,
     /// When the store may last have lost what it had confirmed, and with it the marks of nodes, or was back after so long that
@@ -60,8 +68,11 @@ pub(in crate::server) trait NodeEvents: Send + Sync + 'static {
     /// Takes a message of another node.
     fn receive(&self, message: NodeMessage);
 
-    /// Looks up everything that is waited for, because messages may be lost.
+    /// Looks up what is waited for. Called at intervals, because a message to this node alone may be lost.
     fn look(&self);
+
+    /// Looks up everything that is served here, because messages were missed, or the store may have lost something.
+    fn look_everywhere(&self);
 
     /// Some nodes have died.
     fn nodes_died(&self);
@@ -73,7 +84,23 @@ impl Node {
         let (state, died) = (Mutex::default(), Arc::default());
         let (task, probe) = (OnceLock::new(), tokio::sync::Mutex::default());
         let (gaps, unmarked, losses) = (Arc::default(), Arc::default(), AtomicU64::new(store.losses()));
-        Arc::new(Self { id, store, meter, group, state, died, gaps, unmarked, losses, task, probe })
+        let (sent, received, missed) = (Arc::default(), Mutex::default(), Arc::default());
+        Arc::new(Self {
+            id,
+            store,
+            meter,
+            group,
+            state,
+            died,
+            gaps,
+            unmarked,
+            sent,
+            received,
+            missed,
+            losses,
+            task,
+            probe,
+        })
     }
 
     /// Returns a watch for the times when the store may have lost what it had confirmed, as by a fail-over.
@@ -109,8 +136,14 @@ impl Node {
         let mut state = self.state.lock();
         (state.failed_at, state.lost_at) = (Some(Instant::now()), Some(Instant::now()));
         drop(state);
-        self.unmarked.notify_one();
+        self.expect_anything();
         self.gaps.report();
+    }
+
+    /// Notes that anything may have happened until now. When the store can be reached, everything is looked up.
+    fn expect_anything(&self) {
+        self.received.lock().restart();
+        self.unmarked.notify_one();
     }
 
     /// Prepares the node for calls: starts to listen to messages, and marks the node, unless its mark is fresh.
@@ -127,7 +160,8 @@ impl Node {
     fn start<E: NodeEvents>(self: &Arc<Self>, events: &Arc<E>) {
         self.task.get_or_init(|| {
             let (node, events) = (Arc::downgrade(self), Arc::downgrade(events));
-            let task = NodeTask { node, events, died: self.died.clone(), unmarked: self.unmarked.clone() };
+            let (died, unmarked, missed) = (self.died.clone(), self.unmarked.clone(), self.missed.clone());
+            let task = NodeTask { node, events, died, unmarked, missed };
             tokio::spawn(task.run(self.store.clone(), self.channel(&self.id), self.group.clone()))
                 .abort_handle()
         });
@@ -156,21 +190,40 @@ impl Node {
         // The mark lasts from the visit, which is not before this moment.
         let now = Instant::now();
         let (map, key) = ("nodes".into(), self.id.clone().into());
-        let step = Step::new()
-            .then(Operation::Enter { map, key, value: Bytes::new(), ttl: MARK_TTL })
+        let sent = self.sent.progress();
+        let mut step = Step::new();
+        if let Some(message) = sent.unused_message(&self.id) {
+            step = step.then(Operation::Publish { channel: self.group.clone().into(), message });
+        }
+        step = step
+            .then(Operation::Enter { map, key, value: sent.write(), ttl: MARK_TTL })
             .then(Operation::Entries("nodes".into()));
         let Outcome::Done(answers) = self.run(&self.group, &step).await? else { return Ok(()) };
+        self.sent.forget_unused(&sent.unused);
         let Some(Answer::Entries(entries)) = answers.into_iter().next_back() else { return Ok(()) };
+        let others = entries.iter().filter(|(id, _)| *id != self.id);
+        let marks = others.map(|(id, mark)| (id.as_str(), &mark[..]));
+        if self.received.lock().compare(Instant::now(), marks) {
+            self.missed.notify_one();
+        }
         let mut alive: HashSet<_> = entries.into_iter().map(|(id, _)| id).collect();
         let mut state = self.state.lock();
         // While the store was away, the marks of the others expired as this one did.
         if state.marked_at.is_some_and(|marked| marked.elapsed() >= MARK_TTL.saturating_sub(MARK_INTERVAL)) {
             state.lost_at = Some(Instant::now());
         }
-        // The others mark themselves again.
-        if state.lost_at.is_some_and(|lost| lost.elapsed() < HEALING_TIME) {
-            alive.extend(state.alive.drain());
-        }
+        // The others mark themselves again. One that does not do so in time is dead, however often the connection to the store is
+        // lost meanwhile.
+        let is_healing = state.lost_at.is_some_and(|lost| lost.elapsed() < HEALING_TIME);
+        let unmarked: HashMap<_, _> = state
+            .alive
+            .difference(&alive)
+            .filter(|_| is_healing)
+            .map(|node| (node.clone(), state.unmarked.get(node).copied().unwrap_or_else(Instant::now)))
+            .filter(|(_, since)| since.elapsed() < HEALING_TIME)
+            .collect();
+        alive.extend(unmarked.keys().cloned());
+        state.unmarked = unmarked;
         state.marked_at = state.marked_at.max(Some(now));
         if state.alive.difference(&alive).next().is_some() {
             self.died.notify_one();
@@ -206,9 +259,12 @@ impl Node {
         }
     }
 
-    /// Returns the operation that sends a message to all nodes.
-    pub(super) fn telling_all(&self, message: Bytes) -> Operation {
-        Operation::Publish { channel: self.group.clone().into(), message }
+    /// Returns the operation that sends a message to all nodes, and its number. Nodes that miss it notice this.
+    pub(super) fn telling_all(&self, session: &str, news: News) -> (Operation, OpenNumber) {
+        let open = self.sent.begin();
+        let number = MessageNumber { node: self.id.clone(), number: open.number() };
+        let message = NodeMessage::write_numbered(session, news, number);
+        (Operation::Publish { channel: self.group.clone().into(), message }, open)
     }
 
     /// Returns the operation that sends a message to one node.
@@ -235,6 +291,7 @@ struct NodeTask<E> {
     events: Weak<E>,
     died: Arc<Notify>,
     unmarked: Arc<Notify>,
+    missed: Arc<Notify>,
 }
 
 impl<E: NodeEvents> NodeTask<E> {
@@ -260,37 +317,39 @@ impl<E: NodeEvents> NodeTask<E> {
                 }
                 () = self.unmarked.notified() => mark = Instant::now(),
                 () = self.died.notified() => self.with(E::nodes_died),
+                () = self.missed.notified() => self.with(E::look_everywhere),
                 () = tokio::time::sleep_until(look) => {
                     look = Instant::now() + LOOK_INTERVAL;
                     self.with(E::look);
                 }
                 (heard, channel) = &mut inbox => {
                     inbox.set(next_message(store.clone(), channel));
-                    self.receive(heard, &mut look);
+                    self.receive(heard);
                 }
                 (heard, channel) = &mut all => {
                     all.set(next_message(store.clone(), channel));
-                    self.receive(heard, &mut look);
+                    self.receive(heard);
                 }
             }
         }
     }
 
-    fn receive(&self, heard: Heard, look: &mut Instant) {
+    fn receive(&self, heard: Heard) {
+        let Some(node) = self.node.upgrade() else { return };
         match heard {
             Heard::Message(message) => {
-                if let Some(message) = NodeMessage::read(&message) {
-                    self.with(|events| events.receive(message));
+                let Some(message) = NodeMessage::read(&message) else { return };
+                if let News::Unused { node: sender, numbers } = &message.news {
+                    return node.received.lock().unused(sender, numbers);
                 }
+                if let Some(number) = &message.number {
+                    node.received.lock().arrived(number);
+                }
+                self.with(|events| events.receive(message));
             }
             // Something may have happened before.
-            Heard::Start => *look = Instant::now(),
-            Heard::Gap => {
-                *look = Instant::now();
-                if let Some(node) = self.node.upgrade() {
-                    node.note_gap();
-                }
-            }
+            Heard::Start => node.expect_anything(),
+            Heard::Gap => node.note_gap(),
         }
     }
 
@@ -347,7 +406,7 @@ const MARK_INTERVAL: Duration = Duration::from_secs(3);
 const MARK_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 /// How long a mark lasts.
 const MARK_TTL: Duration = Duration::from_secs(10);
-/// How often everything that is waited for is looked up.
+/// How often what is waited for is looked up.
 const LOOK_INTERVAL: Duration = Duration::from_secs(15);
 /// How long to wait before subscribing again.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
@@ -410,6 +469,8 @@ mod tests {
         }
 
         fn look(&self) {}
+
+        fn look_everywhere(&self) {}
 
         fn nodes_died(&self) {}
     }
@@ -486,6 +547,27 @@ mod tests {
         drop(node);
         tokio::time::sleep(MARK_TTL + HEALING_TIME).await;
         assert!(!other.is_alive(&node_id).await.unwrap(), "and a dead node is dead");
+    }
+
+    /// A busy store answers late, and its connections are given up again and again.
+    #[tokio::test(start_paused = true)]
+    async fn a_dead_node_is_dead_however_often_the_connection_is_lost() {
+        let (store, events) = (Arc::new(SlowStore::default()), Arc::new(Received::default()));
+        let [node, other] = [(), ()].map(|()| Node::new(store.clone(), Arc::default(), "test"));
+        for node in [&node, &other] {
+            node.ensure_marked(&events).await.unwrap();
+        }
+        assert!(other.is_alive(&node.id).await.unwrap());
+        let node_id = node.id.clone();
+        drop(node);
+        // It is missed by one look at the marks, and given up by a later one.
+        let mut waited = Duration::ZERO;
+        while waited < MARK_TTL + MARK_INTERVAL + HEALING_TIME + MARK_INTERVAL {
+            store.2.fetch_add(1, Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            waited += Duration::from_secs(1);
+        }
+        assert!(!other.is_alive(&node_id).await.unwrap());
     }
 
     const BETWEEN_MESSAGES: Duration = Duration::from_millis(10);

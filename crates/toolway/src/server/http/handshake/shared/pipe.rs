@@ -397,6 +397,8 @@ mod tests {
 
         fn look(&self) {}
 
+        fn look_everywhere(&self) {}
+
         fn nodes_died(&self) {}
     }
 }

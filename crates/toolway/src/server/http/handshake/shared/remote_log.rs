@@ -108,6 +108,15 @@ pub(in crate::server) struct RemoteLog {
     start: StreamStart,
     /// The number of the last event when this reader took over.
     pub(in crate::server) last_at_takeover: u64,
+    /// The events that were read when the log was found.
+    found: Mutex<Option<FoundEvents>>,
+}
+
+/// The first events that a reader reads.
+struct FoundEvents {
+    events: Vec<ReadableEvent>,
+    /// `true` if the log had no more events, and will have some.
+    has_all: bool,
 }
 
 /// Returns the node that a reader belongs to.
@@ -126,7 +135,7 @@ fn reader_name(session: &SharedSession) -> Bytes {
     format!("{}:{}", session.node.id, random_hex::<4>()).into()
 }
 
-/// Looks for a stream in the store, and becomes its reader.
+/// Looks for a stream in the store, and becomes its reader. The signal for its events must be registered before.
 pub(in crate::server) async fn find(
     session: &Arc<SharedSession>,
     stream: &str,
@@ -139,7 +148,7 @@ pub(in crate::server) async fn find(
         .when(SharedSession::is_open())
         .then(Operation::SetReader { log: log(), reader: reader.clone() })
         .then(Operation::Read { log: log(), after: 0, limit: first })
-        .then(Operation::Read { log: log(), after: after.saturating_sub(1), limit: first });
+        .then(Operation::Read { log: log(), after: after.saturating_sub(1), limit: PAGE });
     let Outcome::Done(answers) = session.run(&step).await? else { return Ok(StoredStream::SessionEnded) };
     let mut pages = answers.into_iter().filter_map(into_page);
     let (Some(start), Some(seen)) = (pages.next(), pages.next()) else {
@@ -161,8 +170,10 @@ pub(in crate::server) async fn find(
                 return Ok(if is_written { StoredStream::Behind } else { StoredStream::Unknown });
             }
             let (session, stream, last_at_takeover) = (session.clone(), stream.to_owned(), seen.last);
-            let log = RemoteLog { session, stream, reader, start, last_at_takeover };
+            let found = Mutex::default();
+            let log = RemoteLog { session, stream, reader, start, last_at_takeover, found };
             if !seen.is_ended || after < seen.last {
+                log.keep_found(seen, after);
                 return Ok(StoredStream::Request(log));
             }
             // The client has the answer, although its reader may have ended before it noticed.
@@ -269,8 +280,27 @@ impl RemoteLog {
         });
     }
 
+    /// Keeps what was read when the log was found.
+    fn keep_found(&self, page: LogPage, after: u64) {
+        let last = page.entries.last().map_or(after, |(number, _)| *number);
+        let has_all = last >= page.last && !page.is_ended;
+        let events = page.entries.into_iter().filter(|(number, _)| *number > after).filter_map(into_event);
+        *self.found.lock() = Some(FoundEvents { events: events.collect(), has_all });
+    }
+
     /// Returns the events after a number. If the server that writes the log has died, ends the log.
     pub(in crate::server) async fn read(&self, after: u64) -> Result<ReadOutcome> {
+        let found = self.found.lock().take();
+        if let Some(FoundEvents { events, has_all }) = found {
+            if !events.is_empty() {
+                *self.found.lock() = has_all.then(|| FoundEvents { events: Vec::new(), has_all });
+                return Ok(ReadOutcome::Events(events));
+            }
+            // A later event has woken this reader, or will wake it.
+            if has_all && self.session.node.is_alive(&self.start.node).await? {
+                return Ok(ReadOutcome::Empty);
+            }
+        }
         let mut is_ended_here = false;
         loop {
             let log = || self.stream.clone().into();

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::super::log::event_log::KeptEvents;
 use super::claim_entry::{CLAIMS, ClaimEntry};
-use super::message::{News, NodeMessage};
+use super::message::News;
 use super::node::Node;
 use super::place::SessionPlace;
 use super::unsettled_claim::UnsettledClaim;
@@ -103,6 +103,20 @@ impl SharedSession {
 
     /// Looks up the record, and renews it if a third of its life is over. Claims a request, if one is given.
     pub(in crate::server) async fn enter(&self, claim: Option<&ClaimEntry>) -> Result<Entered> {
+        self.look_up(claim, false).await.map(|(entered, _)| entered)
+    }
+
+    /// Looks up the record, and the node whose stream gets the notifications.
+    pub(in crate::server) async fn enter_and_find_teller(&self) -> Result<(Entered, Option<String>)> {
+        let (entered, teller) = self.look_up(None, true).await?;
+        Ok((entered, teller.map(|teller| node_of_teller(&teller))))
+    }
+
+    async fn look_up(
+        &self,
+        claim: Option<&ClaimEntry>,
+        finds_teller: bool,
+    ) -> Result<(Entered, Option<StoredValue>)> {
         let now = Instant::now();
         let known = self.state.lock().version;
         let losses = self.node.losses();
@@ -114,6 +128,9 @@ impl SharedSession {
         if let Some(claim) = claim {
             step = step.then(claim.enter(self.limits.kept.time));
         }
+        if finds_teller {
+            step = step.then(Operation::Get { key: TELLER, known: None });
+        }
         step = step.then(Operation::Get { key: RECORD, known });
         let unsettled = claim.map(|claim| UnsettledClaim::new(self.node.clone(), self.group.clone(), claim));
         let outcome = self.run(&step).await;
@@ -122,22 +139,27 @@ impl SharedSession {
         }
         match outcome? {
             Outcome::Done(answers) => {
-                let stored = answers.into_iter().next_back().and_then(into_value);
+                let mut answers = answers.into_iter();
+                let stored = answers.next_back().and_then(into_value);
+                let teller = answers.next_back().filter(|_| finds_teller).and_then(into_value);
                 if renews {
                     self.mark_renewed(now);
                 }
                 let mut state = self.state.lock();
-                Ok(Entered::In(stored.and_then(|stored| {
+                let record = stored.and_then(|stored| {
                     // Another request may have saved the record in the meantime. A record that was read during a fail-over
                     // is read again.
                     if state.version == known && self.node.losses() == losses {
                         state.version = Some(stored.version);
                     }
                     stored.bytes.map(|text| StoredRecord { text, losses })
-                })))
+                });
+                Ok((Entered::In(record), teller))
             }
-            Outcome::Refused { condition: 1, holder } => Ok(Entered::Claimed(holder.unwrap_or_default())),
-            _ => Ok(Entered::Gone),
+            Outcome::Refused { condition: 1, holder } => {
+                Ok((Entered::Claimed(holder.unwrap_or_default()), None))
+            }
+            _ => Ok((Entered::Gone, None)),
         }
     }
 
@@ -176,13 +198,14 @@ impl SharedSession {
     pub(in crate::server) async fn save(&self, record: Bytes) -> Result<bool> {
         let (before, after) = (self.state.lock().version, random_version());
         let Some(before) = before else { return Ok(false) };
-        let changed = NodeMessage::write(&self.id, News::Record);
+        let (tell, number) = self.node.telling_all(&self.id, News::Record);
         let step = Step::new()
             .when(Condition::HasVersion(RECORD, before))
             .then(self.put_record(record, after))
-            .then(self.node.telling_all(changed));
+            .then(tell);
         let is_done = matches!(self.run(&step).await?, Outcome::Done(_));
         if is_done {
+            number.mark_sent();
             self.state.lock().version = Some(after);
         }
         Ok(is_done)
@@ -213,15 +236,16 @@ impl SharedSession {
 
     /// Ends the session for all servers. Its logs expire, and no server reads them without the record.
     pub(in crate::server) async fn end(&self) -> Result<()> {
-        let ended = NodeMessage::write(&self.id, News::Ended);
+        let (tell, number) = self.node.telling_all(&self.id, News::Ended);
         let step = Step::new()
             .then(Operation::Delete(RECORD))
             .then(Operation::Delete(MEMORY.into()))
             .then(Operation::Delete(TELLER))
             .then(Operation::Clear(CLAIMS))
             .then(Operation::Clear(CANCELLED))
-            .then(self.node.telling_all(ended));
+            .then(tell);
         self.run(&step).await?;
+        number.mark_sent();
         if let Some(place) = self.place.get() {
             place.release();
         }
@@ -270,17 +294,9 @@ impl SharedSession {
         let get = Operation::Get { key: TELLER, known: None };
         let Outcome::Done(mut answers) = self.run(&Step::new().then(get)).await? else { return Ok(None) };
         Ok(answers.pop().and_then(into_value).map(|stored| {
-            let node = stored.bytes.unwrap_or_default();
-            (stored.version, String::from_utf8_lossy(&node).into_owned())
+            let node = node_of_teller(&stored);
+            (stored.version, node)
         }))
-    }
-
-    /// Returns whether the node whose stream got the notifications has died.
-    pub(in crate::server) async fn is_teller_dead(&self) -> Result<bool> {
-        match self.teller().await? {
-            Some((_, node)) => Ok(!self.node.is_alive(&node).await?),
-            None => Ok(false),
-        }
     }
 
     /// Returns the operation that makes a stream of this node the one that gets the notifications.
@@ -321,6 +337,10 @@ pub(in crate::server) fn session_group(groups: &Groups, id: &str, owner: Option<
 
 pub(super) fn question_key(question: &str) -> Name {
     format!("q/{question}").into()
+}
+
+fn node_of_teller(stored: &StoredValue) -> String {
+    String::from_utf8_lossy(stored.bytes.as_deref().unwrap_or_default()).into_owned()
 }
 
 fn into_value(answer: Answer) -> Option<StoredValue> {
