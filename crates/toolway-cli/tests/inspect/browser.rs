@@ -62,9 +62,9 @@ impl Inspected {
 
     /// Reads the next link that the command prints. Returns its address and its code.
     pub(crate) fn next_link(&mut self) -> (String, String) {
-        let mut line = String::new();
-        self.stdout.read_line(&mut line).unwrap();
-        let printed: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no link: {line:?}"));
+        let mut output = String::new();
+        self.stdout.read_line(&mut output).unwrap();
+        let printed: Value = serde_json::from_str(&output).unwrap_or_else(|_| panic!("no link: {output:?}"));
         let link = printed["url"].as_str().unwrap();
         let (address, code) = link.strip_prefix("http://").unwrap().split_once("/#").unwrap();
         (address.to_owned(), code.to_owned())
@@ -260,11 +260,12 @@ impl Connection {
     }
 
     pub(crate) fn write_head(&mut self, method: &str, path: &str, headers: &[(&str, &str)], length: usize) {
+        use std::fmt::Write as _;
         let mut head = format!("{method} {path} HTTP/1.1\r\n");
         for (name, value) in headers {
-            head += &format!("{name}: {value}\r\n");
+            write!(head, "{name}: {value}\r\n").unwrap();
         }
-        head += &format!("content-length: {length}\r\n\r\n");
+        write!(head, "content-length: {length}\r\n\r\n").unwrap();
         self.write(head.as_bytes()).unwrap();
     }
 

@@ -132,8 +132,14 @@ const NO_ERRORS: [(&str, &str); 174] = [
     ("GET and POST", "the methods of a path"),
     ("The inspector opens in your browser:", "says where the inspector is"),
     ("Open the inspector in a browser of this machine:", "says where the inspector is"),
-    ("No browser could be opened. Open the inspector in a browser of this machine:", "says where the inspector is"),
-    ("… … The link works once, within 60 seconds; Enter shows a new one. End with Ctrl-C.", "says how the link of the inspector is used"),
+    (
+        "No browser could be opened. Open the inspector in a browser of this machine:",
+        "says where the inspector is",
+    ),
+    (
+        "… … The link works once, within 60 seconds; Enter shows a new one. End with Ctrl-C.",
+        "says how the link of the inspector is used",
+    ),
     ("add `.bearer(…", "a note of an exported test"),
     ("add `.env(…", "a note of an exported test"),
     ("replace `server()` by the function that makes your server", "a note of an exported test"),
