@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(parse(&[]), Ok(Job::Build));
         assert_eq!(parse(&["--check"]), Ok(Job::Check));
         assert_eq!(parse(&["--test", "--only", "keys"]), Ok(Job::Test(Some("keys".to_owned()))));
-        assert!(parse(&["--chek"]).is_err());
+        assert!(parse(&["--nam"]).is_err());
     }
 
     fn env_folder(name: &str) -> std::path::PathBuf {

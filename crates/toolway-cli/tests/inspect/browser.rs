@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(100);
 /// An inspector that runs, and the token of its page.
 pub(crate) struct Inspected {
     child: Child,
-    /// An inspector goes on when nobody can type any more, but then it shows no new links.
+    /// An inspector goes on at the end of its input, but then it shows no new links.
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     /// `127.0.0.1` and the port.

@@ -116,7 +116,17 @@ const NO_ERRORS_IN: [(&str, &str); 18] = [
 ];
 
 /// Sentences that are not errors, and what they are; `…` at the end stands for any end.
-const NO_ERRORS: [(&str, &str); 174] = [
+const NO_ERRORS: [(&str, &str); 178] = [
+    ("1 event", "what the inspector will do"),
+    (
+        "the program was ended; calls that ran have failed, and what the program kept in memory is lost",
+        "what a cut of the inspector means",
+    ),
+    (
+        "the session goes on, and streams are resumed after their last event if the server keeps events",
+        "what a cut of the inspector means",
+    ),
+    ("this era cannot resume a reply, so calls that ran have failed", "what a cut of the inspector means"),
     ("POST, GET, DELETE", "a header"),
     ("Passing messages on to … at http://…/mcp; end with Ctrl-C.", "what the proxy says when it starts"),
     ("id: …-… data:", "the wire"),

@@ -56,10 +56,12 @@ pub(super) async fn send(
 }
 
 fn argument_headers(known: &ArgumentHeaders, method: &Method, params: &Params) -> Vec<(String, String)> {
-    match (method, params.name(), params.arguments()) {
-        (Method::CallTool, Ok(Some(name)), Ok(Some(arguments))) => known.of_call(&name, &arguments),
-        _ => Vec::new(),
+    if *method == Method::CallTool
+        && let (Ok(Some(name)), Ok(Some(arguments))) = (params.name(), params.arguments())
+    {
+        return known.of_call(&name, &arguments);
     }
+    Vec::new()
 }
 
 fn headers(method: &Method, params: &Params, mirrored: &[(String, String)]) -> Result<HeaderMap> {
