@@ -57,7 +57,7 @@ test('a tool that asks twice is answered in each column, and its rounds are matc
     assert.match(rounds, /input_required/);
 });
 
-test('every tool of the fixture is equal in both eras, over HTTP', async (test) => {
+test('the tools of the fixture that ask nothing are equal in both eras, over HTTP', async (test) => {
     const { url } = await fixtureOverHttp(test);
     const view = await open(test, await inspect(test, [url]));
     await view.ready();

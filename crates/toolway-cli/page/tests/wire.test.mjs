@@ -172,7 +172,7 @@ test('a change of the list is shown as a difference', async (test) => {
     await view.says('news-line', /tools\/list_changed/);
 });
 
-test('updates of a watched resource are told', async (test) => {
+test('a resource can be watched, and the connection is among the notifications', async (test) => {
     const view = await open(test, await inspect(test, ON_PIPE));
     await view.ready();
     await view.press('resource-about');
