@@ -96,7 +96,7 @@ test('hidden and turning characters are marked wherever they stand', async (test
     await view.tool('hidden');
     await view.says('hidden-warning', /U\+202E/);
     const description = await view.text('description');
-    assert.match(description, /Reads U\+202Etxt\.exeU\+202C a file\.U\+200BU\+E0049/);
+    assert.match(description, /Reads U\+202E.xt\.exeU\+202C a file\.U\+200BU\+E0049/);
     // oxlint-disable-next-line no-control-regex
     assert.doesNotMatch(description, /[\u200b-\u200f\u202a-\u202e\u{e0000}-\u{e007f}]/u);
     await view.run();

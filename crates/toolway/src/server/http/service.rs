@@ -169,7 +169,8 @@ impl HttpService {
     {
         let Inner { endpoint, handshake: era, handler } = &*self.inner;
         if let Some(handler) = handler {
-            return handler::answer(endpoint, &**handler, method, arrival, body).await;
+            // In a box, because requests to servers would carry room for it.
+            return Box::pin(handler::answer(endpoint, &**handler, method, arrival, body)).await;
         }
         if method != HttpMethod::POST
             && let Some(refuse) = endpoint.server.refuse_unscoped(&arrival, None::<ProtocolRequest>)
