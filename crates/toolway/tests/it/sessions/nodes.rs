@@ -355,6 +355,8 @@ async fn a_notification_stream_goes_on_at_another_server() {
 async fn an_update_that_a_resumed_stream_repeats_is_told_once() {
     for version in REVISIONS {
         let pair = Pair::new(version).await;
+        // The servers listen to each other.
+        sleep(SECOND).await;
         pair.here.ask("resources/subscribe", json!({"uri": "news://today"})).await;
         let mut news = pair.here.stream(None).await;
         pair.servers[0].tools_changed();
