@@ -15,10 +15,9 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
-use toolway_protocol::Notification;
 
 use crate::ground::random::random_hex;
-use crate::server::changes::listeners::{Change, ListKind, Listener, Listeners};
+use crate::server::changes::listeners::{Change, Listener, Listeners};
 use crate::store::{
     Answer, Append, Keep, LogEntry, LogPage, Operation, Outcome, Result, Room, Step, Store, Subscription,
 };
@@ -179,7 +178,7 @@ impl BridgeTask {
         let here = self.here.clone();
         let mut untold = here.unsent_for(|_| true);
         while let Some(news) = untold.first() {
-            if let Some(change) = change_of(news) {
+            if let Some(change) = Change::of(news) {
                 self.numbered += 1;
                 self.unconfirmed = Some(self.log.entry(self.numbered, change));
             }
@@ -240,22 +239,6 @@ impl BridgeTask {
             Err(error) => tracing::warn!(%error, "a change of another server cannot be read"),
         }
     }
-}
-
-fn change_of(news: &Notification) -> Option<Change> {
-    Some(match news {
-        Notification::ToolsChanged(_) => Change::List(ListKind::Tools),
-        Notification::PromptsChanged(_) => Change::List(ListKind::Prompts),
-        Notification::ResourcesChanged(_) => Change::List(ListKind::Resources),
-        Notification::ResourceUpdated(updated) => Change::Resource(updated.uri.clone()),
-        Notification::Initialized(_)
-        | Notification::Cancelled(_)
-        | Notification::Progress(_)
-        | Notification::LogMessage(_)
-        | Notification::RootsChanged(_)
-        | Notification::ElicitationComplete(_)
-        | Notification::SubscriptionAcknowledged(_) => return None,
-    })
 }
 
 /// How long the task waits after the store has failed.

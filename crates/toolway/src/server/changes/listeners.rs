@@ -31,6 +31,25 @@ pub(crate) enum Change {
     Resource(String),
 }
 
+impl Change {
+    /// Returns the change that a notification tells.
+    pub(crate) fn of(news: &Notification) -> Option<Self> {
+        Some(match news {
+            Notification::ToolsChanged(_) => Self::List(ListKind::Tools),
+            Notification::PromptsChanged(_) => Self::List(ListKind::Prompts),
+            Notification::ResourcesChanged(_) => Self::List(ListKind::Resources),
+            Notification::ResourceUpdated(updated) => Self::Resource(updated.uri.clone()),
+            Notification::Initialized(_)
+            | Notification::Cancelled(_)
+            | Notification::Progress(_)
+            | Notification::LogMessage(_)
+            | Notification::RootsChanged(_)
+            | Notification::ElicitationComplete(_)
+            | Notification::SubscriptionAcknowledged(_) => return None,
+        })
+    }
+}
+
 /// The listeners of this server.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners(Mutex<Vec<Weak<Listener>>>);
@@ -182,6 +201,15 @@ impl Listener {
     /// Takes the pending changes that the peer may see. Changes that are not sent are put back.
     pub(crate) fn unsent_for(&self, is_seen: impl Fn(&Notification) -> bool) -> UnsentChanges<'_> {
         UnsentChanges { listener: self, changes: self.take_for(is_seen).collect() }
+    }
+
+    /// Forgets a change of which the peer is being told by other means.
+    pub(crate) fn forget_change(&self, change: &Change) {
+        let pending = &mut self.state.lock().pending;
+        match change {
+            Change::List(list) => pending.lists[*list as usize] = false,
+            Change::Resource(uri) => pending.updated.retain(|known| known != uri),
+        }
     }
 
     /// Puts changes back that could not be sent.

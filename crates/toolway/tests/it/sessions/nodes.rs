@@ -345,10 +345,39 @@ async fn a_notification_stream_goes_on_at_another_server() {
     let last = resumed.last.clone().unwrap();
     assert!(last.starts_with(primer.split('.').next().unwrap()), "with its own id");
     timeout(FOR_EVER, news.rest()).await.expect("the first stream was replaced");
-    tools_changed(&mut resumed).await;
     while timeout(SECOND, resumed.message()).await.is_ok() {}
     pair.servers[0].tools_changed();
     tools_changed(&mut resumed).await;
+}
+
+/// The other server has heard of the update, too, and does not know that the stream has told it.
+#[tokio::test(start_paused = true)]
+async fn an_update_that_a_resumed_stream_repeats_is_told_once() {
+    for version in REVISIONS {
+        let pair = Pair::new(version).await;
+        // The servers listen to each other.
+        sleep(SECOND).await;
+        pair.here.ask("resources/subscribe", json!({"uri": "news://today"})).await;
+        let mut news = pair.here.stream(None).await;
+        pair.servers[0].tools_changed();
+        tools_changed(&mut news).await;
+        while timeout(SECOND, news.message()).await.is_ok() {}
+        let last = news.last.take();
+        // The client has lost the connection.
+        let unread = tokio::spawn(news.rest());
+        pair.servers[0].resource_updated("news://today");
+        sleep(SECOND).await;
+        let mut resumed = pair.there.stream(last.as_deref()).await;
+        let mut count = 0;
+        while let Ok(message) = timeout(SECOND, resumed.message()).await {
+            count += usize::from(message.expect("it goes on")["params"]["uri"] == "news://today");
+        }
+        assert_eq!(count, 1, "{version}");
+        pair.servers[0].resource_updated("news://today");
+        let updated = timeout(FOR_EVER, resumed.message()).await.unwrap().unwrap();
+        assert_eq!(updated["params"]["uri"], "news://today", "{version}");
+        unread.abort();
+    }
 }
 
 /// The store has an event, and a client that read it at another server is faster than the answer of the store.

@@ -11,11 +11,12 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolway_protocol::jsonrpc::{ParsedFrame, parse};
-use toolway_protocol::{Id, Message, RpcError};
+use toolway_protocol::{Id, Message, Notification, RpcError};
 
 use super::identity::{SessionAccount, SessionIdentity};
 use super::limits::SessionLimits;
-use super::log::event_log::EventLog;
+use super::log::event::EventKind;
+use super::log::event_log::{EventLog, ReadableEvent};
 use super::log::kept_streams::KeptStreams;
 use super::record::Record;
 use super::shared::claim::Claim;
@@ -29,7 +30,7 @@ use crate::ground::mutex::Mutex;
 use crate::ground::random::random_hex;
 use crate::server::Server;
 use crate::server::call::memory_record::MemoryRecord;
-use crate::server::changes::listeners::Listener;
+use crate::server::changes::listeners::{Change, Listener};
 use crate::server::failure::errors::busy;
 use crate::server::handshake::Session;
 use crate::store;
@@ -283,6 +284,19 @@ impl LiveSession {
     /// the session, and a client that resumes its stream does not ask.
     pub(super) fn note_missed_changes(&self) {
         self.listener.add_everything();
+    }
+
+    /// Forgets the changes that a resumed stream repeats: the client gets these events after everything that has changed so far.
+    pub(super) fn forget_changes(&self, events: &[ReadableEvent]) {
+        for event in events.iter().filter(|event| event.kind == EventKind::Message) {
+            if let Ok(ParsedFrame::One(Message::Notification { method, params })) =
+                parse(&event.text, self.json_limits())
+                && let Ok(Some(news)) = Notification::decode(&method, &params)
+                && let Some(change) = Change::of(&news)
+            {
+                self.listener.forget_change(&change);
+            }
+        }
     }
 
     pub(super) fn is_idle(&self, now: Instant, limit: Duration) -> bool {

@@ -325,6 +325,7 @@ async fn resume(
             if was_continued {
                 live.note_missed_changes();
             }
+            live.forget_changes(&events);
             let reader = listen(visit, live).map_err(|full| unavailable(None, &full))?;
             Ok(reader.after_events_of(stream, events))
         }
