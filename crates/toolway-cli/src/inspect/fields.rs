@@ -209,15 +209,16 @@ mod tests {
     use super::*;
 
     fn tool() -> Tool {
-        let schema = json!({
+        // As text, because the order of the members is the order of the fields.
+        let schema = r#"{
             "type": "object",
             "properties": {
                 "title": {"type": "string", "minLength": 2}, "count": {"type": "integer"},
-                "tags": {"type": "array", "items": {"type": "string"}}, "mode": {"enum": ["a", "b"]}, "any": {},
+                "tags": {"type": "array", "items": {"type": "string"}}, "mode": {"enum": ["a", "b"]}, "any": {}
             },
-            "required": ["title"],
-        });
-        Tool::new("save", RawJson::from(schema))
+            "required": ["title"]
+        }"#;
+        Tool::new("save", RawJson::parse(schema).unwrap())
     }
 
     fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
