@@ -217,6 +217,17 @@ fn bodies_are_bounded() {
 }
 
 #[test]
+fn an_answer_that_is_too_long_is_an_error_and_not_silence() {
+    let script = "read line; echo '{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":\"2025-11-25\"}}'; \
+                  while read line; do case $line in *ping*) \
+                  printf '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"x\":\"%05000d\"}}\\n' 0;; esac; done";
+    let front = Front::with_server(&["--max-message", "4K"], &["sh", "-c", script], PathBuf::new());
+    let host = UrlHost::open(front.url(), "2025-11-25");
+    let answer = host.ask(&json!(1), "ping", &json!({}));
+    assert_eq!(answer["error"]["data"]["reason"], "messageTooLarge", "{answer}");
+}
+
+#[test]
 fn a_server_that_dies_is_started_again_and_only_open_requests_fail() {
     let front = Front::start(&[]);
     let host = UrlHost::open(front.url(), "2025-11-25");

@@ -7,8 +7,12 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
+use toolway_protocol::Id;
+use toolway_protocol::jsonrpc::{OversizedMessage, OversizedMessageReader};
+
 use crate::failure::Result;
 use crate::proxy::Upstream;
+use crate::proxy::ledger::error_line;
 use crate::proxy::line_reader::{LineReader, Piece};
 
 /// The size in bytes of the buffer between hosts and a server, each way.
@@ -83,10 +87,15 @@ impl LinePipe {
         };
         let down = async {
             let mut input = LineReader::with_limit(near_input, max_message);
+            let mut long = None;
             while let Ok(Some(piece)) = input.next().await {
-                // A line that is too long is dropped.
-                if let Piece::Line(line) = piece {
-                    take(line).await;
+                match piece {
+                    Piece::Line(line) => take(line).await,
+                    Piece::Part(part) => {
+                        if let Some(line) = read_long_line(&mut long, &part) {
+                            take(line).await;
+                        }
+                    }
                 }
             }
         };
@@ -113,4 +122,20 @@ impl LinePipe {
         self.close();
         outcome
     }
+}
+
+/// Reads a part of a line of the server that is too long. If the line was a reply, returns the error that takes its place;
+/// all else is left out.
+fn read_long_line(reader: &mut Option<OversizedMessageReader>, part: &[u8]) -> Option<Vec<u8>> {
+    reader.get_or_insert_default().push(part);
+    if !part.ends_with(b"\n") {
+        return None;
+    }
+    let id = match reader.take()?.finish() {
+        OversizedMessage::Reply(Id::Number(id)) => id.to_string(),
+        OversizedMessage::Reply(Id::String(id)) => serde_json::Value::from(&*id).to_string(),
+        _ => return None,
+    };
+    let text = "the answer of the server is longer than the proxy passes on; raise its limit with --max-message SIZE";
+    Some(error_line(&id, text, "messageTooLarge"))
 }
