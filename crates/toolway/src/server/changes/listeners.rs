@@ -203,15 +203,6 @@ impl Listener {
         UnsentChanges { listener: self, changes: self.take_for(is_seen).collect() }
     }
 
-    /// Forgets a change of which the peer is being told by other means.
-    pub(crate) fn forget_change(&self, change: &Change) {
-        let pending = &mut self.state.lock().pending;
-        match change {
-            Change::List(list) => pending.lists[*list as usize] = false,
-            Change::Resource(uri) => pending.updated.retain(|known| known != uri),
-        }
-    }
-
     /// Puts changes back that could not be sent.
     fn put_back(&self, news: impl IntoIterator<Item = Notification>) {
         let pending = &mut self.state.lock().pending;

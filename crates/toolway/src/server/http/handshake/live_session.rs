@@ -294,7 +294,11 @@ impl LiveSession {
                 && let Ok(Some(news)) = Notification::decode(&method, &params)
                 && let Some(change) = Change::of(&news)
             {
-                self.listener.forget_change(&change);
+                let pending = &mut self.listener.state.lock().pending;
+                match change {
+                    Change::List(list) => pending.lists[list as usize] = false,
+                    Change::Resource(uri) => pending.updated.retain(|known| *known != uri),
+                }
             }
         }
     }
