@@ -19,7 +19,8 @@ export function listenToKeys(): void {
             event.preventDefault();
             openDialog('palette');
         } else if (dialog.peek() !== null) {
-            return;
+            // Until the browser shows a dialog, Esc is not the dialog's own.
+            if (event.key === 'Escape') dialog.value = null;
         } else if (meta && event.key === 'Enter') {
             event.preventDefault();
             runSelected();
