@@ -3,7 +3,7 @@
 // The browser's own modal dialog holds the focus, ends with Esc and gives the focus back.
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 interface Props {
     label: string;
@@ -15,7 +15,8 @@ interface Props {
 
 export function Dialog({ label, testid, close, class: name, children }: Props) {
     const dialog = useRef<HTMLDialogElement>(null);
-    useEffect(() => {
+    // Before the next key: it belongs to the dialog.
+    useLayoutEffect(() => {
         const element = dialog.current!;
         element.showModal();
         return () => element.close();

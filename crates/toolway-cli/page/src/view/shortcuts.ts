@@ -19,8 +19,7 @@ export function listenToKeys(): void {
             event.preventDefault();
             openDialog('palette');
         } else if (dialog.peek() !== null) {
-            // Until the browser shows a dialog, Esc is not the dialog's own.
-            if (event.key === 'Escape') dialog.value = null;
+            return;
         } else if (meta && event.key === 'Enter') {
             event.preventDefault();
             runSelected();
