@@ -27,7 +27,13 @@ export function Dialog({ label, testid, close, class: name, children }: Props) {
             aria-label={label}
             data-testid={testid}
             class={name}
-            onClose={close}
+            onKeyDown={(event) => {
+                // At once: the browser's own event comes later, and could end the next dialog.
+                if (event.key !== 'Escape') return;
+                event.preventDefault();
+                close();
+            }}
+            onClose={() => dialog.current && close()}
             onClick={(event) => {
                 if (event.target === dialog.current) close();
             }}
