@@ -8,9 +8,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use ::http::HeaderMap;
-use ::http::header::{AsHeaderName, CONTENT_ENCODING, CONTENT_TYPE, GetAll, HOST, HeaderValue, ORIGIN};
+use ::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HOST, ORIGIN};
 use ::http::request::Parts;
 use ::http::uri::Authority;
+
+use super::header_lines::{HeaderLines, lines_of};
 
 /// The host names by which a server may be reached.
 #[derive(Clone, Default)]
@@ -74,15 +76,19 @@ from_lists!(Hosts, Origins);
 
 /// Checks the `Host` and the `Origin` of a request.
 pub(crate) fn check(parts: &Parts, hosts: &Hosts, origins: &Origins) -> Result<(), String> {
-    check_host(parts, hosts)?;
-    check_origin(&parts.headers, origins)
+    let [host, origin] = lines_of(&parts.headers, [&HOST, &ORIGIN]);
+    check_host(host, parts.uri.authority(), hosts)?;
+    check_origin(origin, origins)
 }
 
-fn check_host(parts: &Parts, Hosts(allowed): &Hosts) -> Result<(), String> {
+fn check_host(
+    header: HeaderLines<'_>,
+    authority: Option<&Authority>,
+    Hosts(allowed): &Hosts,
+) -> Result<(), String> {
     let Allowed::LoopbackAnd(names) = allowed else { return Ok(()) };
-    let from_header =
-        single_value(&parts.headers, HOST).map_err(|()| "the Host header must occur once".to_owned())?;
-    let wanted = match (from_header, parts.uri.authority()) {
+    let from_header = header.single_value().map_err(|()| "the Host header must occur once".to_owned())?;
+    let wanted = match (from_header, authority) {
         (Some(header), None) => header,
         (None, Some(authority)) => authority.as_str(),
         (Some(header), Some(authority)) if header.eq_ignore_ascii_case(authority.as_str()) => header,
@@ -104,10 +110,9 @@ fn check_host(parts: &Parts, Hosts(allowed): &Hosts) -> Result<(), String> {
     Err(format!("the host {host:?} is not served here; if it should be, allow it with `.hosts([{host:?}])`"))
 }
 
-fn check_origin(headers: &HeaderMap, Origins(allowed): &Origins) -> Result<(), String> {
+fn check_origin(header: HeaderLines<'_>, Origins(allowed): &Origins) -> Result<(), String> {
     let Allowed::LoopbackAnd(origins) = allowed else { return Ok(()) };
-    let origin =
-        single_value(headers, ORIGIN).map_err(|()| "the Origin header must occur once".to_owned())?;
+    let origin = header.single_value().map_err(|()| "the Origin header must occur once".to_owned())?;
     let Some(origin) = origin else { return Ok(()) };
     let origin = origin.to_ascii_lowercase();
     if origins.contains(&origin) {
@@ -132,16 +137,6 @@ fn host_and_port(text: &str) -> Option<Authority> {
     is_port.then_some(authority)
 }
 
-/// Returns the value of a header that may occur at most once.
-fn single_value(headers: &HeaderMap, name: impl AsHeaderName) -> Result<Option<&str>, ()> {
-    let mut lines = headers.get_all(name).iter();
-    match (lines.next(), lines.next()) {
-        (None, _) => Ok(None),
-        (Some(line), None) => line.to_str().map(Some).map_err(drop),
-        (Some(_), Some(_)) => Err(()),
-    }
-}
-
 /// Returns whether this is a loopback name in lower case, with or without a port: most requests on one machine have it, and
 /// it need not be parsed. All others are parsed, so that both ways decide the same.
 fn is_usual_loopback(text: &str) -> bool {
@@ -153,40 +148,59 @@ fn is_loopback(host: &str) -> bool {
     matches!(host, "localhost" | "127.0.0.1" | "[::1]")
 }
 
-/// Returns whether the `Content-Type` is `application/json`. A browser does not send this type to another origin
-/// without a preflight request.
-pub(crate) fn is_json(headers: &HeaderMap) -> bool {
-    let Ok(Some(value)) = single_value(headers, CONTENT_TYPE) else { return false };
-    media_type(value).eq_ignore_ascii_case("application/json")
+/// What is wrong with the media types of a POST.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MediaMistake {
+    /// The body is not JSON. A browser does not send JSON to another origin without a preflight request.
+    ContentType,
+    /// The body is encoded.
+    ContentEncoding,
+    /// The client does not accept JSON.
+    Accept,
 }
 
-/// Returns whether the body has no `Content-Encoding`, or `identity`.
-pub(crate) fn is_unencoded(headers: &HeaderMap) -> bool {
-    match single_value(headers, CONTENT_ENCODING) {
-        Ok(coding) => coding.is_none_or(|coding| coding.eq_ignore_ascii_case("identity")),
-        Err(()) => false,
+/// Checks the media types of a POST.
+pub(crate) fn check_media(headers: &HeaderMap) -> Result<(), MediaMistake> {
+    let [content_type, encoding, accept] = lines_of(headers, [&CONTENT_TYPE, &CONTENT_ENCODING, &ACCEPT]);
+    let is_json = |value: &str| value == JSON || media_type(value).eq_ignore_ascii_case(JSON);
+    if !content_type.single_value().is_ok_and(|value| value.is_some_and(is_json)) {
+        return Err(MediaMistake::ContentType);
     }
-}
-
-/// Returns whether the client accepts JSON. A client without an `Accept` header accepts everything.
-pub(crate) fn accepts_json(accept: &GetAll<'_, HeaderValue>) -> bool {
-    accepts_any(accept, ["application/json", "application/*", "*/*"])
+    let is_plain = |coding: &str| coding.eq_ignore_ascii_case("identity");
+    if !encoding.single_value().is_ok_and(|coding| coding.is_none_or(is_plain)) {
+        return Err(MediaMistake::ContentEncoding);
+    }
+    if !accepts_any(headers, accept, [JSON, "application/*", "*/*"]) {
+        return Err(MediaMistake::Accept);
+    }
+    Ok(())
 }
 
 /// Returns whether the client accepts an event stream.
-pub(crate) fn accepts_events(accept: &GetAll<'_, HeaderValue>) -> bool {
-    accepts_any(accept, ["text/event-stream", "text/*", "*/*"])
+pub(crate) fn accepts_events(headers: &HeaderMap) -> bool {
+    let [accept] = lines_of(headers, [&ACCEPT]);
+    accepts_any(headers, accept, ["text/event-stream", "text/*", "*/*"])
 }
 
-fn accepts_any(accept: &GetAll<'_, HeaderValue>, fitting: [&str; 3]) -> bool {
-    let mut said =
-        accept.iter().filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(',')).peekable();
+/// Returns whether a client accepts one of these. A client without an `Accept` header accepts everything.
+fn accepts_any(headers: &HeaderMap, accept: HeaderLines<'_>, fitting: [&str; 3]) -> bool {
+    match accept {
+        HeaderLines::Absent => return true,
+        HeaderLines::One(line) if line == USUAL_ACCEPT => return true,
+        HeaderLines::One(_) | HeaderLines::Several => {}
+    }
+    let lines = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
+    let mut said = lines.flat_map(|line| line.split(',')).peekable();
     said.peek().is_none()
         || said.any(|range| {
             let range = media_type(range);
             fitting.iter().any(|fitting| range.eq_ignore_ascii_case(fitting))
         })
 }
+
+const JSON: &str = "application/json";
+/// Nearly every client sends this. It allows both forms of a reply.
+const USUAL_ACCEPT: &str = "application/json, text/event-stream";
 
 fn media_type(value: &str) -> &str {
     value.split(';').next().unwrap_or_default().trim()

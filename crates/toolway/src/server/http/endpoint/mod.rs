@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `request.rs` | How is the endpoint configured, and how is a request admitted? |
 //! | `guard.rs` | Is this request allowed at all? |
+//! | `header_lines.rs` | Which lines do several headers have? |
 //! | `client_address.rs` | Which address does a request behind a proxy come from? |
 //! | `collect.rs` | How is the body of a request received? |
 //! | `limits.rs` | How many resources may a peer use? |
@@ -17,6 +18,7 @@ pub(super) mod client_address;
 mod collect;
 pub(super) mod exchange;
 pub(super) mod guard;
+mod header_lines;
 pub(super) mod limits;
 pub(super) mod permit;
 #[cfg(feature = "auth")]

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::task::Poll;
 
-use ::http::header::{ACCEPT, HeaderMap, HeaderName};
+use ::http::header::{HeaderMap, HeaderName};
 use ::http::request::Parts;
 use ::http::{Method as HttpMethod, Response, StatusCode};
 use bytes::Bytes;
@@ -20,7 +20,8 @@ use toolway_protocol::{Method, RpcError};
 use super::body::ResponseBody;
 use super::client_address::TrustedProxies;
 use super::collect::{BodyError, collect_body};
-use super::guard::{self, Hosts, Origins};
+use super::guard::{self, Hosts, MediaMistake, Origins};
+use super::header_lines::lines_of;
 use super::limits::Limits;
 use super::permit::RequestPermit;
 use super::recall::recalled_caller;
@@ -306,20 +307,19 @@ impl Endpoint {
     {
         let headers = headers(arrival);
         let refusal = |status, text| error_reply_without_id(status, &RpcError::invalid_request(text));
-        if !guard::is_json(headers) {
-            return Err(refusal(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "the Content-Type must be application/json",
-            ));
-        }
-        if !guard::is_unencoded(headers) {
-            let text = "a body with a Content-Encoding is not accepted";
-            return Err(refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
-        }
-        if !guard::accepts_json(&headers.get_all(ACCEPT)) {
-            let text = "the Accept header must allow application/json and text/event-stream";
-            return Err(refusal(StatusCode::NOT_ACCEPTABLE, text));
-        }
+        guard::check_media(headers).map_err(|mistake| match mistake {
+            MediaMistake::ContentType => {
+                refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the Content-Type must be application/json")
+            }
+            MediaMistake::ContentEncoding => {
+                let text = "a body with a Content-Encoding is not accepted";
+                refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, text)
+            }
+            MediaMistake::Accept => {
+                let text = "the Accept header must allow application/json and text/event-stream";
+                refusal(StatusCode::NOT_ACCEPTABLE, text)
+            }
+        })?;
         let limits = &self.limits;
         let mut reading = pin!(collect_body(body, limits.body, arrival.account.as_ref()));
         // Most bodies are already complete and need no timer.
@@ -362,7 +362,7 @@ fn is_listen(headers: &HeaderMap) -> bool {
 
 /// Returns whether the client accepts an event stream.
 pub(crate) fn accepts_events(arrival: &Arrival) -> bool {
-    guard::accepts_events(&headers(arrival).get_all(ACCEPT))
+    guard::accepts_events(headers(arrival))
 }
 
 pub(crate) static PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -370,10 +370,6 @@ pub(crate) static PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-pr
 const PARAM_PREFIX: &str = "mcp-param-";
 
 pub(crate) fn mirrored_headers(arrival: &Arrival) -> MirroredHeaders<'_> {
-    let headers = headers(arrival);
-    MirroredHeaders {
-        protocol_version: mirrored(headers, &PROTOCOL_VERSION),
-        method: mirrored(headers, &MCP_METHOD),
-        name: mirrored(headers, &MCP_NAME),
-    }
+    let [version, method, name] = lines_of(headers(arrival), [&PROTOCOL_VERSION, &MCP_METHOD, &MCP_NAME]);
+    MirroredHeaders { protocol_version: version.mirrored(), method: method.mirrored(), name: name.mirrored() }
 }
