@@ -389,5 +389,5 @@ pub(crate) fn read_tag(text: &RawJson, key: &'static str) -> Result<Option<Box<s
             Ok(found)
         }
     }
-    serde_json::Deserializer::from_slice(text.as_bytes()).deserialize_map(FindTag(key))
+    serde_json::Deserializer::from_str(text.as_str()).deserialize_map(FindTag(key))
 }

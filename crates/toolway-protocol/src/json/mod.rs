@@ -9,7 +9,7 @@ pub(crate) mod escape;
 mod keys;
 mod ordered_map;
 mod plain;
-mod raw;
+pub(crate) mod raw;
 pub(crate) mod scan;
 mod write;
 

@@ -73,7 +73,7 @@ impl RawJson {
 
     /// Decodes the text as a `T`, which may borrow from it.
     pub fn decode<'de, T: Deserialize<'de>>(&'de self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(&self.0)
+        decode_scanned(&self.0)
     }
 
     /// Returns the members of an object in their order, each as text, or `None` if the value is not an object.
@@ -93,6 +93,12 @@ impl RawJson {
     pub fn is_object(&self) -> bool {
         self.0.first() == Some(&b'{')
     }
+}
+
+/// Decodes JSON that the scanner has checked. The text is checked for UTF-8 once, which is cheaper than once for each string
+/// in it.
+pub(crate) fn decode_scanned<'de, T: Deserialize<'de>>(text: &'de [u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_str(std::str::from_utf8(text).expect("the scanner accepts only UTF-8"))
 }
 
 /// Returns the message of a decoding error without its line and column. The two numbers are relative to one member, so
@@ -124,7 +130,7 @@ impl Encode for RawJson {
 
 impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let text: &RawValue = serde_json::from_slice(&self.0).map_err(serde::ser::Error::custom)?;
+        let text: &RawValue = decode_scanned(&self.0).map_err(serde::ser::Error::custom)?;
         text.serialize(serializer)
     }
 }
@@ -138,6 +144,6 @@ impl<'de> Deserialize<'de> for RawJson {
 
 impl From<serde_json::Value> for RawJson {
     fn from(value: serde_json::Value) -> Self {
-        Self(value.to_string().into())
+        Self::from_value(&value).expect("the keys of a value are strings")
     }
 }

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Code, RpcError};
 use crate::json::escape::unescape;
+use crate::json::raw::decode_scanned;
 use crate::json::scan::{ScanError, Scanner, Span, ValueKind};
 use crate::json::{RawJson, message_without_position};
 use crate::meta;
@@ -67,7 +68,7 @@ impl Params {
     /// Decodes the whole object as a `T`; missing `params` are read as `{}`.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, RpcError> {
         let text = self.spans.whole.map_or(&b"{}"[..], |span| span.of(&self.frame));
-        serde_json::from_slice(text).map_err(|error| {
+        decode_scanned(text).map_err(|error| {
             RpcError::new(
                 Code::INVALID_PARAMS,
                 format!("wrong `params`: {}", message_without_position(&error)),

@@ -10,6 +10,7 @@ use super::params::ScannedParams;
 use super::{Code, Id, Message, RpcError};
 use crate::json::duplicates::{Duplicate, find_duplicate};
 use crate::json::escape::unescape;
+use crate::json::raw::decode_scanned;
 use crate::json::scan::{ScanError, Scanner, Span, ValueKind};
 use crate::json::{Limits, RawJson, message_without_position};
 use crate::method::Method;
@@ -239,7 +240,7 @@ impl ScannedMessage {
                 Err(RpcError::invalid_request(format!("the reply is ambiguous: {duplicate}")))
             }
             (Some(result), None, _) => Ok(RawJson::from_scanned(frame.slice(result.range()))),
-            (None, Some(error), _) => Err(serde_json::from_slice(error.of(frame)).map_err(|error| {
+            (None, Some(error), _) => Err(decode_scanned(error.of(frame)).map_err(|error| {
                 RpcError::invalid_request(format!(
                     "`error` must have an integer `code` and a string `message`: {}",
                     message_without_position(&error)

@@ -18,7 +18,7 @@ use crate::client::handshake::subscriptions::subscribe;
 use crate::client::wire::era_link::{EraLink, WatchRequest};
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::opening::ServerFacts;
-use crate::client::wire::outgoing::{OutgoingMessage, put_params, split_meta};
+use crate::client::wire::outgoing::{FRAME_CAPACITY, OutgoingMessage, put_params, split_meta};
 use crate::client::wire::request_options::{RequestOptions, RequestRounds};
 use crate::client::wire::transport::{Transport, exchange, malformed_reply};
 use crate::ground::error::{Error, ErrorKind, Result};
@@ -88,7 +88,7 @@ impl EraLink for HandshakeLink {
             ));
         }
         let (request, meta) = (course.request(), terms.meta.as_ref());
-        let mut frame = Vec::new();
+        let mut frame = Vec::with_capacity(FRAME_CAPACITY);
         let token = terms.wants_progress().then_some(&id);
         // Parameters that the caller gave as JSON may already contain `_meta`. An object may have only one `_meta`, so
         // the two are merged.

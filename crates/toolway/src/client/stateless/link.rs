@@ -14,7 +14,7 @@ use crate::client::stateless::listen::listen;
 use crate::client::stateless::rounds::complete;
 use crate::client::wire::era_link::{EraLink, WatchRequest};
 use crate::client::wire::opening::ServerFacts;
-use crate::client::wire::outgoing::{OutgoingMessage, put_params, split_meta};
+use crate::client::wire::outgoing::{FRAME_CAPACITY, OutgoingMessage, put_params, split_meta};
 use crate::client::wire::request_options::{RequestOptions, RequestRounds, ServerReply};
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
@@ -63,7 +63,7 @@ impl EraLink for StatelessLink {
             envelope.log_level = [envelope.log_level, caller.log_level()].into_iter().flatten().min();
             envelope.capabilities = self.answers.capabilities_with(caller.capabilities());
         }
-        let (mut frame, meta) = (Vec::new(), terms.meta.as_ref());
+        let (mut frame, meta) = (Vec::with_capacity(FRAME_CAPACITY), terms.meta.as_ref());
         if let Request::Other(method, params) = request {
             write_request(&mut frame, self.version, &id, method, |members| {
                 put_with_meta(members, params.as_ref(), &envelope, meta);

@@ -9,6 +9,9 @@ use toolway_protocol::json::Members;
 use toolway_protocol::jsonrpc::write_error;
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
 
+/// The first capacity for the frame of a request: most fit into it, and need no larger memory while they are written.
+pub(crate) const FRAME_CAPACITY: usize = 512;
+
 /// A frame to send, with the facts that a transport may need without parsing the frame.
 #[derive(Clone)]
 #[non_exhaustive]
