@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use toolway_protocol::jsonrpc::{OversizedMessage, OversizedMessageReader};
 use toolway_protocol::{Id, Message, ProtocolVersion, RpcError};
@@ -184,8 +183,8 @@ impl InProcessTransport {
         let message =
             conversation.refuse_long(&outgoing.frame).and_then(|()| conversation.read_one(&outgoing.frame));
         let message = message.map_err(|rejected| rejected.error)?;
-        let (sender, mut said) = mpsc::channel(16);
-        let outbound = Outbound::new(sender, conversation.server.max_message(), None);
+        let (outbound, said) = Outbound::new(16, conversation.server.max_message(), None);
+        let mut said = said.into_queue();
         let account = Some(conversation.server.common_account());
         let stream_budget = Some(Budget { total: usize::MAX, share: usize::MAX });
         let arrival = Box::new(Arrival { outbound, account, stream_budget, ..(**admitted).clone() });
@@ -247,7 +246,7 @@ mod tests {
     #[tokio::test]
     async fn a_server_that_is_called_directly_may_ask() {
         let server = Server::new("app", "1.0.0").build().expect("a server");
-        let (sender, mut asked) = mpsc::unbounded_channel();
+        let (sender, mut asked) = tokio::sync::mpsc::unbounded_channel();
         let builder = Client::builder().on_elicit(move |question| {
             let _ = sender.send(question.message().to_owned());
             async { Answer::decline() }

@@ -239,7 +239,7 @@ impl HttpService {
             Ok(Claim::Stateless(envelope)) => stateless::post(endpoint, arrival, message, envelope),
             Ok(Claim::Handshake(version)) => {
                 let request = AdmittedRequest { endpoint, handshake: era, arrival };
-                Box::pin(requests::post(request, message, version))
+                requests::post(request, message, version)
             }
             Err(error) => Box::pin(ready(error_reply(StatusCode::BAD_REQUEST, request_id(&message), &error))),
         }

@@ -212,11 +212,11 @@ struct ResponseTarget {
 
 impl<'p> Pipe<'p> {
     fn new(server: Server, reader: PipeReader<'p>, writer: PipeWriter<'p>) -> Self {
-        let (sender, said) = mpsc::channel(MAX_QUEUED_ITEMS);
         let max_message = server.max_message();
+        let (outbound, said) = Outbound::new(MAX_QUEUED_ITEMS, max_message, None);
         Self {
-            outbound_items: said,
-            outbound: Outbound::new(sender, max_message, None),
+            outbound_items: said.into_queue(),
+            outbound,
             shutdown_token: Arc::default(),
             admitted: Box::default(),
             line_arrivals: None,

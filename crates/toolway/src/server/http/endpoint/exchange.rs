@@ -1,6 +1,7 @@
 //! Does a request send notifications before its response? If it does, the reply is a stream; if not, it is one message.
 
 use std::sync::Arc;
+use std::task::Poll;
 
 use ::http::{Response, StatusCode};
 use tokio::sync::mpsc;
@@ -13,6 +14,7 @@ use super::reply::{UNREAD, reply};
 use crate::ground::abort_on_drop::AbortOnDrop;
 use crate::ground::budget::Account;
 use crate::ground::outbound::{Outbound, OutboundFrame, OutboundItem};
+use crate::ground::poll_once::poll_once;
 use crate::server::call::scope::Arrival;
 use crate::server::failure::errors::busy;
 use crate::transport::sse;
@@ -34,22 +36,41 @@ pub(crate) async fn exchange<W>(
 where
     W: Future<Output = (Vec<u8>, StatusCode)> + Send + 'static,
 {
-    let (sender, mut said) = mpsc::channel(MAX_QUEUED_ITEMS);
     let account = arrival.account.clone();
-    arrival.outbound = Outbound::new(sender, max_message, account.clone());
+    let (outbound, said) = Outbound::new(MAX_QUEUED_ITEMS, max_message, account.clone());
+    arrival.outbound = outbound;
     let mut work = Box::pin(start(arrival));
+    // Most requests finish in the first poll, before anything is sent, and need no queue.
+    if let Poll::Ready((frame, status)) = poll_once(work.as_mut()).await {
+        if said.is_unused() {
+            return reply(status, frame).map(|body| body.with_permit(permit));
+        }
+        return finished_reply(id, permit, account, said.into_queue(), frame, status);
+    }
+    let mut said = said.into_queue();
     let first = tokio::select! {
         biased;
         Some(first) = said.recv() => first,
-        (frame, status) = &mut work => match said.try_recv() {
-            // The work sent a notification and finished in the same poll.
-            Ok(first) => return stream_reply(id, permit, account, first, said, async move { frame }),
-            Err(_) => return reply(status, frame).map(|body| body.with_permit(permit)),
-        },
+        (frame, status) = &mut work => return finished_reply(id, permit, account, said, frame, status),
     };
     // From here on the reply advances only as fast as the client reads. The work is spawned as a task, so that it also
     // runs while the body is not polled.
     stream_reply(id, permit, account, first, said, async move { work.await.0 })
+}
+
+/// Creates the reply of work that has finished: a stream if it has sent notifications.
+fn finished_reply(
+    id: Option<Id>,
+    permit: Option<RequestPermit>,
+    account: Option<Arc<Account>>,
+    mut said: mpsc::Receiver<OutboundItem>,
+    frame: Vec<u8>,
+    status: StatusCode,
+) -> Response<ResponseBody> {
+    match said.try_recv() {
+        Ok(first) => stream_reply(id, permit, account, first, said, async move { frame }),
+        Err(_) => reply(status, frame).map(|body| body.with_permit(permit)),
+    }
 }
 
 /// Creates a stream of `first`, the further notifications, and the result of `work`.

@@ -14,7 +14,7 @@ use super::super::endpoint::exchange::exchange;
 use super::super::endpoint::permit::RequestPermit;
 use super::super::endpoint::reply::{accepted, error_reply_without_id, reply};
 use super::super::endpoint::request::mirrored_headers;
-use super::call::{PermittedRequest, Work, needs_claim, run, update_record};
+use super::call::{PermittedRequest, SessionRun, Work, needs_claim, update_record};
 use super::context::{AdmittedRequest, store_unavailable};
 use super::requests::{changes_record, deliver_answer, handle_notification};
 use crate::server::call::scope::Arrival;
@@ -94,20 +94,20 @@ pub(crate) async fn post(visit: AdmittedRequest<'_>, messages: Messages) -> Resp
     }
     let server = visit.server().clone();
     let session = live.session.clone();
-    run(visit, live, permitted, move |arrival| {
-        for (index, turn, id, method, params) in runs {
-            let (server, session, arrival) = (server.clone(), session.clone(), arrival.clone());
-            together.running.push((
-                index,
-                Box::pin(async move {
-                    let work = pin!(handshake::serve(&server, &session, &id, &method, &params, arrival));
-                    turn.run(work).await
-                }),
-            ));
-        }
-        Box::pin(together)
-    })
-    .await
+    let (run, arrival) = SessionRun::new(visit, live, permitted);
+    for (index, turn, id, method, params) in runs {
+        let (server, session, arrival) = (server.clone(), session.clone(), arrival.clone());
+        together.running.push((
+            index,
+            Box::pin(async move {
+                let work = pin!(handshake::serve(&server, &session, &id, &method, &params, arrival));
+                turn.run(work).await
+            }),
+        ));
+    }
+    // The queue ends when the requests have ended.
+    drop(arrival);
+    run.reply(Box::pin(together)).await
 }
 
 /// Returns the revision that the `MCP-Protocol-Version` header names. Fails if a message is not of the handshake era.

@@ -12,6 +12,7 @@ use ::http::{Response, StatusCode};
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use toolway_protocol::era::handshake::has_priming_events;
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::{Id, Message, Method, ProtocolVersion, RpcError};
@@ -28,8 +29,9 @@ use super::shared::claim::Claim;
 use super::shared::claim_entry::ClaimEntry;
 use super::shared::remote_log::StreamStart;
 use super::stream_reader::StreamReader;
+use crate::ground::budget::Account;
 use crate::ground::error::Result;
-use crate::ground::outbound::{Outbound, OutboundItem};
+use crate::ground::outbound::{Outbound, OutboundItem, OutboundReceiver};
 use crate::ground::poll_once::poll_once;
 use crate::server::call::scope::Arrival;
 use crate::server::failure::errors::busy;
@@ -122,12 +124,21 @@ pub(super) fn needs_claim(visit: &AdmittedRequest<'_>, method: &Method, params: 
 /// Answers a request of a session.
 pub(super) async fn call(
     visit: AdmittedRequest<'_>,
-    found: FoundSession,
     id: Id,
     method: Method,
     params: Params,
 ) -> Response<ResponseBody> {
-    let FoundSession { live, claim } = found;
+    let FoundSession { live, claim } = match visit.find_known_session() {
+        Some(live) => FoundSession { live, claim: None },
+        // Boxed, because most requests do not get here.
+        None => {
+            let claim = needs_claim(&visit, &method, &params).then_some(&id);
+            match Box::pin(visit.enter_session(Some(&id), claim)).await {
+                Ok(found) => found,
+                Err(refusal) => return refusal,
+            }
+        }
+    };
     // A request that does not run may be sent again.
     let release = |claim: Option<Claim>| claim.into_iter().for_each(Claim::release);
     let turn = match live.begin_request(&id) {
@@ -148,13 +159,12 @@ pub(super) async fn call(
     permitted.add(&id, claim);
     let server = visit.server().clone();
     let session = live.session.clone();
-    run(visit, live, permitted, |arrival| {
-        Box::pin(async move {
-            let work = pin!(handshake::serve(&server, &session, &id, &method, &params, arrival));
-            turn.run(work).await
-        })
-    })
-    .await
+    let (run, arrival) = SessionRun::new(visit, live, permitted);
+    let work = async move {
+        let work = pin!(handshake::serve(&server, &session, &id, &method, &params, arrival));
+        turn.run(work).await
+    };
+    run.reply(Box::pin(work)).await
 }
 
 /// A request, or a batch, that may run.
@@ -187,74 +197,92 @@ impl PermittedRequest {
     }
 }
 
-/// Runs the work of one request, or of a batch. The permit is held until the reply is sent, or until the output is
+/// One request, or a batch, that is about to run. The permit is held until the reply is sent, or until the output is
 /// written to the log; a server that shuts down waits for it.
-pub(super) async fn run(
-    visit: AdmittedRequest<'_>,
+pub(super) struct SessionRun {
     live: Arc<LiveSession>,
     permitted: PermittedRequest,
-    start: impl FnOnce(Box<Arrival>) -> Work,
-) -> Response<ResponseBody> {
-    let takes_events = visit.accepts_events();
-    let closing = visit.endpoint.shutdown_token().clone();
-    let max_message = visit.server().max_message();
-    let account = visit.account(Some(&live));
-    let mut arrival = visit.arrival;
-    arrival.memory_record = Some(live.memory());
-    let (sender, mut said) = mpsc::channel(MAX_QUEUED_ITEMS);
-    if takes_events {
-        arrival.outbound = Outbound::new(sender, max_message, account.clone());
-    }
-    let mut work = start(arrival);
-    // Most requests finish in the first poll, and need neither a task nor a log.
-    let mut first = None;
-    if let Poll::Ready(outcome) = poll_once(work.as_mut()).await {
-        match (outcome, said.try_recv()) {
-            (Some(frame), Err(_)) => {
-                return reply(StatusCode::OK, frame).map(|body| body.with_permit(permitted.permit));
-            }
-            (outcome, spoken) => {
-                first = spoken.ok();
-                work = Box::pin(std::future::ready(outcome));
-            }
+    said: OutboundReceiver,
+    takes_events: bool,
+    account: Option<Arc<Account>>,
+    shutdown_token: Arc<CancellationToken>,
+}
+
+impl SessionRun {
+    /// Returns the run, and the facts about its request, with a queue for what it sends.
+    pub(super) fn new(
+        visit: AdmittedRequest<'_>,
+        live: Arc<LiveSession>,
+        permitted: PermittedRequest,
+    ) -> (Self, Box<Arrival>) {
+        let takes_events = visit.accepts_events();
+        let account = visit.account(Some(&live));
+        let shutdown_token = visit.endpoint.shutdown_token().clone();
+        let max_message = visit.server().max_message();
+        let (outbound, said) = Outbound::new(MAX_QUEUED_ITEMS, max_message, account.clone());
+        let mut arrival = visit.arrival;
+        arrival.memory_record = Some(live.memory());
+        if takes_events {
+            arrival.outbound = outbound;
         }
+        (Self { live, permitted, said, takes_events, account, shutdown_token }, arrival)
     }
-    let log = live.new_log(false);
-    // Attached before the writer starts, so that the writer waits for this reader from the beginning.
-    let _attached = log.attach();
-    let (decide, mut decided) = oneshot::channel();
-    let (begin, wants_stream) = oneshot::channel();
-    let output =
-        RequestOutput { live: live.clone(), permitted, log: log.clone(), said, decide: Some(decide) };
-    tokio::spawn(output.write(work, first, wants_stream));
-    // A reply that the client can resume becomes a stream after `STREAM_DELAY`.
-    let form = if takes_events && has_priming_events(live.session.version()) {
-        match tokio::time::timeout(STREAM_DELAY, &mut decided).await {
-            Ok(form) => form.ok(),
-            Err(_) => {
-                // From here on the answer goes to the log. An answer that was sent just before `close` is still
-                // received here.
-                decided.close();
-                let form = decided.try_recv().ok();
-                if form.is_none() {
-                    let _ = begin.send(());
+
+    /// Runs the work, and creates the reply.
+    pub(super) async fn reply(self, mut work: Work) -> Response<ResponseBody> {
+        // Most requests finish in the first poll, and need neither a task nor a log.
+        if let Poll::Ready(outcome) = poll_once(work.as_mut()).await {
+            match outcome {
+                Some(frame) if self.said.is_unused() => {
+                    return reply(StatusCode::OK, frame).map(|body| body.with_permit(self.permitted.permit));
                 }
-                form
+                outcome => work = Box::pin(std::future::ready(outcome)),
             }
         }
-    } else {
-        decided.await.ok()
-    };
-    match form {
-        Some(ReplyForm::Answer(frame, permit)) => {
-            return reply(StatusCode::OK, frame).map(|body| body.with_permit(permit));
-        }
-        // The request was cancelled. A client that does not accept a stream gets an empty reply.
-        None if !takes_events => return accepted(),
-        Some(ReplyForm::Stream) | None => {}
+        // Boxed, because most requests do not get here.
+        Box::pin(self.reply_while_running(work)).await
     }
-    let reader = StreamReader::new(&live, &log, None, closing);
-    event_stream(account, |pen| reader.write_to(pen))
+
+    /// Runs the work in a task of its own, and creates the reply when its form is known.
+    async fn reply_while_running(self, work: Work) -> Response<ResponseBody> {
+        let Self { live, permitted, said, takes_events, account, shutdown_token } = self;
+        let log = live.new_log(false);
+        // Attached before the writer starts, so that the writer waits for this reader from the beginning.
+        let _attached = log.attach();
+        let (decide, mut decided) = oneshot::channel();
+        let (begin, wants_stream) = oneshot::channel();
+        let (said, decide) = (said.into_queue(), Some(decide));
+        let output = RequestOutput { live: live.clone(), permitted, log: log.clone(), said, decide };
+        tokio::spawn(output.write(work, wants_stream));
+        // A reply that the client can resume becomes a stream after `STREAM_DELAY`.
+        let form = if takes_events && has_priming_events(live.session.version()) {
+            match tokio::time::timeout(STREAM_DELAY, &mut decided).await {
+                Ok(form) => form.ok(),
+                Err(_) => {
+                    // From here on the answer goes to the log. An answer that was sent just before `close` is still
+                    // received here.
+                    decided.close();
+                    let form = decided.try_recv().ok();
+                    if form.is_none() {
+                        let _ = begin.send(());
+                    }
+                    form
+                }
+            }
+        } else {
+            decided.await.ok()
+        };
+        match form {
+            Some(ReplyForm::Answer(frame, permit)) => {
+                return reply(StatusCode::OK, frame).map(|body| body.with_permit(permit));
+            }
+            // The request was cancelled. A client that does not accept a stream gets an empty reply.
+            None if !takes_events => return accepted(),
+            Some(ReplyForm::Stream) | None => {}
+        }
+        let reader = StreamReader::new(&live, &log, None, shutdown_token);
+        event_stream(account, |pen| reader.write_to(pen))
+    }
 }
 
 /// The form of a reply.
@@ -278,16 +306,11 @@ struct RequestOutput {
 impl RequestOutput {
     /// Runs the work of a request and writes its output to the log, with or without a reader. `wants_stream` says that
     /// the reply has become a stream.
-    async fn write(
-        mut self,
-        mut work: Work,
-        first: Option<OutboundItem>,
-        mut wants_stream: oneshot::Receiver<()>,
-    ) {
+    async fn write(mut self, mut work: Work, mut wants_stream: oneshot::Receiver<()>) {
         // Dropped in every case, also on a panic: then readers stop waiting for more events.
         let _writing = self.log.start_writing();
         let mut questions = OpenQuestions { live: self.live.clone(), ids: Vec::new() };
-        let mut next = first;
+        let mut next = None;
         let limits = self.live.limits();
         let pause = (limits.session_idle.min(limits.kept_for) / 3)
             .clamp(Duration::from_millis(10), MAX_RENEWAL_INTERVAL);

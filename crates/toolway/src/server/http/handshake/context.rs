@@ -144,6 +144,16 @@ impl AdmittedRequest<'_> {
         self.enter_session(request, None).await.map(|found| found.live)
     }
 
+    /// Finds the session that the `Mcp-Session-Id` header names, if this server has it in memory and nothing has to be
+    /// waited for. If not, `enter_session` finds it, or says why it cannot be used.
+    pub(super) fn find_known_session(&self) -> Option<Arc<LiveSession>> {
+        let mut lines = self.headers().get_all(&SESSION_ID).iter();
+        match (lines.next(), lines.next()) {
+            (Some(id), None) => self.handshake.sessions().find_known(id.to_str().ok()?, self.owner()),
+            _ => None,
+        }
+    }
+
     /// Finds the session that the `Mcp-Session-Id` header names, and claims a request in it. `request` is the id for error
     /// replies.
     pub(super) async fn enter_session(

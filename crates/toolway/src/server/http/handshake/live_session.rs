@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -27,6 +28,7 @@ use super::shared::remote_log::RemoteReaders;
 use super::shared::session::{Entered, MEMORY, SharedSession, StoredRecord, session_group};
 use crate::ground::budget::{Account, Charge};
 use crate::ground::mutex::Mutex;
+use crate::ground::poll_once::poll_once;
 use crate::ground::random::random_hex;
 use crate::server::Server;
 use crate::server::call::memory_record::MemoryRecord;
@@ -57,7 +59,7 @@ pub(super) struct LiveSession {
     /// How often a record from the store was applied to this state.
     apply_count: AtomicU64,
     /// The running requests by id.
-    running: Mutex<HashMap<Id, CancellationToken>>,
+    running: Mutex<HashMap<Id, Arc<CancelHandle>>>,
     /// The questions whose answers may reach another server, by id.
     questions: Arc<Mutex<BTreeSet<String>>>,
     /// The notification streams that are being read, the newest last.
@@ -168,7 +170,11 @@ impl LiveSession {
     }
 
     pub(super) fn touch(&self) {
-        *self.last_used.lock() = Instant::now();
+        self.touch_at(Instant::now());
+    }
+
+    pub(super) fn touch_at(&self, now: Instant) {
+        *self.last_used.lock() = now;
     }
 
     /// Wakes the newest stream, so that it checks for notifications.
@@ -204,8 +210,9 @@ impl LiveSession {
         if let Some(shared) = &self.shared {
             self.take_record(shared.enter(None).await?).await?;
         }
-        self.touch();
-        self.renew_memory().await?;
+        let now = Instant::now();
+        self.touch_at(now);
+        self.renew_memory(now).await?;
         Ok(!self.ended.is_cancelled())
     }
 
@@ -227,9 +234,13 @@ impl LiveSession {
         self.memory.clone()
     }
 
+    /// Returns whether the remembered values have to be renewed.
+    pub(super) fn is_memory_due(&self, now: Instant) -> bool {
+        now >= *self.memory_due.lock()
+    }
+
     /// Renews the remembered values, so that they live at least as long as the session, even if they are rarely used.
-    pub(super) async fn renew_memory(&self) -> store::Result<()> {
-        let now = Instant::now();
+    pub(super) async fn renew_memory(&self, now: Instant) -> store::Result<()> {
         // In a shared store they are renewed with the record.
         if self.shared.is_some() {
             return Ok(());
@@ -355,7 +366,7 @@ impl LiveSession {
         if running.contains_key(id) {
             return Err(still_running());
         }
-        let cancel = self.ended.child_token();
+        let cancel = Arc::<CancelHandle>::default();
         running.insert(id.clone(), cancel.clone());
         Ok(RunningRequest { live: self.clone(), id: id.clone(), cancel })
     }
@@ -563,15 +574,44 @@ fn memory_renewal_interval(limits: &SessionLimits) -> Duration {
 pub(super) struct RunningRequest {
     pub(super) live: Arc<LiveSession>,
     id: Id,
-    cancel: CancellationToken,
+    cancel: Arc<CancelHandle>,
+}
+
+/// Cancels a running request.
+#[derive(Debug, Default)]
+struct CancelHandle {
+    is_cancelled: AtomicBool,
+    /// Created when the request has to wait, because most requests do not.
+    token: OnceLock<CancellationToken>,
+}
+
+impl CancelHandle {
+    fn cancel(&self) {
+        // Set before the token is looked for: a request that creates its token looks at this afterwards.
+        self.is_cancelled.store(true, Ordering::SeqCst);
+        if let Some(token) = self.token.get() {
+            token.cancel();
+        }
+    }
 }
 
 impl RunningRequest {
     /// Runs the work. Returns `None` if the request is cancelled first.
-    pub(super) async fn run(self, work: Pin<&mut impl Future<Output = Vec<u8>>>) -> Option<Vec<u8>> {
+    pub(super) async fn run(self, mut work: Pin<&mut impl Future<Output = Vec<u8>>>) -> Option<Vec<u8>> {
+        let CancelHandle { is_cancelled, token } = &*self.cancel;
+        if is_cancelled.load(Ordering::SeqCst) || self.live.ended.is_cancelled() {
+            return None;
+        }
+        if let Poll::Ready(frame) = poll_once(work.as_mut()).await {
+            return Some(frame);
+        }
+        let token = token.get_or_init(|| self.live.ended.child_token());
+        if is_cancelled.load(Ordering::SeqCst) {
+            return None;
+        }
         tokio::select! {
             biased;
-            () = self.cancel.cancelled() => None,
+            () = token.cancelled() => None,
             frame = work => Some(frame),
         }
     }
@@ -580,6 +620,6 @@ impl RunningRequest {
 impl Drop for RunningRequest {
     fn drop(&mut self) {
         self.live.running.lock().remove(&self.id);
-        *self.live.last_used.lock() = Instant::now();
+        self.live.touch();
     }
 }

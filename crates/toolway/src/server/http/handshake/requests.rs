@@ -1,5 +1,6 @@
 //! What do POST, GET and DELETE mean in the handshake era?
 
+use std::future::ready;
 use std::sync::Arc;
 
 use ::http::header::{HeaderMap, HeaderName, HeaderValue};
@@ -13,10 +14,10 @@ use toolway_protocol::{Era, Id, Message, Method, ProtocolVersion, RawJson, RpcEr
 
 use super::super::endpoint::body::{ResponseBody, event_stream};
 use super::super::endpoint::reply::{
-    accepted, error_reply, error_reply_without_id, not_allowed, reply, request_id, unavailable,
+    accepted, error_reply, error_reply_without_id, not_allowed, reply, unavailable,
 };
 use super::super::endpoint::request::PROTOCOL_VERSION;
-use super::call::{MAX_SAVE_ATTEMPTS, call, needs_claim, serve_without_session, update_record};
+use super::call::{MAX_SAVE_ATTEMPTS, call, serve_without_session, update_record};
 use super::context::{AdmittedRequest, SESSION_ID, session_error, store_unavailable};
 use super::legacy_sse;
 use super::live_session::LiveSession;
@@ -29,6 +30,7 @@ use super::shared::question_id::node_of_question;
 use super::shared::remote_log::{self, StoredNotifications, StoredStream, take_over_own_log};
 use super::stream_reader::StreamReader;
 use crate::ground::error::Result;
+use crate::ground::future::BoxFuture;
 use crate::server::admission::notification_filter::NotificationFilter;
 use crate::server::call::scope::Arrival;
 use crate::server::failure::errors::busy;
@@ -47,13 +49,48 @@ const MAX_INITIALIZE_VALUES: usize = 256;
 /// A reply, or an error reply.
 type ReplyResult = Result<Response<ResponseBody>, Response<ResponseBody>>;
 
-/// Answers a posted message.
-pub(crate) async fn post(
+/// Answers a posted message. Not an `async fn`: each kind of message has a future of its own, in a box, which holds only
+/// what it needs.
+pub(crate) fn post(
     visit: AdmittedRequest<'_>,
     message: Message,
     version: Option<ProtocolVersion>,
-) -> Response<ResponseBody> {
-    try_post(visit, message, version).await.unwrap_or_else(|refusal| refusal)
+) -> BoxFuture<'_, Response<ResponseBody>> {
+    if let Message::Request { id, method, params } = &message
+        && *method != Method::Initialize
+        && let Err(error) = visit.endpoint.check_param_headers(&visit.arrival, method, params, false)
+    {
+        let error = RpcError::invalid_request(error.message);
+        return Box::pin(ready(error_reply(StatusCode::BAD_REQUEST, Some(id), &error)));
+    }
+    match message {
+        Message::Request { id, method: Method::Initialize, params } => {
+            replied(async move { open(visit, &id, &params).await })
+        }
+        message if visit.handshake.is_sessionless => Box::pin(serve_without_session(visit, message, version)),
+        Message::Request { id, method, params } if changes_record(&method) => replied(async move {
+            let live = visit.find_session(Some(&id)).await?;
+            Ok(reply(StatusCode::OK, update_record(&visit, &live, &id, &method, &params).await?))
+        }),
+        Message::Request { id, method, params } => Box::pin(call(visit, id, method, params)),
+        Message::Notification { method, params } => replied(async move {
+            let live = visit.find_session(None).await?;
+            handle_notification(&visit, &live, method, params).await.map_err(store_unavailable)?;
+            Ok(accepted())
+        }),
+        Message::Response { id, outcome } => replied(async move {
+            let live = visit.find_session(None).await?;
+            deliver_answer(&live, id.as_ref(), outcome).await.map_err(store_unavailable)?;
+            Ok(accepted())
+        }),
+    }
+}
+
+/// Makes an error reply a reply.
+fn replied<'s>(
+    outcome: impl Future<Output = ReplyResult> + Send + 's,
+) -> BoxFuture<'s, Response<ResponseBody>> {
+    Box::pin(async move { outcome.await.unwrap_or_else(|refusal| refusal) })
 }
 
 /// Answers an HTTP request whose method is not POST.
@@ -77,45 +114,6 @@ pub(crate) async fn post_to_pipe(
     let post = legacy_sse::Post { arrival, query, frame };
     let outcome = legacy_sse::post(handshake.pipes(), handshake.sessions(), endpoint, post).await;
     outcome.unwrap_or_else(store_unavailable)
-}
-
-async fn try_post(
-    visit: AdmittedRequest<'_>,
-    message: Message,
-    version: Option<ProtocolVersion>,
-) -> ReplyResult {
-    if let Message::Request { id, method: Method::Initialize, params } = &message {
-        return open(visit, id, params).await;
-    }
-    if let Message::Request { id, method, params } = &message
-        && let Err(error) = visit.endpoint.check_param_headers(&visit.arrival, method, params, false)
-    {
-        let error = RpcError::invalid_request(error.message);
-        return Err(error_reply(StatusCode::BAD_REQUEST, Some(id), &error));
-    }
-    if visit.handshake.is_sessionless {
-        return Ok(serve_without_session(visit, message, version).await);
-    }
-    let claim = match &message {
-        Message::Request { id, method, params } if needs_claim(&visit, method, params) => Some(id),
-        _ => None,
-    };
-    let found = visit.enter_session(request_id(&message), claim).await?;
-    let live = &found.live;
-    match message {
-        Message::Request { id, method, params } if changes_record(&method) => {
-            Ok(reply(StatusCode::OK, update_record(&visit, live, &id, &method, &params).await?))
-        }
-        Message::Request { id, method, params } => Ok(call(visit, found, id, method, params).await),
-        Message::Notification { method, params } => {
-            handle_notification(&visit, live, method, params).await.map_err(store_unavailable)?;
-            Ok(accepted())
-        }
-        Message::Response { id, outcome } => {
-            deliver_answer(live, id.as_ref(), outcome).await.map_err(store_unavailable)?;
-            Ok(accepted())
-        }
-    }
 }
 
 /// Takes the client's answer to a question. If another server asked the question, the answer is passed on to that
