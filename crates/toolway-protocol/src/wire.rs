@@ -366,19 +366,18 @@ pub(crate) fn name<'de, T, D: Deserializer<'de>>(
     Text::deserialize(deserializer).map(|Text(name)| make(&name))
 }
 
-/// Reads the tag of an object that may be one of several types. Only the tag decides which type it is, never the other
-/// members.
-pub(crate) fn read_tag(text: &RawJson, key: &'static str) -> Result<Option<Box<str>>, serde_json::Error> {
+/// Reads the member of an object that says which of several types it is. Only this tag decides, never the other members.
+pub(crate) fn read_tag(text: &str, key: &'static str) -> Result<Option<String>, serde_json::Error> {
     struct FindTag(&'static str);
     impl<'de> Visitor<'de> for FindTag {
-        type Value = Option<Box<str>>;
+        type Value = Option<String>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("an object")
         }
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut found = None;
+            let mut found: Option<Option<String>> = None;
             while let Some(Text(name)) = map.next_key()? {
                 if name == self.0 {
                     once(&mut found, self.0, &mut map)?;
@@ -386,8 +385,8 @@ pub(crate) fn read_tag(text: &RawJson, key: &'static str) -> Result<Option<Box<s
                     map.next_value::<serde::de::IgnoredAny>()?;
                 }
             }
-            Ok(found)
+            Ok(found.flatten())
         }
     }
-    serde_json::Deserializer::from_str(text.as_str()).deserialize_map(FindTag(key))
+    serde_json::Deserializer::from_str(text).deserialize_map(FindTag(key))
 }

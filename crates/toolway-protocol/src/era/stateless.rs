@@ -9,7 +9,7 @@ use crate::meta::{Key, put_own};
 use crate::method::Method;
 use crate::types::{CacheHints, Implementation, InputRequired};
 use crate::version::ProtocolVersion;
-use crate::wire::{read_tag, wire};
+use crate::wire::wire;
 
 /// The revision that this codec writes.
 pub const VERSION: ProtocolVersion = ProtocolVersion::V2026_07_28;
@@ -77,7 +77,7 @@ pub fn write_reply(out: &mut Vec<u8>, id: &Id, reply: &Reply, cache: &CacheHints
 }
 
 fn has_result_type(result: &RawJson) -> bool {
-    read_tag(result, "resultType").is_ok_and(|kind| kind.is_some())
+    result.tag("resultType").is_ok_and(|kind| kind.is_some())
 }
 
 /// Appends a notification that belongs to a request: progress or a log message.

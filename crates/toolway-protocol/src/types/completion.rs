@@ -6,7 +6,7 @@ use serde::de::{self, Deserialize, Deserializer};
 
 use crate::capability::JsonObject;
 use crate::json::{Encode, Encoder, RawJson};
-use crate::wire::{read_tag, wire};
+use crate::wire::wire;
 
 wire! {
     /// A request for suggestions.
@@ -115,7 +115,7 @@ impl Encode for Reference {
 impl<'de> Deserialize<'de> for Reference {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = RawJson::deserialize(deserializer)?;
-        match read_tag(&text, "type").map_err(de::Error::custom)?.as_deref() {
+        match text.tag("type").map_err(de::Error::custom)?.as_deref() {
             Some("ref/prompt") => text.decode().map(Self::Prompt).map_err(de::Error::custom),
             Some("ref/resource") => text.decode().map(Self::Resource).map_err(de::Error::custom),
             Some(other) => Err(de::Error::unknown_variant(other, &["ref/prompt", "ref/resource"])),

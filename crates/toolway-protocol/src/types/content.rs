@@ -6,7 +6,7 @@ use super::{Annotations, Resource, ResourceContents};
 use crate::capability::JsonObject;
 use crate::json::{Encode, Encoder, RawJson};
 use crate::version::since;
-use crate::wire::{read_tag, wire};
+use crate::wire::wire;
 
 wire! {
     /// A block of text.
@@ -213,7 +213,7 @@ impl Encode for Content {
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = RawJson::deserialize(deserializer)?;
-        let kind = read_tag(&text, "type").map_err(de::Error::custom)?;
+        let kind = text.tag("type").map_err(de::Error::custom)?;
         let kind = kind.ok_or_else(|| de::Error::missing_field("type"))?;
         let read = match &*kind {
             "text" => text.decode().map(Self::Text),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::capability::JsonObject;
 use crate::json::{Encode, Encoder, Members, OrderedMap, RawJson};
 use crate::version::since;
-use crate::wire::{names, read_tag, wire};
+use crate::wire::{names, wire};
 
 wire! {
     /// A form to fill in.
@@ -89,7 +89,7 @@ impl Encode for Elicit {
 impl<'de> Deserialize<'de> for Elicit {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = RawJson::deserialize(deserializer)?;
-        match read_tag(&text, "mode").map_err(de::Error::custom)?.as_deref() {
+        match text.tag("mode").map_err(de::Error::custom)?.as_deref() {
             // The first revision with elicitation had only forms, and no `mode`.
             None | Some("form") => text.decode().map(Self::Form).map_err(de::Error::custom),
             Some("url") => text.decode().map(Self::Url).map_err(de::Error::custom),

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use toolway_protocol::request::Rounds;
@@ -71,15 +70,10 @@ pub(super) fn complete<'l>(
 /// Returns the input that the server still requires, or `None` if the result is complete. A result without `resultType`
 /// is complete.
 pub(super) fn read_input_required(result: &RawJson, method: &Method) -> Result<Option<InputRequired>> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Kind {
-        result_type: Option<String>,
-    }
-    let kind: Kind = result.decode().map_err(|error| {
+    let kind = result.tag("resultType").map_err(|error| {
         Error::new(ErrorKind::PeerMisbehaved, "the server's result is not an object").caused_by(error)
     })?;
-    match kind.result_type.as_deref() {
+    match kind.as_deref() {
         None | Some("complete") => Ok(None),
         Some("input_required") if method.may_ask() => {
             let required: InputRequired = result.decode().map_err(|error| {

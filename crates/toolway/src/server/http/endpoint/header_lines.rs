@@ -34,11 +34,15 @@ impl<'h> HeaderLines<'h> {
 }
 
 /// Finds the lines of these headers.
-pub(crate) fn lines_of<'h, const N: usize>(headers: &'h HeaderMap, names: [&HeaderName; N]) -> [HeaderLines<'h>; N] {
+pub(crate) fn lines_of<'h, const N: usize>(
+    headers: &'h HeaderMap,
+    names: [&HeaderName; N],
+) -> [HeaderLines<'h>; N] {
     let mut found = [HeaderLines::Absent; N];
     for (name, line) in headers {
         if let Some(at) = names.iter().position(|wanted| *wanted == name) {
-            found[at] = if found[at] == HeaderLines::Absent { HeaderLines::One(line) } else { HeaderLines::Several };
+            found[at] =
+                if found[at] == HeaderLines::Absent { HeaderLines::One(line) } else { HeaderLines::Several };
         }
     }
     found
