@@ -456,7 +456,7 @@ impl Call {
         self.state().outcome.as_ref().map(CallOutcome::result)
     }
 
-    /// Returns the answers that the user gave, for another call.
+    /// Returns the numbers of the first and the last frame of the call.
     pub(super) fn frames(&self) -> (u64, u64) {
         let (first, last) = self.state().frames;
         (first, last.unwrap_or(u64::MAX))

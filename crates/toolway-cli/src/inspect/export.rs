@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use toolway::client::record::{Direction, FrameBody, HttpPart, RecordedFrame};
 
 use super::calls::{Call, CallKind};
+use super::frame_lines::{describe_all, find_request};
 use super::server::InspectedServer;
 use super::web::Refusal;
-use crate::location::{CommandSpec, Endpoint};
+use crate::location::{CommandSpec, Endpoint, quote_word as quote};
 
 /// Returns a call in one of the forms.
 pub(super) fn export(call: &Call, server: &InspectedServer, form: &str) -> Result<Value, Refusal> {
@@ -126,13 +127,11 @@ fn curl_command(call: &Call, server: &InspectedServer) -> Result<Exported, Refus
         ));
     };
     let (first, last) = call.frames();
-    let (method, _) = call.kind().request();
+    let (method, about) = call.kind().request();
     let frames = server.frames(0);
-    let sent = frames.iter().find(|frame| {
-        (first..=last).contains(&frame.number)
-            && sent_message(frame).is_some_and(|text| text.contains(method))
-    });
-    let Some(sent) = sent else {
+    let numbered = |number: u64| frames.iter().find(|frame| frame.number == number);
+    let sent = find_request(&frames, first, method, about).filter(|number| *number <= last);
+    let Some(sent) = sent.and_then(numbered) else {
         return Err(Refusal::not_found("the frames of this call are not kept any more; make the call again"));
     };
     let Some(http) = &sent.http else { return Err(Refusal::not_found("the call was not sent over HTTP")) };
@@ -140,10 +139,14 @@ fn curl_command(call: &Call, server: &InspectedServer) -> Result<Exported, Refus
     let has_session = http.headers.contains_key("mcp-session-id");
     if has_session {
         // The session of the inspector is its own: the commands open another one.
-        let opening = frames.iter().rfind(|frame| {
-            frame.number < sent.number
-                && sent_message(frame).is_some_and(|text| text.contains("\"initialize\""))
-        });
+        let lines = describe_all(&frames, 0, sent.number);
+        let sends = |line: &Value, method: &str| line["dir"] == "out" && line["method"] == method;
+        let opening = lines.iter().rposition(|line| sends(line, "initialize"));
+        let begun = lines[opening.unwrap_or(0)..]
+            .iter()
+            .find(|line| sends(line, "notifications/initialized"))
+            .and_then(|line| numbered(line["n"].as_u64()?));
+        let opening = opening.and_then(|at| numbered(lines[at]["n"].as_u64()?));
         let Some(opening) = opening else {
             return Err(Refusal::not_found(
                 "the frames that opened the session are not kept any more; restart the server",
@@ -151,10 +154,6 @@ fn curl_command(call: &Call, server: &InspectedServer) -> Result<Exported, Refus
         };
         let _ = writeln!(text, "session=$({} |", curl(&address.url, opening, Some("-D - -o /dev/null")));
         let _ = writeln!(text, "  sed -n 's/\\r$//; s/^[Mm]cp-[Ss]ession-[Ii]d: //p')");
-        let begun = frames.iter().find(|frame| {
-            frame.number > opening.number
-                && sent_message(frame).is_some_and(|text| text.contains("notifications/initialized"))
-        });
         if let Some(begun) = begun {
             let _ = writeln!(text, "{}", curl(&address.url, begun, None));
         }
@@ -281,15 +280,6 @@ fn cassette(call: &Call, server: &InspectedServer) -> String {
         text.push('\n');
     }
     text
-}
-
-/// Returns a word as it is typed in a shell.
-fn quote(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ":/._-@%+=,".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How is a server connected, and how is it followed what it does?
+//! How is a server connected, and how are its changes followed?
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

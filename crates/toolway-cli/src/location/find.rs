@@ -225,8 +225,8 @@ fn is_program(text: &str) -> bool {
 }
 
 /// Returns a word as it is typed in a shell.
-fn quote_word(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ":/._-@%+=,[]".contains(letter);
+pub(crate) fn quote_word(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ":/._-@%+=,".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
     }
