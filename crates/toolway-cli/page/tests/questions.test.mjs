@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { open } from './browser.mjs';
-import { fixtureOverHttp, inspect, ON_PIPE, scripted } from './inspector.mjs';
+import { FIXTURE, fixtureOverHttp, inspect, ON_PIPE, scripted } from './inspector.mjs';
 
 async function asked(test, words, tool) {
     const view = await open(test, await inspect(test, words));
@@ -107,6 +107,20 @@ test('a call that asks can be cancelled; its question goes away', async (test) =
     await view.press('cancel');
     await view.ends('cancelled');
     await view.gone('question-message');
+});
+
+test('a model that is declined says so in both eras', async (test) => {
+    for (const [revision, words] of [['2025-11-25', /refused/], ['2026-07-28', /^declined.*refused/]]) {
+        const view = await open(test, await inspect(test, ['--protocol', revision, '--', FIXTURE, 'more', 'serve']));
+        await view.ready();
+        await view.tool('summarize');
+        await view.fill('field-text', 'a long story');
+        await view.state('call-form', 'fits');
+        await view.run('asking');
+        await view.press('question-decline');
+        await view.ends('tool_error', 'failed');
+        await view.says(revision === '2025-11-25' ? 'block-text' : 'call-error', words);
+    }
 });
 
 test('an open question is there again after the page is loaded anew', async (test) => {
