@@ -4,11 +4,12 @@ import { useState } from 'preact/hooks';
 import type { Question } from '../api/types';
 import { Code } from '../part/code';
 import { Link, isWeb } from '../part/link';
+import { FieldPages } from '../part/pages';
 import { Paragraph, withMarks } from '../part/visible';
 import { calls, isOver } from '../state/calls';
 import { fieldWords, valueOf } from '../state/drafts';
 import { answerQuestion, type Answer } from '../state/questions';
-import { defaultWords, Field } from './field';
+import { choicesOf, defaultWords, Field } from './field';
 import { JsonField } from './json-field';
 import { Button, Spacer } from '../part/button';
 
@@ -77,8 +78,11 @@ export function QuestionForm({ question, keepUnder, of }: Props) {
                 (asJson ? (
                     <JsonField text={content} change={setContent} label="Answer as JSON" testid="question-json" rows={4} />
                 ) : (
-                    <div class="fields">
-                        {question.fields.map((field) => (
+                    <FieldPages
+                        of={question.fields}
+                        nameOf={(field) => field.title ?? field.name}
+                        choicesOf={choicesOf}
+                        draw={(field) => (
                             <Field
                                 key={field.name}
                                 id={`${id}-${field.name}`}
@@ -87,8 +91,8 @@ export function QuestionForm({ question, keepUnder, of }: Props) {
                                 value={valueOf(values, field.name) ?? ''}
                                 change={(value) => setValues({ ...values, [field.name]: value })}
                             />
-                        ))}
-                    </div>
+                        )}
+                    />
                 ))}
             {question.kind === 'sampling' && <SamplingFields id={id} values={values} setValues={setValues} />}
             {problem !== null && (
