@@ -20,6 +20,7 @@ mod counts;
 mod cross;
 mod deep;
 mod dependencies;
+mod exported;
 mod features;
 mod fuzz;
 mod interop;

@@ -244,7 +244,8 @@ fn ensure_fonts() -> Result {
 const FILES: [&str; 3] = ["index.html", "page.js", "page.css"];
 const BUDGETS: [(&str, u64); 2] = [("page.js", 120 * 1024), ("page.css", 24 * 1024)];
 const FONTS: [(&str, &str); 2] = [("Inter", "fonts-inter"), ("JetBrains Mono", "fonts-jetbrains-mono")];
-const BUILD: [&str; 7] =
+/// Builds the command, and the server that the tests look into.
+pub(crate) const BUILD: [&str; 7] =
     ["build", "--workspace", "--all-features", "--bin", "toolway", "--example", "cli-fixture"];
 /// The servers in the pictures.
 const PICTURED: [&str; 4] = ["--example", "notes", "--example", "everything"];

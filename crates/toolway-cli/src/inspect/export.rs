@@ -202,13 +202,17 @@ fn rust_test(call: &Call, server: &InspectedServer) -> Result<Exported, Refusal>
         .ok_or_else(|| Refusal::usage("the call has no result; a test needs one to compare with"))?;
     let live = server.need_live()?;
     let mut note = None;
-    let (target, connect) = match &live.place.endpoint {
+    let mut features = vec!["client"];
+    let (imports, target) = match &live.place.endpoint {
         Endpoint::Url(address) => {
+            features.push("http");
+            if address.url.starts_with("https:") {
+                features.push("tls");
+            }
             if address.has_credentials() {
                 note = Some("add `.bearer(…)` or `.header(…)` with your secrets".to_owned());
             }
-            let connect = format!("Client::connect({:?}).await?", address.url);
-            (String::new(), connect)
+            ("", format!("{:?}", address.url))
         }
         Endpoint::Command(start) => {
             let words = command_words(start);
@@ -221,21 +225,28 @@ fn rust_test(call: &Call, server: &InspectedServer) -> Result<Exported, Refusal>
             if !start.env.is_empty() {
                 note = Some("add `.env(NAME, VALUE)` for the variables of the server".to_owned());
             }
-            ("use toolway::client::Command;\n".to_owned(), format!("Client::connect({command}).await?"))
+            ("use toolway::client::Command;\n", command)
         }
         Endpoint::Own(_) => {
             note = Some("replace `server()` by the function that makes your server".to_owned());
-            (String::new(), "Client::connect(&server()?).await?".to_owned())
+            ("", "&server()?".to_owned())
         }
     };
     let expected =
         serde_json::to_string_pretty(&result.decode::<Value>().unwrap_or_default()).unwrap_or_default();
     let (arguments, expected) = (raw_literal(arguments.as_str()), raw_literal(&expected));
+    // Results differ between revisions, at least in `_meta`.
+    let revision = call.revision().map_or_else(String::new, |revision| {
+        format!(".protocol(ProtocolVersion::V{})", revision.replace('-', "_"))
+    });
     let function = test_name(name);
     let text = format!(
-        "{target}use toolway::prelude::*;\nuse toolway::{{ProtocolVersion, RawJson}};\n\n\
+        "// [dev-dependencies]\n// serde_json = \"1\"\n\
+         // tokio = {{ version = \"1\", features = [\"macros\", \"rt\"] }}\n\
+         // toolway = {{ git = {REPOSITORY:?}, features = {features:?} }}\n\n\
+         {imports}use toolway::prelude::*;\nuse toolway::{{ProtocolVersion, RawJson}};\n\n\
          #[tokio::test]\nasync fn {function}() -> toolway::Result<()> {{\n    \
-         let client = {connect};\n    \
+         let client = Client::builder(){revision}.connect({target}).await?;\n    \
          let arguments = RawJson::parse({arguments}).expect(\"the arguments are JSON\");\n    \
          let result = client.call({name:?}, arguments).await?;\n    \
          let result: serde_json::Value = RawJson::encoded(&*result, ProtocolVersion::LATEST).decode().expect(\"a result is JSON\");\n    \
@@ -246,8 +257,22 @@ fn rust_test(call: &Call, server: &InspectedServer) -> Result<Exported, Refusal>
     Ok((text, note))
 }
 
-/// Returns a text as a raw string of Rust.
-fn raw_literal(text: &str) -> String {
+/// The guides name it too.
+const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
+
+/// Returns JSON as a raw string of Rust.
+fn raw_literal(json: &str) -> String {
+    // The compiler refuses carriage returns there, which are white space of JSON, and characters that change the direction
+    // of the text, which can only be in its strings.
+    let mut text = String::new();
+    for letter in json.chars().filter(|letter| *letter != '\r') {
+        match letter {
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                let _ = write!(text, "\\u{:04x}", u32::from(letter));
+            }
+            _ => text.push(letter),
+        }
+    }
     let mut hashes = "#".to_owned();
     while text.contains(&format!("\"{hashes}")) {
         hashes.push('#');
@@ -287,8 +312,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn literals_of_rust_hold_any_text() {
+    fn literals_of_rust_hold_any_json() {
         assert_eq!(raw_literal("a"), "r#\"a\"#");
+        assert_eq!(raw_literal("{\r\n\"a\u{2067}\": 1}"), "r#\"{\n\"a\\u2067\": 1}\"#");
         assert_eq!(raw_literal("a\"#b"), "r##\"a\"#b\"##");
     }
 
