@@ -10,7 +10,8 @@ use super::calls::{Call, CallKind};
 use super::frame_lines::{describe_all, find_request};
 use super::server::InspectedServer;
 use super::web::Refusal;
-use crate::location::{CommandSpec, Endpoint, quote_word as quote};
+use crate::location::find::quote_word as quote;
+use crate::location::{CommandSpec, Endpoint};
 
 /// Returns a call in one of the forms.
 pub(super) fn export(call: &Call, server: &InspectedServer, form: &str) -> Result<Value, Refusal> {

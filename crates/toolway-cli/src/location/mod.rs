@@ -13,7 +13,7 @@
 
 mod code_variables;
 mod endpoint;
-mod find;
+pub(crate) mod find;
 mod interrupted;
 pub(crate) mod listing;
 mod server;
@@ -21,7 +21,7 @@ mod trust;
 mod untrusted;
 
 pub(crate) use endpoint::{Address, BEARER_VARIABLE, CommandSpec, Endpoint};
-pub(crate) use find::{Find, quote_word};
+pub(crate) use find::Find;
 pub(crate) use interrupted::interrupted;
 pub(crate) use server::{CLOSE_TIMEOUT, ServerLocation, builder, login_hint, with_client};
 pub(crate) use trust::{TrustFile, TrustedServer};
