@@ -3,6 +3,7 @@
 //! Each part takes at most an hour on two cores. Two busy loops beside a part make the machine slow and change the
 //! order of events, which reveals races.
 
+use std::fs;
 use std::process::ExitCode;
 
 use crate::arguments::Arguments;
@@ -43,7 +44,7 @@ const fn part(name: &'static str, repeat: &'static str, work: fn(&Workspace) -> 
     Step { name, rerun_command: repeat, needs: Needs::Nothing, work, counter: None }
 }
 
-const PARTS: [Stage<'_>; 15] = [
+const PARTS: [Stage<'_>; 16] = [
     &[part("suite", "cargo xtask deep --part suite", |workspace| {
         test::build(workspace)?;
         let _busy = BusyLoops::start(BUSY_LOOPS);
@@ -96,6 +97,9 @@ const PARTS: [Stage<'_>; 15] = [
         passed_if_ok(counts::run(workspace, counts::Mode::Compare))
     })],
     &[part("features", "cargo xtask deep --part features", features::run)],
+    &[part("inspect-size", "cargo xtask deep --part inspect-size", |workspace| {
+        passed_if_ok(check_inspect_size(workspace))
+    })],
     &[part("fuzz", "cargo xtask deep --part fuzz", |workspace| {
         passed_if_ok(run_fuzz(workspace, fuzz::Effort::Seconds(FUZZ_SECONDS)))
     })],
@@ -144,6 +148,30 @@ fn run_soak(workspace: &Workspace) -> Result {
     run::check_success(&mut workspace.cargo(&["run", "--profile", OPTIMIZED, "-p", "bench", "--bin", "soak"]))
 }
 
+/// Compares the sizes of the command, as it is released, with and without the inspector.
+fn check_inspect_size(workspace: &Workspace) -> Result {
+    let size = |features: &[&str]| {
+        // The profile removes the symbols.
+        let mut cargo = workspace.cargo(&["build", "--release", "-p", "toolway-cli", "--bin", "toolway"]);
+        run::check_success(cargo.args(features))?;
+        let program =
+            workspace.target.join("release").join(format!("toolway{}", std::env::consts::EXE_SUFFIX));
+        fs::metadata(&program)
+            .map(|file| file.len())
+            .map_err(|error| format!("could not read the size of {}: {error}", program.display()))
+    };
+    let without = size(&["--no-default-features", "--features", "redis"])?;
+    let with = size(&[])?;
+    let added = with.saturating_sub(without);
+    println!("inspect-size: {with} bytes, {added} of them by the inspector, of at most {INSPECT_SIZE}");
+    if added > INSPECT_SIZE {
+        return Err(format!(
+            "the inspector adds {added} bytes to the command, and its budget is {INSPECT_SIZE}"
+        ));
+    }
+    Ok(())
+}
+
 fn with_options(words: &[&str], work: impl FnOnce(Arguments) -> Result) -> Result {
     work(Arguments::from_words(words))
 }
@@ -162,6 +190,8 @@ fn run_repeatedly(times: usize, work: impl Fn() -> Result) -> Result {
     }
 }
 
+/// The most bytes that the inspector may add to the command.
+const INSPECT_SIZE: u64 = 500 * 1024;
 /// The number of cores of a small machine.
 const BUSY_LOOPS: usize = 2;
 /// Milliseconds in each direction.

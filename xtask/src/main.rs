@@ -20,6 +20,7 @@ mod counts;
 mod cross;
 mod deep;
 mod dependencies;
+mod exported;
 mod features;
 mod fuzz;
 mod interop;
@@ -140,7 +141,7 @@ usage: cargo xtask COMMAND
                 beside the checkout
                   --step NAME              only this step; an unknown name lists all
   deep          what takes too long for CI: all tests with busy loops, repeated, full rounds, latency, several nodes,
-                verdicts, instruction counts, each feature alone on this system, fuzzing
+                verdicts, instruction counts, each feature alone on this system, the size of the inspector, fuzzing
                   --part NAME              only this part, at most an hour; an unknown name lists all
                   --executions N           with --part fuzz: N executions of each target, however long they take
   conformance   the official MCP conformance suite, strictly, against conformance/baseline.toml

@@ -1,7 +1,8 @@
 //! Do the small programs work that a new user writes by following the guides?
 //!
 //! They are in `newcomers/`, a separate workspace. Each is built alone, so that it has exactly the features that it
-//! names, and then run: the two servers answer requests, the client and the hub connect to them.
+//! names, and then run: the two servers answer requests, the client and the hub connect to them. The tests that the
+//! inspector exports are built and run too (`exported.rs`).
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::exported;
 use crate::run::{self, Result};
 use crate::server_process::ServerProcess;
 use crate::workspace::Workspace;
@@ -57,6 +59,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result {
     cargo(workspace, &folder, &["test", "--quiet", "-p", MACROS])?;
     // Tests without the feature `http`: all other tests have it.
     cargo(workspace, &folder, &["test", "--quiet", "-p", ASK])?;
+    // The tests that a user gets from the inspector.
+    exported::run(workspace, &folder)?;
     println!("newcomers: {} programs built and run", PROJECTS.len());
     Ok(())
 }

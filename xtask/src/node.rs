@@ -31,7 +31,8 @@ impl Node {
         let works = |folder: &Path| find_program(folder).is_ok();
         let installed = tree.folder(&prefix, works, |folder| npm_install(folder, packages))?;
         if installed != prefix {
-            link_modules(&installed, &prefix).map_err(|error| {
+            let linked = write_package_json(&prefix).and_then(|()| link_modules(&installed, &prefix));
+            linked.map_err(|error| {
                 format!("could not link {} into {}: {error}", installed.display(), prefix.display())
             })?;
         }
@@ -66,11 +67,15 @@ fn npm_install(folder: &Path, packages: &[&str]) -> Result {
     find_program(folder).map(drop)
 }
 
-/// Makes `prefix/node_modules` a link to the installed packages. Two runs of one clone may do so at the same time.
-fn link_modules(installed: &Path, prefix: &Path) -> io::Result<()> {
-    let (modules, link) = (installed.join("node_modules"), prefix.join("node_modules"));
-    fs::create_dir_all(prefix)?;
-    fs::write(prefix.join("package.json"), PACKAGE_JSON)?;
+/// Makes a folder in which scripts find packages.
+fn write_package_json(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("package.json"), PACKAGE_JSON)
+}
+
+/// Makes `folder/node_modules` a link to the installed packages. Two runs of one clone may do so at the same time.
+pub(crate) fn link_modules(installed: &Path, folder: &Path) -> io::Result<()> {
+    let (modules, link) = (installed.join("node_modules"), folder.join("node_modules"));
     if fs::read_link(&link).is_ok_and(|there| there == modules) {
         return Ok(());
     }

@@ -6,7 +6,6 @@
 
 use std::env;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -14,7 +13,7 @@ use std::time::Duration;
 
 use crate::arguments::Arguments;
 use crate::cache::CachedPackages;
-use crate::node::Node;
+use crate::node::{Node, link_modules};
 use crate::run::{self, KillOnDrop, Result};
 use crate::workspace::Workspace;
 
@@ -216,33 +215,6 @@ fn differing_files(committed: &Path, fresh: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Makes `page/node_modules` a link to the installed packages. Two runs of one clone may do so at the same time.
-fn link_modules(installed: &Path, folder: &Path) -> io::Result<()> {
-    let (modules, link) = (installed.join("node_modules"), folder.join("node_modules"));
-    if fs::read_link(&link).is_ok_and(|there| there == modules) {
-        return Ok(());
-    }
-    match fs::symlink_metadata(&link) {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(&link)?,
-        Ok(_) => fs::remove_file(&link)?,
-        Err(_) => {}
-    }
-    match link_directory(&modules, &link) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        other => other,
-    }
-}
-
-#[cfg(unix)]
-fn link_directory(modules: &Path, link: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(modules, link)
-}
-
-#[cfg(windows)]
-fn link_directory(modules: &Path, link: &Path) -> io::Result<()> {
-    std::os::windows::fs::symlink_dir(modules, link)
-}
-
 /// The browser: the one that `TOOLWAY_CHROMIUM` names, or the system's. Nothing is downloaded.
 fn find_chromium() -> Result<PathBuf> {
     if let Some(chosen) = env::var_os("TOOLWAY_CHROMIUM").filter(|value| !value.is_empty()) {
@@ -272,7 +244,8 @@ fn ensure_fonts() -> Result {
 const FILES: [&str; 3] = ["index.html", "page.js", "page.css"];
 const BUDGETS: [(&str, u64); 2] = [("page.js", 120 * 1024), ("page.css", 24 * 1024)];
 const FONTS: [(&str, &str); 2] = [("Inter", "fonts-inter"), ("JetBrains Mono", "fonts-jetbrains-mono")];
-const BUILD: [&str; 7] =
+/// Builds the command, and the server that the tests look into.
+pub(crate) const BUILD: [&str; 7] =
     ["build", "--workspace", "--all-features", "--bin", "toolway", "--example", "cli-fixture"];
 /// The servers in the pictures.
 const PICTURED: [&str; 4] = ["--example", "notes", "--example", "everything"];

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -108,6 +108,13 @@ impl KillOnDrop {
     pub(crate) fn spawn_with_open_input(command: &mut Command) -> Result<Self> {
         let child = command.stdin(Stdio::piped()).spawn().map_err(|error| spawn_error(command, &error))?;
         Ok(Self { child, command_text: command_text(command) })
+    }
+
+    /// Starts the command with a standard input that stays open as long as this lives, and returns its standard output.
+    pub(crate) fn spawn_and_read(command: &mut Command) -> Result<(Self, ChildStdout)> {
+        let mut started = Self::spawn_with_open_input(command.stdout(Stdio::piped()))?;
+        let output = started.child.stdout.take().ok_or("standard output is not a pipe")?;
+        Ok((started, output))
     }
 
     /// Returns how the child ended, if it has ended.

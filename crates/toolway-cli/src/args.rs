@@ -65,6 +65,7 @@ impl TargetKind for AnyServer {
                 "[OPTIONS] -- COMMAND [ARG]...",
                 "[OPTIONS] --config FILE",
                 "[OPTIONS] RECORDING.jsonl",
+                "[OPTIONS] --demo",
             ],
         ),
         ("serve", &["[OPTIONS] DIRECTORY", "[OPTIONS] --demo"]),
@@ -387,6 +388,9 @@ pub(crate) struct LocationArgs {
     /// Look up server names in this file only.
     #[arg(long, value_name = "FILE", help_heading = WHERE)]
     pub(crate) config: Option<PathBuf>,
+    /// The demo server of `toolway serve --demo`, instead of a TARGET.
+    #[arg(long, help_heading = WHERE, conflicts_with_all = ["config", "line", "command"])]
+    pub(crate) demo: bool,
     /// The command line that starts the server, instead of a TARGET; it is split as in a shell, but no shell runs it.
     #[arg(long = "command", value_name = "LINE", help_heading = WHERE, conflicts_with = "command")]
     pub(crate) line: Option<String>,
@@ -502,6 +506,7 @@ TARGET is one of
   weather, cursor:weather       a server in an mcp.json file (--config FILE, or the files of the hosts on this machine)
   ./target/debug/my-server      a program
   -- npx -y some-server ARG...  a command with its arguments, at the end of the line, instead of a TARGET
+  --demo                        the demo server of this program, instead of a TARGET
 
 ";
 

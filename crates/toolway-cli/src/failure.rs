@@ -33,6 +33,8 @@ pub(crate) enum Fault {
     Unreachable,
     /// The tool or the server answered with an error.
     ToolError,
+    /// The user of the inspector refused to answer a question of the server, and the protocol has no answer that says so.
+    Declined,
     /// The user pressed Ctrl-C.
     Interrupted,
 }
@@ -44,7 +46,7 @@ impl Fault {
             Self::NotFound => 2,
             Self::AuthNeeded => 3,
             Self::CannotStart | Self::Unreachable => 4,
-            Self::ToolError => 5,
+            Self::ToolError | Self::Declined => 5,
             // The exit code that shells use for a program that was ended by SIGINT.
             Self::Interrupted => 130,
         }
@@ -59,6 +61,7 @@ impl Fault {
             Self::CannotStart => "cannot_start",
             Self::Unreachable => "unreachable",
             Self::ToolError => "tool_error",
+            Self::Declined => "declined",
             Self::Interrupted => "interrupted",
         }
     }
@@ -76,6 +79,8 @@ impl Fault {
                 Self::ToolError
             }
             ErrorKind::Misuse => Self::Usage,
+            // Closed clients are above: this is a question that was refused.
+            ErrorKind::Cancelled => Self::Declined,
             _ => Self::Unreachable,
         }
     }

@@ -160,6 +160,13 @@ test('the history repeats, edits and saves calls', async (test) => {
     await view.gone('saved-calls');
 });
 
+test('the doctor names the command that says the same about a program', async (test) => {
+    const view = await open(test, await inspect(test, ON_PIPE));
+    await view.ready();
+    await view.press('view-doctor');
+    await view.says('doctor', /toolway doctor -- .*cli-fixture serve/);
+});
+
 test('the doctor says word for word what `toolway doctor` says', async (test) => {
     const { url } = await fixtureOverHttp(test);
     const view = await open(test, await inspect(test, [url]));

@@ -48,7 +48,7 @@ test('a call is exported as a Rust test', async (test) => {
     const view = await added(test, ON_PIPE);
     const rust = await copied(view, 'rust', 'Rust test');
     assert.match(rust, /#\[tokio::test\]/);
-    assert.match(rust, /Client::connect/);
+    assert.match(rust, /\.connect\(/);
     assert.match(rust, /"add"/);
 });
 

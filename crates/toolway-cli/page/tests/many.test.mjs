@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { open } from './browser.mjs';
+import { fine } from './examine.mjs';
 import { folder, inspect, scripted } from './inspector.mjs';
 
 const MOST_NODES = 2000;
@@ -53,6 +54,37 @@ test('5,000 tools and 10,000 frames are at most 2,000 elements in every view, an
     await view.fill('palette-input', 'tool_12');
     await view.at('command-tool-tool_1234').waitFor();
     await small(view, 'with the palette');
+});
+
+test('a form of 500 fields is at most 2,000 elements, and every field can be reached and sent', async (test) => {
+    const view = await open(test, await inspect(test, scripted('many', 'wide')));
+    await view.ready();
+    await view.press('tool-wide');
+    await view.fill('field-p000', 'first');
+    await small(view, 'with the first fields');
+    await fine(view, 'with many fields');
+    // With the keyboard: the list is before the fields it chooses.
+    await view.at('field-p000').focus();
+    await view.key('Shift+Tab');
+    await view.key('End');
+    await view.at('field-p499').waitFor();
+    await view.gone('field-p000');
+    await small(view, 'with the last fields');
+    await view.key('Tab');
+    assert.match(await view.page.evaluate(() => document.activeElement.dataset.testid), /^field-p4/);
+    await view.fill('field-p499', '7');
+    await view.key('Control+Enter');
+    await view.ends('ok');
+    assert.equal(await view.text('block-text'), 'p000=first p499=7');
+    // With the mouse.
+    await view.at('field-pages').selectOption({ index: 1 });
+    await view.gone('field-p499');
+    await view.at('field-pages').selectOption({ index: 0 });
+    assert.equal(await view.at('field-p000').inputValue(), 'first');
+    for (const tab of ['schema', 'models', 'history']) {
+        await view.press(`tool-tab-${tab}`);
+        await small(view, `with ${tab}`);
+    }
 });
 
 test('a recording of 10,000 frames is at most 2,000 elements', async (test) => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { open } from './browser.mjs';
-import { fixtureOverHttp, inspect, ON_PIPE, scripted } from './inspector.mjs';
+import { FIXTURE, fixtureOverHttp, inspect, ON_PIPE, scripted } from './inspector.mjs';
 
 async function asked(test, words, tool) {
     const view = await open(test, await inspect(test, words));
@@ -107,6 +107,38 @@ test('a call that asks can be cancelled; its question goes away', async (test) =
     await view.press('cancel');
     await view.ends('cancelled');
     await view.gone('question-message');
+});
+
+test('a question that may be of several calls is shown above all of them, and names them', async (test) => {
+    const view = await asked(test, ['--protocol', '2025-11-25', ...ON_PIPE], 'book');
+    await view.tool('pay');
+    await view.press('run');
+    await view.says('question-calls', /One of these calls.*book \(call 1\), pay \(call 2\)/);
+    assert.equal(await view.text('question-message'), 'Please pay 3 €.');
+    await view.state('call-2', 'running');
+    await view.tool('book');
+    assert.equal(await view.at('question-message').count(), 2);
+    await view.at('call-1').getByTestId('question-decline').click();
+    await view.ends('tool_error', 'ok');
+    await view.says('question-calls', /Only pay \(call 2\) is still running/);
+    await view.press('question-accept');
+    await view.tool('pay');
+    await view.state('call-2', 'ok');
+    assert.equal(await view.text('block-text'), 'paid');
+});
+
+test('a model that is declined says so in both eras', async (test) => {
+    for (const [revision, words] of [['2025-11-25', /refused/], ['2026-07-28', /^declined.*refused/]]) {
+        const view = await open(test, await inspect(test, ['--protocol', revision, '--', FIXTURE, 'more', 'serve']));
+        await view.ready();
+        await view.tool('summarize');
+        await view.fill('field-text', 'a long story');
+        await view.state('call-form', 'fits');
+        await view.run('asking');
+        await view.press('question-decline');
+        await view.ends('tool_error', 'failed');
+        await view.says(revision === '2025-11-25' ? 'block-text' : 'call-error', words);
+    }
 });
 
 test('an open question is there again after the page is loaded anew', async (test) => {

@@ -207,7 +207,7 @@ impl SideCall {
         live: &LiveServer,
     ) -> Result<(), Failure> {
         let target = live.target(&self.recorder).await?;
-        let builder = live.recorded(live.builder(), &self.recorder).protocol(self.version);
+        let builder = live.recorded(live.builder(Some(comparison.id)), &self.recorder).protocol(self.version);
         let client = builder.connect(target).await.map_err(|error| {
             let failure = live.failure(&error);
             let message =

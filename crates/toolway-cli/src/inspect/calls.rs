@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
+use toolway::client::QuestionOrigin;
 use toolway::client::record::Recorder;
 use toolway::types::Progress;
 use toolway::{Client, Error, RawJson};
@@ -92,11 +93,6 @@ pub(super) enum CallKind {
     },
 }
 
-tokio::task_local! {
-    /// The call that the current task works for.
-    static CURRENT: Arc<Call>;
-}
-
 pub(super) struct Calls {
     events: Arc<EventLog>,
     next: AtomicU64,
@@ -138,7 +134,13 @@ struct CallState {
     name: &'static str,
     revision: Option<String>,
     took_ms: Option<f64>,
+    /// For how long the clock has been stopped, until `asked_since_ms`.
     asked_ms: f64,
+    /// Since when the clock stands still, if it does.
+    asked_since_ms: Option<f64>,
+    /// The open questions for which the clock stands still.
+    stops: usize,
+    /// Those of them that are surely questions of this call.
     open_questions: usize,
     rounds: u32,
     progress: Option<Value>,
@@ -280,12 +282,18 @@ impl Calls {
             .collect()
     }
 
-    /// Returns the call that a question belongs to: the one that the current task works for, or else the newest one to the
-    /// server that still runs.
-    pub(super) fn of_question(&self, server: usize) -> Option<Arc<Call>> {
-        CURRENT.try_with(Arc::clone).ok().or_else(|| {
-            self.kept().iter().rev().find(|call| call.target.server == server && call.runs()).cloned()
-        })
+    /// Returns the calls that the question of the current callback may belong to. It is one if the wire tells which, or if
+    /// only one runs on the connection: that of the server, or one made for the comparison `both`.
+    pub(super) fn of_question(&self, server: usize, both: Option<u64>) -> Vec<Arc<Call>> {
+        let told = QuestionOrigin::current().and_then(|origin| origin.request_tag());
+        let may_ask = |call: &Arc<Call>| match told {
+            Some(id) => call.id == id,
+            None => {
+                let is_completion = matches!(call.kind, CallKind::Complete { .. });
+                call.target.server == server && call.both == both && !is_completion && call.runs()
+            }
+        };
+        self.kept().iter().filter(|call| may_ask(call)).cloned().collect()
     }
 
     /// Adds a call that begins now.
@@ -349,11 +357,11 @@ fn error_json(error: &Error) -> Value {
 }
 
 async fn send(call: &Arc<Call>, client: &Client, timeout: Option<Duration>) -> toolway::Result<CallOutcome> {
-    let watcher = call.clone();
+    let (watcher, id) = (call.clone(), call.id);
     let on_progress = move |progress: &Progress| watcher.note_progress(progress);
     match call.kind.clone() {
         CallKind::Tool { name, arguments, meta, output_schema } => {
-            let mut exchange = client.call(name, arguments).on_progress(on_progress);
+            let mut exchange = client.call(name, arguments).tag(id).on_progress(on_progress);
             for (name, value) in meta.into_iter().flatten() {
                 exchange = exchange.meta(name, value);
             }
@@ -363,14 +371,14 @@ async fn send(call: &Arc<Call>, client: &Client, timeout: Option<Duration>) -> t
             Ok(CallOutcome::tool(exchange.await?.into_inner(), output_schema))
         }
         CallKind::Resource { uri } => {
-            let mut exchange = client.read_resource(uri).on_progress(on_progress);
+            let mut exchange = client.read_resource(uri).tag(id).on_progress(on_progress);
             if let Some(limit) = timeout {
                 exchange = exchange.timeout(limit);
             }
             exchange.await.map(CallOutcome::resource)
         }
         CallKind::Prompt { name, arguments } => {
-            let mut exchange = client.get_prompt(name, arguments).on_progress(on_progress);
+            let mut exchange = client.get_prompt(name, arguments).tag(id).on_progress(on_progress);
             if let Some(limit) = timeout {
                 exchange = exchange.timeout(limit);
             }
@@ -395,9 +403,8 @@ impl Call {
     /// Runs the call with a client until it ends or is cancelled.
     pub(super) async fn run(self: &Arc<Self>, client: Client, timeout: Option<Duration>) {
         self.state().revision = Some(client.protocol_version().as_str().to_owned());
-        let work = CURRENT.scope(self.clone(), send(self, &client, timeout));
         let outcome = tokio::select! {
-            outcome = work => Some(outcome),
+            outcome = send(self, &client, timeout) => Some(outcome),
             () = self.cancelled.notified() => None,
         };
         let took = millis(self.began.elapsed());
@@ -417,6 +424,7 @@ impl Call {
             frame_lines::find_request(&self.target.recorder.frames(0), begun, method, about).unwrap_or(begun);
         {
             let mut state = self.state();
+            state.start_clock(self.events.now_ms());
             // In tenths, as all times.
             state.took_ms = Some(((took - state.asked_ms).max(0.0) * 10.0).round() / 10.0);
             state.frames = (first, Some(self.target.last_frame()));
@@ -456,7 +464,7 @@ impl Call {
         self.state().outcome.as_ref().map(CallOutcome::result)
     }
 
-    /// Returns the answers that the user gave, for another call.
+    /// Returns the numbers of the first and the last frame of the call.
     pub(super) fn frames(&self) -> (u64, u64) {
         let (first, last) = self.state().frames;
         (first, last.unwrap_or(u64::MAX))
@@ -481,15 +489,30 @@ impl Call {
         state.rounds
     }
 
-    /// Stops the clock of the call until the guard is dropped.
-    pub(super) fn stop_clock(self: &Arc<Self>) -> ClockGuard {
+    /// Stops the clock of the call, which asks, until the guard is dropped.
+    pub(super) fn ask(self: &Arc<Self>) -> ClockGuard {
         {
             let mut state = self.state();
             state.open_questions += 1;
             state.name = "asking";
         }
+        self.stop_clock(true)
+    }
+
+    /// Stops the clock of the call, which may be the one that asks, until the guard is dropped. Its time limits stand still
+    /// too.
+    pub(super) fn may_ask(self: &Arc<Self>) -> ClockGuard {
+        self.stop_clock(false)
+    }
+
+    fn stop_clock(self: &Arc<Self>, asks: bool) -> ClockGuard {
+        {
+            let mut state = self.state();
+            state.stops += 1;
+            state.asked_since_ms.get_or_insert(self.events.now_ms());
+        }
         self.tell();
-        ClockGuard { call: self.clone(), watch: Stopwatch::start() }
+        ClockGuard { call: self.clone(), asks }
     }
 
     fn note_progress(&self, progress: &Progress) {
@@ -509,6 +532,7 @@ impl Call {
         json!({
             "id": self.id, "server": self.target.server, "kind": kind, "name": name, "state": state.name,
             "revision": state.revision, "began_ms": self.began_ms, "took_ms": state.took_ms, "asked_ms": state.asked_ms,
+            "asked_since_ms": state.asked_since_ms,
             "rounds": state.rounds, "progress": state.progress, "error": state.error, "timeout": state.timeout,
             "bytes": state.outcome.as_ref().map_or(0, CallOutcome::bytes),
             "frames": [state.frames.0, state.frames.1], "both": self.both,
@@ -535,35 +559,33 @@ impl Call {
     }
 }
 
+impl CallState {
+    /// Counts the time for which the clock was stopped.
+    fn start_clock(&mut self, now_ms: f64) {
+        self.asked_ms += self.asked_since_ms.take().map_or(0.0, |since| now_ms - since);
+    }
+}
+
 /// Keeps the clock of a call stopped.
 pub(super) struct ClockGuard {
     call: Arc<Call>,
-    watch: Stopwatch,
+    /// `true` if it is certain that this call asks.
+    asks: bool,
 }
 
 impl Drop for ClockGuard {
     fn drop(&mut self) {
         {
             let mut state = self.call.state();
-            state.open_questions -= 1;
+            state.stops -= 1;
+            state.open_questions -= usize::from(self.asks);
             if state.open_questions == 0 && state.name == "asking" {
                 state.name = "running";
             }
-            state.asked_ms += self.watch.ms();
+            if state.stops == 0 {
+                state.start_clock(self.call.events.now_ms());
+            }
         }
         self.call.tell();
-    }
-}
-
-/// Measures the time in which a call waits for its user.
-struct Stopwatch(Instant);
-
-impl Stopwatch {
-    fn start() -> Self {
-        Self(Instant::now())
-    }
-
-    fn ms(&self) -> f64 {
-        millis(self.0.elapsed())
     }
 }

@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 use toolway::client::record::{Direction, FrameBody, HttpPart, RecordedFrame};
 
 use super::calls::{Call, CallKind};
+use super::frame_lines::{describe_all, find_request};
 use super::server::InspectedServer;
 use super::web::Refusal;
+use crate::location::find::quote_word as quote;
 use crate::location::{CommandSpec, Endpoint};
 
 /// Returns a call in one of the forms.
@@ -126,13 +128,11 @@ fn curl_command(call: &Call, server: &InspectedServer) -> Result<Exported, Refus
         ));
     };
     let (first, last) = call.frames();
-    let (method, _) = call.kind().request();
+    let (method, about) = call.kind().request();
     let frames = server.frames(0);
-    let sent = frames.iter().find(|frame| {
-        (first..=last).contains(&frame.number)
-            && sent_message(frame).is_some_and(|text| text.contains(method))
-    });
-    let Some(sent) = sent else {
+    let numbered = |number: u64| frames.iter().find(|frame| frame.number == number);
+    let sent = find_request(&frames, first, method, about).filter(|number| *number <= last);
+    let Some(sent) = sent.and_then(numbered) else {
         return Err(Refusal::not_found("the frames of this call are not kept any more; make the call again"));
     };
     let Some(http) = &sent.http else { return Err(Refusal::not_found("the call was not sent over HTTP")) };
@@ -140,10 +140,14 @@ fn curl_command(call: &Call, server: &InspectedServer) -> Result<Exported, Refus
     let has_session = http.headers.contains_key("mcp-session-id");
     if has_session {
         // The session of the inspector is its own: the commands open another one.
-        let opening = frames.iter().rfind(|frame| {
-            frame.number < sent.number
-                && sent_message(frame).is_some_and(|text| text.contains("\"initialize\""))
-        });
+        let lines = describe_all(&frames, 0, sent.number);
+        let sends = |line: &Value, method: &str| line["dir"] == "out" && line["method"] == method;
+        let opening = lines.iter().rposition(|line| sends(line, "initialize"));
+        let begun = lines[opening.unwrap_or(0)..]
+            .iter()
+            .find(|line| sends(line, "notifications/initialized"))
+            .and_then(|line| numbered(line["n"].as_u64()?));
+        let opening = opening.and_then(|at| numbered(lines[at]["n"].as_u64()?));
         let Some(opening) = opening else {
             return Err(Refusal::not_found(
                 "the frames that opened the session are not kept any more; restart the server",
@@ -151,10 +155,6 @@ fn curl_command(call: &Call, server: &InspectedServer) -> Result<Exported, Refus
         };
         let _ = writeln!(text, "session=$({} |", curl(&address.url, opening, Some("-D - -o /dev/null")));
         let _ = writeln!(text, "  sed -n 's/\\r$//; s/^[Mm]cp-[Ss]ession-[Ii]d: //p')");
-        let begun = frames.iter().find(|frame| {
-            frame.number > opening.number
-                && sent_message(frame).is_some_and(|text| text.contains("notifications/initialized"))
-        });
         if let Some(begun) = begun {
             let _ = writeln!(text, "{}", curl(&address.url, begun, None));
         }
@@ -203,13 +203,17 @@ fn rust_test(call: &Call, server: &InspectedServer) -> Result<Exported, Refusal>
         .ok_or_else(|| Refusal::usage("the call has no result; a test needs one to compare with"))?;
     let live = server.need_live()?;
     let mut note = None;
-    let (target, connect) = match &live.place.endpoint {
+    let mut features = vec!["client"];
+    let (imports, target) = match &live.place.endpoint {
         Endpoint::Url(address) => {
+            features.push("http");
+            if address.url.starts_with("https:") {
+                features.push("tls");
+            }
             if address.has_credentials() {
                 note = Some("add `.bearer(…)` or `.header(…)` with your secrets".to_owned());
             }
-            let connect = format!("Client::connect({:?}).await?", address.url);
-            (String::new(), connect)
+            ("", format!("{:?}", address.url))
         }
         Endpoint::Command(start) => {
             let words = command_words(start);
@@ -222,21 +226,28 @@ fn rust_test(call: &Call, server: &InspectedServer) -> Result<Exported, Refusal>
             if !start.env.is_empty() {
                 note = Some("add `.env(NAME, VALUE)` for the variables of the server".to_owned());
             }
-            ("use toolway::client::Command;\n".to_owned(), format!("Client::connect({command}).await?"))
+            ("use toolway::client::Command;\n", command)
         }
         Endpoint::Own(_) => {
             note = Some("replace `server()` by the function that makes your server".to_owned());
-            (String::new(), "Client::connect(&server()?).await?".to_owned())
+            ("", "&server()?".to_owned())
         }
     };
     let expected =
         serde_json::to_string_pretty(&result.decode::<Value>().unwrap_or_default()).unwrap_or_default();
     let (arguments, expected) = (raw_literal(arguments.as_str()), raw_literal(&expected));
+    // Results differ between revisions, at least in `_meta`.
+    let revision = call.revision().map_or_else(String::new, |revision| {
+        format!(".protocol(ProtocolVersion::V{})", revision.replace('-', "_"))
+    });
     let function = test_name(name);
     let text = format!(
-        "{target}use toolway::prelude::*;\nuse toolway::{{ProtocolVersion, RawJson}};\n\n\
+        "// [dev-dependencies]\n// serde_json = \"1\"\n\
+         // tokio = {{ version = \"1\", features = [\"macros\", \"rt\"] }}\n\
+         // toolway = {{ git = {REPOSITORY:?}, features = {features:?} }}\n\n\
+         {imports}use toolway::prelude::*;\nuse toolway::{{ProtocolVersion, RawJson}};\n\n\
          #[tokio::test]\nasync fn {function}() -> toolway::Result<()> {{\n    \
-         let client = {connect};\n    \
+         let client = Client::builder(){revision}.connect({target}).await?;\n    \
          let arguments = RawJson::parse({arguments}).expect(\"the arguments are JSON\");\n    \
          let result = client.call({name:?}, arguments).await?;\n    \
          let result: serde_json::Value = RawJson::encoded(&*result, ProtocolVersion::LATEST).decode().expect(\"a result is JSON\");\n    \
@@ -247,8 +258,22 @@ fn rust_test(call: &Call, server: &InspectedServer) -> Result<Exported, Refusal>
     Ok((text, note))
 }
 
-/// Returns a text as a raw string of Rust.
-fn raw_literal(text: &str) -> String {
+/// The guides name it too.
+const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
+
+/// Returns JSON as a raw string of Rust.
+fn raw_literal(json: &str) -> String {
+    // The compiler refuses carriage returns there, which are white space of JSON, and characters that change the direction
+    // of the text, which can only be in its strings.
+    let mut text = String::new();
+    for letter in json.chars().filter(|letter| *letter != '\r') {
+        match letter {
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                let _ = write!(text, "\\u{:04x}", u32::from(letter));
+            }
+            _ => text.push(letter),
+        }
+    }
     let mut hashes = "#".to_owned();
     while text.contains(&format!("\"{hashes}")) {
         hashes.push('#');
@@ -283,22 +308,14 @@ fn cassette(call: &Call, server: &InspectedServer) -> String {
     text
 }
 
-/// Returns a word as it is typed in a shell.
-fn quote(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ":/._-@%+=,".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn literals_of_rust_hold_any_text() {
+    fn literals_of_rust_hold_any_json() {
         assert_eq!(raw_literal("a"), "r#\"a\"#");
+        assert_eq!(raw_literal("{\r\n\"a\u{2067}\": 1}"), "r#\"{\n\"a\\u2067\": 1}\"#");
         assert_eq!(raw_literal("a\"#b"), "r##\"a\"#b\"##");
     }
 

@@ -1,4 +1,4 @@
-//! How is a server connected, and how is it followed what it does?
+//! How is a server connected, and how are its changes followed?
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -361,8 +361,9 @@ impl LiveServer {
         }
     }
 
-    /// Returns a client builder for this server with the settings of the command line.
-    pub(super) fn builder(&self) -> ClientBuilder {
+    /// Returns a client builder with the settings of the command line, for the connection to this server or one that is
+    /// made for the comparison `both`.
+    pub(super) fn builder(&self, both: Option<u64>) -> ClientBuilder {
         let mut builder = location::builder(&self.talk, &self.place, &self.console);
         let (events, server) = (self.events.clone(), self.id);
         builder = builder.on_log(move |message| {
@@ -374,7 +375,7 @@ impl LiveServer {
         if let Some(version) = self.state().wanted {
             builder = builder.protocol(version);
         }
-        self.questions.register(builder, self.id)
+        self.questions.register(builder, self.id, both)
     }
 
     /// Returns the target of a connection whose frames go to this recorder.
@@ -409,7 +410,7 @@ impl LiveServer {
                 Ok(_) => hub.client(&self.name),
                 Err(error) => Err(error),
             },
-            None => self.recorded(self.builder(), &self.recorder).connect(target).await,
+            None => self.recorded(self.builder(None), &self.recorder).connect(target).await,
         };
         connected.map_err(|error| self.place.failure(&error))
     }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use toolway::RawJson;
 use toolway::agent::{self, RenderedTools, ToolSet};
 use toolway::types::Tool;
+use toolway_schema::dialects::Effect;
 
 use super::token_count::estimate_tokens;
 use super::web::Refusal;
@@ -53,9 +54,9 @@ pub(super) fn provider_report(tool: &Tool) -> Result<Value, Refusal> {
                 .losses
                 .iter()
                 .map(|loss| {
-                    let effect = match format!("{:?}", loss.effect).as_str() {
-                        "Wider" => "wider",
-                        "Narrower" => "narrower",
+                    let effect = match loss.effect {
+                        Effect::Wider => "wider",
+                        Effect::Narrower => "narrower",
                         _ => "annotation_only",
                     };
                     json!({"pointer": loss.pointer, "what": loss.what, "why": loss.why, "effect": effect})

@@ -73,103 +73,19 @@ impl Questions {
     }
 
     /// Lets the page answer the questions of a server.
-    pub(super) fn register(self: &Arc<Self>, builder: ClientBuilder, server: usize) -> ClientBuilder {
-        let (form, page, model) = (self.clone(), self.clone(), self.clone());
-        builder
-            .on_elicit(move |question| form.clone().elicit(server, question))
-            .on_elicit_url(move |question| page.clone().elicit(server, question))
-            .on_sample(move |question| model.clone().sample(server, question))
-            .roots([])
-    }
-
-    async fn elicit(self: Arc<Self>, server: usize, question: Elicitation) -> Answer {
-        let params = RawJson::encoded(question.params(), ProtocolVersion::LATEST);
-        let (kind, asked, fields) = match (question.form(), question.url()) {
-            (Some(form), _) => ("form", QuestionContent::Form(form.clone()), form_fields(form)),
-            (None, _) => ("url", QuestionContent::Url, Vec::new()),
-        };
-        let view = json!({
-            "kind": kind, "message": question.message(), "fields": fields, "url": question.url(), "params": params.as_str(),
-        });
-        match self.ask(server, asked, question.message(), view).await {
-            QuestionReply::Accept(_) if kind == "url" => Answer::consent(),
-            QuestionReply::Accept(fields) => Answer::accept(fields),
-            QuestionReply::Decline => Answer::decline(),
-            QuestionReply::Cancel => Answer::cancel(),
-        }
-    }
-
-    async fn sample(
-        self: Arc<Self>,
-        server: usize,
-        question: CreateMessage,
-    ) -> Result<CreateMessageResult, AnswerError> {
-        let params = RawJson::encoded(&question, ProtocolVersion::LATEST);
-        let message = question
-            .messages
-            .iter()
-            .flat_map(|message| message.content.as_slice())
-            .filter_map(Content::as_text)
-            .collect::<Vec<_>>()
-            .join("\n");
-        let view = json!({
-            "kind": "sampling", "message": message, "fields": [], "url": null, "params": params.as_str(),
-        });
-        match self.ask(server, QuestionContent::Sampling, &message, view).await {
-            QuestionReply::Accept(fields) => {
-                let text =
-                    |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-                Ok(CreateMessageResult::new(Role::Assistant, Content::text(text("text")), text("model")))
-            }
-            QuestionReply::Decline | QuestionReply::Cancel => Err(AnswerError::refused()),
-        }
-    }
-
-    /// Shows a question and waits for the answer. If the future is dropped, the question is withdrawn.
-    async fn ask(
+    pub(super) fn register(
         self: &Arc<Self>,
+        builder: ClientBuilder,
         server: usize,
-        asked: QuestionContent,
-        message: &str,
-        mut view: Value,
-    ) -> QuestionReply {
-        let call = self.calls.of_question(server);
-        let round = call.as_ref().map_or(1, |call| call.begin_round());
-        if let Some(kept) = call.as_ref().and_then(|call| call.kept_answer(message)) {
-            match reply_of_kept(&kept, &asked) {
-                Some(reply) => return reply,
-                None => self.events.add(json!({
-                    "type": "note", "server": server,
-                    "text": "the kept answer does not fit the question, so the question is shown",
-                })),
-            }
-        }
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
-        view["id"] = json!(id);
-        view["server"] = json!(server);
-        view["call"] = json!(call.as_ref().map(|call| call.id()));
-        view["revision"] = json!(call.as_ref().and_then(|call| call.revision()));
-        view["round"] = json!(round);
-        view["since_ms"] = json!(self.events.now_ms());
-        let (reply, answer) = oneshot::channel();
-        {
-            let mut open = self.open();
-            if open.len() >= MAX_OPEN {
-                return QuestionReply::Decline;
-            }
-            open.push(OpenQuestion { id, view: view.clone(), asked, reply });
-        }
-        self.events.add(json!({"type": "question", "server": server, "question": view}));
-        let mut guard = QuestionGuard { questions: self.clone(), server, id, how: "withdrawn" };
-        let clock = call.as_ref().map(Call::stop_clock);
-        let answered = answer.await.unwrap_or(QuestionReply::Cancel);
-        drop(clock);
-        guard.how = match &answered {
-            QuestionReply::Accept(_) => "accept",
-            QuestionReply::Decline => "decline",
-            QuestionReply::Cancel => "cancel",
-        };
-        answered
+        both: Option<u64>,
+    ) -> ClientBuilder {
+        let from = Asker { questions: self.clone(), server, both };
+        let (form, page, model) = (from.clone(), from.clone(), from);
+        builder
+            .on_elicit(move |question| form.clone().elicit(question))
+            .on_elicit_url(move |question| page.clone().elicit(question))
+            .on_sample(move |question| model.clone().sample(question))
+            .roots([])
     }
 
     /// Takes the answer of the page. The question stays open if the answer does not fit. Returns what is sent to the server, as the text of a JSON object.
@@ -192,6 +108,103 @@ impl Questions {
         // The call may have ended in this moment; then nothing waits for the answer.
         let _ = open.remove(at).reply.send(reply);
         Ok(content)
+    }
+}
+
+/// The connection on which questions come: that of a server, or one made for the comparison `both`.
+#[derive(Clone)]
+struct Asker {
+    questions: Arc<Questions>,
+    server: usize,
+    both: Option<u64>,
+}
+
+impl Asker {
+    async fn elicit(self, question: Elicitation) -> Answer {
+        let params = RawJson::encoded(question.params(), ProtocolVersion::LATEST);
+        let (kind, asked, fields) = match (question.form(), question.url()) {
+            (Some(form), _) => ("form", QuestionContent::Form(form.clone()), form_fields(form)),
+            (None, _) => ("url", QuestionContent::Url, Vec::new()),
+        };
+        let view = json!({
+            "kind": kind, "message": question.message(), "fields": fields, "url": question.url(), "params": params.as_str(),
+        });
+        match self.ask(asked, question.message(), view).await {
+            QuestionReply::Accept(_) if kind == "url" => Answer::consent(),
+            QuestionReply::Accept(fields) => Answer::accept(fields),
+            QuestionReply::Decline => Answer::decline(),
+            QuestionReply::Cancel => Answer::cancel(),
+        }
+    }
+
+    async fn sample(self, question: CreateMessage) -> Result<CreateMessageResult, AnswerError> {
+        let params = RawJson::encoded(&question, ProtocolVersion::LATEST);
+        let message = question
+            .messages
+            .iter()
+            .flat_map(|message| message.content.as_slice())
+            .filter_map(Content::as_text)
+            .collect::<Vec<_>>()
+            .join("\n");
+        let view = json!({
+            "kind": "sampling", "message": message, "fields": [], "url": null, "params": params.as_str(),
+        });
+        match self.ask(QuestionContent::Sampling, &message, view).await {
+            QuestionReply::Accept(fields) => {
+                let text =
+                    |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+                Ok(CreateMessageResult::new(Role::Assistant, Content::text(text("text")), text("model")))
+            }
+            QuestionReply::Decline | QuestionReply::Cancel => Err(AnswerError::refused()),
+        }
+    }
+
+    /// Shows a question and waits for the answer. If the future is dropped, the question is withdrawn.
+    async fn ask(&self, asked: QuestionContent, message: &str, mut view: Value) -> QuestionReply {
+        let Self { questions, server, both } = self;
+        let calls = questions.calls.of_question(*server, *both);
+        // If several calls may have asked, the question is one of the session: a guess could mislead the user.
+        let call = if let [call] = &*calls { Some(call) } else { None };
+        let round = call.map_or(1, |call| call.begin_round());
+        if let Some(kept) = call.and_then(|call| call.kept_answer(message)) {
+            match reply_of_kept(&kept, &asked) {
+                Some(reply) => return reply,
+                None => questions.events.add(json!({
+                    "type": "note", "server": server,
+                    "text": "the kept answer does not fit the question, so the question is shown",
+                })),
+            }
+        }
+        let id = questions.next.fetch_add(1, Ordering::Relaxed);
+        view["id"] = json!(id);
+        view["server"] = json!(server);
+        view["call"] = json!(call.map(|call| call.id()));
+        view["calls"] = calls.iter().map(|call| call.id()).collect();
+        view["revision"] = json!(calls.first().and_then(|call| call.revision()));
+        view["round"] = json!(round);
+        view["since_ms"] = json!(questions.events.now_ms());
+        let (reply, answer) = oneshot::channel();
+        {
+            let mut open = questions.open();
+            if open.len() >= MAX_OPEN {
+                return QuestionReply::Decline;
+            }
+            open.push(OpenQuestion { id, view: view.clone(), asked, reply });
+        }
+        questions.events.add(json!({"type": "question", "server": server, "question": view}));
+        let mut guard = QuestionGuard { questions: questions.clone(), server: *server, id, how: "withdrawn" };
+        let clocks: Vec<_> = match call {
+            Some(call) => vec![call.ask()],
+            None => calls.iter().map(Call::may_ask).collect(),
+        };
+        let answered = answer.await.unwrap_or(QuestionReply::Cancel);
+        drop(clocks);
+        guard.how = match &answered {
+            QuestionReply::Accept(_) => "accept",
+            QuestionReply::Decline => "decline",
+            QuestionReply::Cancel => "cancel",
+        };
+        answered
     }
 }
 

@@ -128,7 +128,7 @@ fn hub_inspector(
     let hub = Hub::builder()
         .client_for(move |name, builder| {
             let live = known.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
-            live.map_or(builder, |live| live.recorded(live.builder(), &live.recorder))
+            live.map_or(builder, |live| live.recorded(live.builder(None), &live.recorder))
         })
         .build()?;
     let inspector = Inspector::new(port, Subject::Hub, console, talk, Some(hub));

@@ -47,6 +47,13 @@ impl Find for LocationArgs {
             let args = parsed.get_args().map(OsString::from).collect();
             return Ok(Endpoint::Command(self.command(parsed.get_program().to_owned(), args)?).into());
         }
+        if self.demo {
+            let program = env::current_exe().map_err(|error| {
+                Failure::usage(format!("the demo cannot be started: this program was not found: {error}"))
+            })?;
+            let args = ["serve", "--demo"].map(OsString::from).to_vec();
+            return Ok(Endpoint::Command(self.command(program.into(), args)?).into());
+        }
         if words.is_empty() {
             let failure = Failure::usage("no TARGET is given");
             return Err(match self.names_in_file()? {
@@ -225,8 +232,8 @@ fn is_program(text: &str) -> bool {
 }
 
 /// Returns a word as it is typed in a shell.
-fn quote_word(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ":/._-@%+=,[]".contains(letter);
+pub(crate) fn quote_word(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ":/._-@%+=,".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
     }

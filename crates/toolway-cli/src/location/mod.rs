@@ -13,7 +13,7 @@
 
 mod code_variables;
 mod endpoint;
-mod find;
+pub(crate) mod find;
 mod interrupted;
 pub(crate) mod listing;
 mod server;

@@ -138,6 +138,8 @@ struct Link {
     opening: tokio::sync::Mutex<()>,
     /// The tasks that read from servers, or tell them what lasts.
     pumps: Mutex<JoinSet<()>>,
+    /// `true` when the host has left and its requests are over: what has come from the servers is all that comes.
+    is_over: watch::Sender<bool>,
     /// The requests of the host that are under way, by the text of their id.
     open: Mutex<HashMap<String, OpenRequest>>,
     /// `true` when the server has said something.
@@ -201,7 +203,10 @@ async fn read_host(link: Arc<Link>, host_input: impl AsyncRead + Unpin) -> Resul
     keeper.shutdown().await;
     tasks.shutdown().await;
     let _ = link.current().close().await;
+    // A reply may have come that is not passed on yet.
+    link.is_over.send_replace(true);
     let mut pumps = std::mem::take(&mut *lock(&link.pumps));
+    let _ = timeout(CLOSING_TIMEOUT, async { while pumps.join_next().await.is_some() {} }).await;
     pumps.shutdown().await;
     outcome
 }
@@ -216,6 +221,7 @@ impl Link {
             current: watch::Sender::new(relay),
             opening: tokio::sync::Mutex::default(),
             pumps: Mutex::default(),
+            is_over: watch::Sender::new(false),
             open: Mutex::default(),
             was_reached: AtomicBool::new(false),
         });
@@ -229,11 +235,17 @@ impl Link {
 
     /// Starts to pass on what a server says.
     fn pump(self: &Arc<Self>, mut messages: RelayedMessages) {
-        let link = self.clone();
+        let (link, mut over) = (self.clone(), self.is_over.subscribe());
         let mut pumps = lock(&self.pumps);
         while pumps.try_join_next().is_some() {}
         pumps.spawn(async move {
-            while let Some(message) = messages.next().await {
+            loop {
+                let message = tokio::select! {
+                    biased;
+                    message = messages.next() => message,
+                    _ = over.wait_for(|is_over| *is_over) => None,
+                };
+                let Some(message) = message else { break };
                 link.was_reached.store(true, Ordering::Relaxed);
                 link.pass_down(&message).await;
             }

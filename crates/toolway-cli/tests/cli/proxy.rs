@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 use toolway::client::record::{Cassette, Direction};
 
-use crate::stage::{Folder, fixture_path, run, toolway};
+use crate::stage::{Folder, fixture_path, rounds, run, toolway};
 
 /// A proxy in front of the fixture, as a host sees it. The number of the server's process is in a file.
 struct Proxied {
@@ -98,11 +98,6 @@ impl Drop for Proxied {
     }
 }
 
-/// Few kills in CI, all with `TOOLWAY_ROUNDS=full`.
-fn rounds() -> u32 {
-    if std::env::var("TOOLWAY_ROUNDS").is_ok_and(|rounds| rounds == "full") { 100 } else { 4 }
-}
-
 #[test]
 fn ten_thousand_random_lines_pass_byte_for_byte() {
     // A fixed seed; xorshift is random enough for bytes.
@@ -146,7 +141,7 @@ fn a_host_does_not_notice_that_its_server_is_killed_with_a_handshake() {
     let mut host = Proxied::start(&[]);
     host.initialize();
     host.call_until_answered(None);
-    for _ in 0..rounds() {
+    for _ in 0..rounds(4, 100) {
         let before = host.pid();
         host.kill_server();
         host.call_until_answered(None);
@@ -162,7 +157,7 @@ fn a_host_does_not_notice_that_its_server_is_killed_without_a_handshake() {
         "io.modelcontextprotocol/clientCapabilities": {},
     });
     host.call_until_answered(Some(&meta));
-    for _ in 0..rounds() {
+    for _ in 0..rounds(4, 100) {
         host.kill_server();
         host.call_until_answered(Some(&meta));
     }

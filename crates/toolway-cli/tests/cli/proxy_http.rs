@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::host::{Host, UrlHost, call_stateless, initialize_params, request, stateless_meta};
-use crate::stage::{Folder, Http, fixture_http, fixture_path, say, toolway};
+use crate::stage::{Folder, Http, fixture_http, fixture_path, rounds, say, toolway};
 
 /// A proxy that serves HTTP, in front of the fixture. Each process of the server adds a line with its number to a file.
 struct Front {
@@ -232,7 +232,7 @@ fn a_server_that_dies_is_started_again_and_only_open_requests_fail() {
     let front = Front::start(&[]);
     let host = UrlHost::open(front.url(), "2025-11-25");
     let wait = json!({"name": "wait", "arguments": {}, "_meta": {"progressToken": 1}});
-    for _ in 0..3 {
+    for _ in 0..rounds(3, 100) {
         let mut open = host.start(&json!("open"), "tools/call", &wait);
         assert!(open.event().unwrap().1.contains("progress"));
         Front::kill_server(front.pids().last().unwrap());
@@ -241,11 +241,14 @@ fn a_server_that_dies_is_started_again_and_only_open_requests_fail() {
         assert_eq!(text(&host.ask(&json!(1), "tools/call", &add(1))), "2");
     }
     // The shared server too.
-    let mut open = call_stateless(front.url(), &json!(5), "wait", &json!({}), Some("t"));
-    assert!(open.event().unwrap().1.contains("progress"));
-    Front::kill_server(front.pids().last().unwrap());
-    assert_eq!(open.answer(&json!(5))["error"]["data"]["reason"], "serverEnded");
-    assert_eq!(text(&call_stateless(front.url(), &json!(6), "add", &add(4)["arguments"], None).json()), "5");
+    for _ in 0..rounds(1, 100) {
+        let mut open = call_stateless(front.url(), &json!(5), "wait", &json!({}), Some("t"));
+        assert!(open.event().unwrap().1.contains("progress"));
+        Front::kill_server(front.pids().last().unwrap());
+        assert_eq!(open.answer(&json!(5))["error"]["data"]["reason"], "serverEnded");
+        let sum = call_stateless(front.url(), &json!(6), "add", &add(4)["arguments"], None).json();
+        assert_eq!(text(&sum), "5");
+    }
 }
 
 #[test]

@@ -11,7 +11,9 @@ use toolway::client::record::Cassette;
 use toolway::prelude::*;
 
 use crate::host::{Arrived, Host, stateless_meta};
-use crate::stage::{Closed, Folder, Http, answer, fixture, fixture_http, listen, run, say, toolway, web};
+use crate::stage::{
+    Closed, Folder, Http, answer, fixture, fixture_http, listen, rounds, run, say, toolway, web,
+};
 
 fn proxy(words: &[&str]) -> Host {
     Host::start(proxy_command(words))
@@ -24,11 +26,6 @@ fn proxy_command(words: &[&str]) -> Command {
 }
 
 const JSON: &str = "content-type: application/json\r\n";
-
-/// Few restarts in CI, more with `TOOLWAY_ROUNDS=full`.
-fn rounds() -> u32 {
-    if std::env::var("TOOLWAY_ROUNDS").is_ok_and(|rounds| rounds == "full") { 50 } else { 3 }
-}
 
 /// Starts the fixture on a port that another one has left.
 fn fixture_at(url: &str) -> Http {
@@ -107,7 +104,7 @@ fn a_host_does_not_notice_that_the_server_is_started_again() {
     let mut host = proxy(&[&url]);
     host.initialize("2025-11-25");
     host.ask(&json!("level"), "logging/setLevel", &json!({"level": "debug"}));
-    for round in 0..rounds() {
+    for round in 0..rounds(3, 200) {
         let call = json!({"name": "wait", "arguments": {}, "_meta": {"progressToken": 7}});
         host.send(&json!({"jsonrpc": "2.0", "id": "open", "method": "tools/call", "params": call}));
         host.read_until(|message| message["method"] == "notifications/progress");

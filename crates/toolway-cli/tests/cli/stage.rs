@@ -90,6 +90,11 @@ pub(crate) fn say(words: &[&str]) -> Ran {
     run(command, "")
 }
 
+/// How often a test repeats what it does: a few times, or as often as it can be asked to with `TOOLWAY_ROUNDS=full`.
+pub(crate) fn rounds(few: u32, all: u32) -> u32 {
+    if std::env::var("TOOLWAY_ROUNDS").is_ok_and(|rounds| rounds == "full") { all } else { few }
+}
+
 /// A server over HTTP, killed at the end of the test.
 pub(crate) struct Http {
     pub(crate) child: Child,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::browser::{Inspected, is_over};
-use crate::stage::fixture_path;
+use crate::stage::{Http, fixture, fixture_path};
 
 fn start(revision: &str) -> Inspected {
     let fixture = fixture_path();
@@ -133,11 +133,101 @@ fn the_user_plays_the_model() {
         let call = inspected.begin(&request);
         answer(&inspected, &events.question(), "decline", &Value::Null);
         let over = inspected.over(call);
-        // In 2026-07-28 a client cannot send a refusal to be a model: it ends the call itself.
-        let expected = if revision == "2025-11-25" { "tool_error" } else { "failed" };
-        assert_eq!(over["state"], expected, "{revision}: {over}");
         assert!(over.to_string().contains("refused"), "{revision}: {over}");
+        if revision == "2025-11-25" {
+            assert_eq!(over["state"], "tool_error", "{over}");
+        } else {
+            // A client cannot send a refusal to be a model: it ends the call itself. The server is not at fault.
+            let code = &over["error"]["code"];
+            assert_eq!((&over["state"], code), (&json!("failed"), &json!("declined")), "{over}");
+        }
     }
+}
+
+/// The questions of two calls, the older call first.
+fn questions_of_two_calls(inspected: &Inspected) -> ([u64; 2], [Value; 2]) {
+    let mut events = inspected.events();
+    let book = begin(inspected, "book");
+    let of_book = events.question();
+    let pay = begin(inspected, "pay");
+    ([book, pay], [of_book, events.question()])
+}
+
+#[test]
+fn a_question_is_shown_at_its_own_call_where_the_wire_tells() {
+    let mut command = fixture();
+    command.args(["more", "serve", "--http", "127.0.0.1:0"]);
+    let http = Http::start(command);
+    let program = fixture_path();
+    for words in [
+        &["--protocol", "2025-11-25", &http.url][..],
+        &["--protocol", "2026-07-28", &http.url],
+        &["--protocol", "2026-07-28", "--", program.to_str().unwrap(), "more", "serve"],
+    ] {
+        let inspected = Inspected::start(words);
+        inspected.ready();
+        // The second question of the older call comes when a newer one runs.
+        let mut events = inspected.events();
+        let older = begin(&inspected, "twice");
+        let first = events.question();
+        let newer = begin(&inspected, "pay");
+        let of_newer = events.question();
+        answer(&inspected, &first, "accept", &json!({"fields": [["name", "Ann"]]}));
+        let second = events.question();
+        for (question, call, round) in [(&first, older, 1), (&of_newer, newer, 1), (&second, older, 2)] {
+            assert_eq!(
+                (&question["call"], &question["calls"], &question["round"]),
+                (&json!(call), &json!([call]), &json!(round)),
+                "{words:?}: {question}"
+            );
+        }
+        answer(&inspected, &of_newer, "accept", &Value::Null);
+        answer(&inspected, &second, "accept", &json!({"fields": [["place", "Bern"]]}));
+        assert_eq!(inspected.over(newer)["blocks"][0]["text"], "paid");
+        assert_eq!(inspected.over(older)["blocks"][0]["text"], "Ann of Bern");
+    }
+}
+
+#[test]
+fn a_question_that_may_be_of_several_calls_is_shown_at_none_of_them() {
+    let inspected = start("2025-11-25");
+    let (calls, [of_book, of_pay]) = questions_of_two_calls(&inspected);
+    let [book, pay] = calls;
+    // Only one call ran when the first question came.
+    assert_eq!((&of_book["call"], &of_book["calls"]), (&json!(book), &json!([book])), "{of_book}");
+    assert_eq!((&of_pay["call"], &of_pay["calls"]), (&Value::Null, &json!([book, pay])), "{of_pay}");
+    assert_eq!(of_pay["revision"], "2025-11-25");
+    // The clocks of both stand still, and neither says that it is the one that asks.
+    answer(&inspected, &of_book, "accept", &json!({"fields": [["guests", "2"]]}));
+    let over = inspected.over(book);
+    assert_eq!(over["blocks"][0]["text"], "booked for 2, inside", "{over}");
+    let paying = inspected.get(&format!("/api/call?id={pay}"));
+    assert_eq!((&paying["state"], &paying["rounds"]), (&json!("running"), &json!(0)), "{paying}");
+    let mut events = inspected.events();
+    answer(&inspected, &of_pay, "accept", &Value::Null);
+    let answered =
+        events.until(|event| event["type"] == "answered" && event["question"] == of_pay["id"])["t_ms"]
+            .clone();
+    let over = inspected.over(pay);
+    assert_eq!(over["blocks"][0]["text"], "paid", "{over}");
+    let number = |value: &Value| value.as_f64().unwrap();
+    let asked = number(&answered) - number(&of_pay["since_ms"]);
+    assert!(number(&over["asked_ms"]) > 0.0 && number(&over["asked_ms"]) <= asked + 0.5, "{asked}: {over}");
+}
+
+#[test]
+fn the_clock_of_a_call_with_two_open_questions_counts_their_time_once() {
+    let inspected = start("2025-11-25");
+    let mut events = inspected.events();
+    let ([book, pay], [of_book, of_pay]) = questions_of_two_calls(&inspected);
+    answer(&inspected, &of_pay, "accept", &Value::Null);
+    inspected.over(pay);
+    answer(&inspected, &of_book, "accept", &json!({"fields": [["guests", "2"]]}));
+    let last = events.until(|event| is_over(event, book));
+    let number = |value: &Value| value.as_f64().unwrap();
+    let whole = number(&last["t_ms"]) - number(&last["call"]["began_ms"]);
+    let counted = number(&last["call"]["took_ms"]) + number(&last["call"]["asked_ms"]);
+    assert!(counted <= whole + 0.5, "{counted} of {whole}: {last}");
 }
 
 #[test]

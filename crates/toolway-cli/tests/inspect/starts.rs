@@ -9,6 +9,21 @@ use crate::browser::Inspected;
 use crate::stage::{Folder, fixture, fixture_http, fixture_path, say, toolway};
 
 #[test]
+fn the_demo_needs_no_server() {
+    let inspected = Inspected::start(&["--demo"]);
+    let server = inspected.ready();
+    assert_eq!(
+        (&server["info"]["name"], &server["over"]),
+        (&json!("toolway-demo"), &json!("pipe")),
+        "{server}"
+    );
+    assert_eq!(inspected.call("add", &json!({"a": 2, "b": 3}))["blocks"][0]["text"], "5");
+    for other in [&["--demo", "--config", "mcp.json"][..], &["--demo", "--", "server"]] {
+        assert_eq!(say(&[&["inspect"], other].concat()).code, Some(1), "{other:?}");
+    }
+}
+
+#[test]
 fn all_servers_of_a_file_are_shown_as_a_hub() {
     let folder = Folder::new();
     let http = fixture_http();

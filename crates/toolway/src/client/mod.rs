@@ -35,6 +35,7 @@ mod stateless;
 pub(crate) mod wire;
 
 pub use answer::answers::{Answer, AnswerError, Elicitation};
+pub use answer::origin::QuestionOrigin;
 pub use calls::exchange::{Exchange, RunningExchange};
 pub use calls::pages::Pages;
 pub use calls::remote::RemoteTool;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::sync::{Barrier, mpsc};
 use tokio::task::JoinHandle;
-use toolway::client::{Answer, AnswerError, ClientBuilder, Elicitation};
+use toolway::client::{Answer, AnswerError, ClientBuilder, Elicitation, QuestionOrigin};
 use toolway::prelude::*;
 use toolway::types::{Content, CreateMessageResult, Role, Root};
 use toolway::{ErrorKind, ProtocolVersion};
@@ -480,6 +480,48 @@ async fn questions_are_answered_at_the_same_time_and_each_by_its_own_answer() {
         peer.done(&again).await;
         call.await.unwrap().unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_callback_knows_the_tag_of_the_call_where_the_wire_tells() {
+    let start = |client: &Client, tag| tokio::spawn(client.call("t", json!({"a": [1]})).tag(tag));
+    for link in LINKS {
+        let (seen, mut tags) = mpsc::unbounded_channel();
+        let builder = Client::builder().on_sample(move |_| {
+            seen.send(QuestionOrigin::current().unwrap().request_tag()).unwrap();
+            async { Ok(CreateMessageResult::new(Role::Assistant, Content::text("hi"), "m")) }
+        });
+        let (client, mut peer) = Peer::join(link, handshake(builder.clone()), "2025-11-25").await;
+        let first = start(&client, 7);
+        let called_first = peer.hear().await;
+        let second = start(&client, 8);
+        let called_second = peer.hear().await;
+        // Over HTTP, on the stream of the second call, and then on that of the first.
+        for (call, called, tag) in [(second, called_second, 8), (first, called_first, 7)] {
+            peer.ask("q", "sampling/createMessage", &sampling()).await;
+            assert_eq!(peer.hear().await["id"], "q");
+            assert_eq!(tags.recv().await, Some((link == "http").then_some(tag)), "{link}");
+            peer.done(&called).await;
+            call.await.unwrap().unwrap();
+        }
+
+        let (client, mut peer) = Peer::join(link, stateless(builder), "2026-07-28").await;
+        let calls = [start(&client, 7), start(&client, 8)];
+        let called = [peer.hear().await, peer.hear().await];
+        let question = json!({"q": {"method": "sampling/createMessage", "params": sampling()}});
+        for called in called {
+            peer.reply(&called, json!({"resultType": "input_required", "inputRequests": question})).await;
+            let again = peer.hear().await;
+            peer.done(&again).await;
+        }
+        let mut seen = [tags.recv().await.unwrap(), tags.recv().await.unwrap()];
+        seen.sort_unstable();
+        assert_eq!(seen, [Some(7), Some(8)], "{link}");
+        for call in calls {
+            call.await.unwrap().unwrap();
+        }
+    }
+    assert_eq!(QuestionOrigin::current(), None);
 }
 
 /// A client that never answers: reports when a question begins and when it is dropped.

@@ -120,6 +120,8 @@ export interface CallSummary {
     began_ms: number;
     took_ms: number | null;
     asked_ms: number;
+    /** Since when the clock stands still. */
+    asked_since_ms: number | null;
     rounds: number;
     progress: { progress: number; total?: number | null; message?: string | null } | null;
     bytes: number;
@@ -161,7 +163,10 @@ export interface Call extends CallSummary {
 
 export interface Question {
     id: number;
+    /** The call that asks, if it is known. */
     call: number | null;
+    /** The calls that may have asked. */
+    calls: number[];
     server: number;
     revision: string;
     kind: 'form' | 'url' | 'sampling' | 'roots';

@@ -66,10 +66,8 @@ export function CallPane({ id, elementKey }: { id: number; elementKey: string })
 /** The time without questions: while one is open, the clock stands still. */
 function elapsed(call: CallSummary): number {
     if (call.took_ms !== null) return call.took_ms;
-    const open = questions.value.filter((question) => question.call === call.id);
-    const since = open.length > 0 ? Math.min(...open.map((question) => question.since_ms)) : null;
-    if (since === null) void tick.value;
-    return Math.max(0, (since ?? nowMs()) - call.began_ms - call.asked_ms);
+    if (call.asked_since_ms === null) void tick.value;
+    return Math.max(0, (call.asked_since_ms ?? nowMs()) - call.began_ms - call.asked_ms);
 }
 
 function ProgressBar({ progress }: { progress: NonNullable<CallSummary['progress']> }) {

@@ -3,6 +3,7 @@
 import { useEffect } from 'preact/hooks';
 import type { Server, Tool } from '../api/types';
 import { Menu } from '../part/menu';
+import { FieldPages, Findings } from '../part/pages';
 import { shown } from '../state/calls';
 import { saveCall } from '../state/saved';
 import { changeDraft, checkSoon, draftOf, valueOf } from '../state/drafts';
@@ -10,7 +11,7 @@ import { forgetAnswers, keptAnswers } from '../state/questions';
 import { EXPORTS, exportShown, run, runBoth } from './actions';
 import { BothPane } from './both';
 import { CallPane } from './call-pane';
-import { Field } from './field';
+import { choicesOf, Field } from './field';
 import { JsonField } from './json-field';
 import { Button, Muted, QuietButton, Spacer } from '../part/button';
 
@@ -132,8 +133,11 @@ interface FieldsProps {
 function Fields({ tool, elementKey, values, change }: FieldsProps) {
     if (tool.fields.length === 0) return <p class="quiet-note">This tool takes no arguments.</p>;
     return (
-        <div class="fields">
-            {tool.fields.map((field) => (
+        <FieldPages
+            of={tool.fields}
+            nameOf={(field) => field.name}
+            choicesOf={choicesOf}
+            draw={(field) => (
                 <Field
                     key={`${elementKey}/${field.name}`}
                     id={`field-${field.name}`}
@@ -142,8 +146,8 @@ function Fields({ tool, elementKey, values, change }: FieldsProps) {
                     value={valueOf(values, field.name) ?? ''}
                     change={(value) => change({ ...values, [field.name]: value })}
                 />
-            ))}
-        </div>
+            )}
+        />
     );
 }
 
@@ -157,14 +161,7 @@ function CheckResult({ draft }: { draft: ReturnType<typeof draftOf> }) {
             ) : check.ok ? (
                 <span class="tone-ok">fits the schema</span>
             ) : (
-                <ul class="problems">
-                    {check.problems.map((problem) => (
-                        <li key={problem}>
-                            {problem}
-                            {check.at && ` (line ${check.at.line}, column ${check.at.column})`}
-                        </li>
-                    ))}
-                </ul>
+                <Findings of={check.problems.map((problem) => (check.at ? `${problem} (line ${check.at.line}, column ${check.at.column})` : problem))} class="problems" />
             )}
         </div>
     );

@@ -66,8 +66,8 @@ function Control({ field, value, change, take, common }: ControlProps) {
         case 'boolean':
             return <Choice choices={['true', 'false']} field={field} value={value} change={change} common={common} />;
         case 'choice':
-            if (field.choices === null || field.choices.length > MOST_CHOICES) break;
-            return <Choice choices={field.choices} field={field} value={value} change={change} common={common} />;
+            if (choicesOf(field) === 0) break;
+            return <Choice choices={field.choices!} field={field} value={value} change={change} common={common} />;
         case 'json':
             return <textarea {...common} class="mono" rows={3} value={value} onInput={take} placeholder={field.default ?? '{}'} spellcheck={false} autocomplete="off" />;
         case 'text':
@@ -89,6 +89,12 @@ function Control({ field, value, change, take, common }: ControlProps) {
 
 /** More are easier to type than to find in a list. */
 const MOST_CHOICES = 200;
+
+/** How many choices the control of a field lists. */
+export function choicesOf({ kind, choices }: FieldType): number {
+    if (kind === 'boolean') return 2;
+    return kind === 'choice' && choices !== null && choices.length <= MOST_CHOICES ? choices.length : 0;
+}
 
 function Choice({ choices, field, value, change, common }: Omit<ControlProps, 'take'> & { choices: string[] }) {
     const words = defaultWords(field);

@@ -4,10 +4,12 @@ import { useState } from 'preact/hooks';
 import type { Question } from '../api/types';
 import { Code } from '../part/code';
 import { Link, isWeb } from '../part/link';
+import { FieldPages } from '../part/pages';
 import { Paragraph, withMarks } from '../part/visible';
+import { calls, isOver } from '../state/calls';
 import { fieldWords, valueOf } from '../state/drafts';
 import { answerQuestion, type Answer } from '../state/questions';
-import { defaultWords, Field } from './field';
+import { choicesOf, defaultWords, Field } from './field';
 import { JsonField } from './json-field';
 import { Button, Spacer } from '../part/button';
 
@@ -58,8 +60,13 @@ export function QuestionForm({ question, keepUnder, of }: Props) {
             }}
         >
             <p class="question-title" id={`${id}-title`} role="status">
-                <span class="state state-asking">round {Math.max(question.round, 1)}{of && of > question.round ? ` of ${of}` : ''}</span> {TITLES[question.kind]}
+                {question.call !== null && <span class="state state-asking">round {Math.max(question.round, 1)}{of && of > question.round ? ` of ${of}` : ''}</span>} {TITLES[question.kind]}
             </p>
+            {question.call === null && (
+                <p class="quiet-note" data-testid="question-calls">
+                    {withMarks(askerWords(question))}
+                </p>
+            )}
             <Paragraph text={question.message} testid="question-message" />
             {question.kind === 'url' && question.url !== null && (
                 <p class="question-url">
@@ -71,8 +78,11 @@ export function QuestionForm({ question, keepUnder, of }: Props) {
                 (asJson ? (
                     <JsonField text={content} change={setContent} label="Answer as JSON" testid="question-json" rows={4} />
                 ) : (
-                    <div class="fields">
-                        {question.fields.map((field) => (
+                    <FieldPages
+                        of={question.fields}
+                        nameOf={(field) => field.title ?? field.name}
+                        choicesOf={choicesOf}
+                        draw={(field) => (
                             <Field
                                 key={field.name}
                                 id={`${id}-${field.name}`}
@@ -81,8 +91,8 @@ export function QuestionForm({ question, keepUnder, of }: Props) {
                                 value={valueOf(values, field.name) ?? ''}
                                 change={(value) => setValues({ ...values, [field.name]: value })}
                             />
-                        ))}
-                    </div>
+                        )}
+                    />
                 ))}
             {question.kind === 'sampling' && <SamplingFields id={id} values={values} setValues={setValues} />}
             {problem !== null && (
@@ -140,6 +150,14 @@ function SamplingFields({ id, values, setValues }: SamplingProps) {
             </div>
         </div>
     );
+}
+
+/** Which calls may ask, where the connection does not tell which one does. */
+function askerWords({ calls: ids }: Question): string {
+    const running = ids.map((id) => calls.value.get(id)).filter((call) => call !== undefined && !isOver(call));
+    const names = running.map((call) => `${call!.name} (call ${call!.id})`);
+    if (names.length === 0) return 'No call of this page is running.';
+    return names.length === 1 ? `Only ${names[0]} is still running.` : `One of these calls asks; the connection does not tell which: ${names.join(', ')}.`;
 }
 
 /** Defaults of the schema are filled in: a form is meant to be answered as it stands. */

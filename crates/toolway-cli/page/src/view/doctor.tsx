@@ -14,7 +14,7 @@ export function DoctorView({ server }: { server: Server }) {
     const { answer, problem, again } = useAnswer(() => post<DoctorReport>('/api/doctor', { server: server.id }), [server.id]);
     return (
         <article class="element" data-testid="doctor" data-state={answer === null ? (problem === null ? 'running' : 'failed') : answer.ok ? 'ok' : 'findings'}>
-            <Heading name="Doctor" title={`toolway doctor ${server.target}`}>
+            <Heading name="Doctor" title={`toolway doctor ${server.over === 'pipe' ? '-- ' : ''}${server.target}`}>
                 <Spacer />
                 <Button testid="doctor-again" onClick={again}>
                     Examine again

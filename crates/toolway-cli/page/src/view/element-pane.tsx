@@ -6,7 +6,8 @@ import type { Server, Tool } from '../api/types';
 import { CallTab } from '../call/call-tab';
 import { Empty } from '../part/empty';
 import { Tabs } from '../part/tabs';
-import { Paragraph, Visible } from '../part/visible';
+import { Findings } from '../part/pages';
+import { Paragraph } from '../part/visible';
 import { QuestionForm } from '../call/question';
 import { looseQuestions } from '../state/questions';
 import { elementKey, found, select, selection, toolTab, type ToolTab } from '../state/selection';
@@ -119,13 +120,7 @@ export function HiddenWarning({ findings }: { findings: string[] }) {
     return (
         <div class="warning" role="note" data-testid="hidden-warning">
             <strong>Hidden characters.</strong> A model reads them, a person does not see them:
-            <ul>
-                {findings.slice(0, 20).map((finding) => (
-                    <li key={finding}>
-                        <Visible text={finding} />
-                    </li>
-                ))}
-            </ul>
+            <Findings of={findings} />
         </div>
     );
 }

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { PromptElement, Server } from '../api/types';
 import { CallPane } from '../call/call-pane';
+import { FieldPages } from '../part/pages';
 import { Paragraph } from '../part/visible';
 import { shown, startCall } from '../state/calls';
 import { valueOf } from '../state/drafts';
@@ -33,8 +34,10 @@ export function PromptPane({ server, prompt, elementKey }: { server: Server; pro
                     {prompt.arguments.length === 0 ? (
                         <p class="quiet-note">This prompt takes no arguments.</p>
                     ) : (
-                        <div class="fields">
-                            {prompt.arguments.map((argument) => (
+                        <FieldPages
+                            of={prompt.arguments}
+                            nameOf={(argument) => argument.name}
+                            draw={(argument) => (
                                 <Completed
                                     key={argument.name}
                                     server={server}
@@ -46,8 +49,8 @@ export function PromptPane({ server, prompt, elementKey }: { server: Server; pro
                                     others={values}
                                     change={(value) => setValues({ ...values, [argument.name]: value })}
                                 />
-                            ))}
-                        </div>
+                            )}
+                        />
                     )}
                     <div class="call-actions">
                         <button type="submit" class="primary" data-testid="read" disabled={server.connection.state !== 'ready'}>

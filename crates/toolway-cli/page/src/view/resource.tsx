@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { post, words } from '../api/request';
 import type { Element, Server } from '../api/types';
 import { CallPane } from '../call/call-pane';
+import { FieldPages } from '../part/pages';
 import { Visible, Paragraph } from '../part/visible';
 import { shown, startCall } from '../state/calls';
 import { size } from '../state/clock';
@@ -57,8 +58,10 @@ export function ResourcePane({ server, element, elementKey }: { server: Server; 
                     }}
                 >
                     {variables && variables.length > 0 && (
-                        <div class="fields">
-                            {variables.map((variable) => (
+                        <FieldPages
+                            of={variables}
+                            nameOf={(variable) => variable}
+                            draw={(variable) => (
                                 <Completed
                                     key={variable}
                                     server={server}
@@ -69,8 +72,8 @@ export function ResourcePane({ server, element, elementKey }: { server: Server; 
                                     others={values}
                                     change={(value) => setValues({ ...values, [variable]: value })}
                                 />
-                            ))}
-                        </div>
+                            )}
+                        />
                     )}
                     <div class="call-actions">
                         <button type="submit" class="primary" data-testid="read" disabled={server.connection.state !== 'ready'}>

@@ -2,6 +2,7 @@
 
 import type { Tool } from '../api/types';
 import { Code } from '../part/code';
+import { Findings } from '../part/pages';
 import { withMarks } from '../part/visible';
 
 export function SchemaTab({ tool }: { tool: Tool }) {
@@ -13,11 +14,7 @@ export function SchemaTab({ tool }: { tool: Tool }) {
             {tool.fits.length > 0 && (
                 <div class="warning" data-testid="schema-findings">
                     <strong>The doctor's findings</strong>
-                    <ul>
-                        {tool.fits.map((finding) => (
-                            <li key={finding}>{withMarks(finding)}</li>
-                        ))}
-                    </ul>
+                    <Findings of={tool.fits} />
                 </div>
             )}
             <h2>Input</h2>

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
-use toolway_protocol::Method;
 use toolway_protocol::capability::{ClientCapabilities, JsonObject};
 use toolway_protocol::types::{
     Content, CreateMessage, CreateMessageResult, Elicit, ElicitAction, ElicitResult, FormSchema,
     InputRequest, InputResponse, ListRootsResult, Role, Root,
 };
 
+use crate::client::answer::origin::QuestionOrigin;
 use crate::ground::future::BoxFuture;
 use crate::ground::panic::catch_panic_async;
 use crate::ground::unprintable::is_unprintable;
@@ -84,21 +84,14 @@ impl Elicitation {
 
     /// The server's key for the question. `None` in the handshake era, in which questions have no keys.
     pub fn key(&self) -> Option<&str> {
-        self.origin.key.as_deref()
+        self.origin.key()
     }
 
     /// The method of the client's request that the question is about, such as `tools/call`. `None` in the handshake
     /// era, in which a question does not name it.
     pub fn request_method(&self) -> Option<&str> {
-        self.origin.request_method.as_ref().map(Method::name)
+        self.origin.request_method()
     }
-}
-
-/// The context of a question: its key, and the method of the request that it is about.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct QuestionOrigin {
-    pub(crate) key: Option<String>,
-    pub(crate) request_method: Option<Method>,
 }
 
 /// The user's answer.
@@ -328,7 +321,15 @@ impl AnswerHandlers {
     pub(crate) async fn answer(
         self,
         question: InputRequest,
-        place: QuestionOrigin,
+        origin: QuestionOrigin,
+    ) -> Result<InputResponse, QuestionError> {
+        origin.clone().scope(self.call_handler(question, origin)).await
+    }
+
+    async fn call_handler(
+        self,
+        question: InputRequest,
+        origin: QuestionOrigin,
     ) -> Result<InputResponse, QuestionError> {
         match question {
             InputRequest::Elicit(asked) => {
@@ -337,7 +338,7 @@ impl AnswerHandlers {
                     Elicit::Url(_) => self.url,
                 };
                 let answerer = answerer.ok_or(QuestionError::Undeclared)?;
-                let question = Elicitation { params: asked.clone(), origin: place };
+                let question = Elicitation { params: asked.clone(), origin };
                 let answer = catch_panic_async(|| answerer(question)).await.map_err(application_error)?;
                 answer.into_result(&asked).map(InputResponse::Elicit)
             }

@@ -37,10 +37,15 @@ pub(crate) trait Caller: Send + Sync {
     fn ask(&self, question: InputRequest) -> oneshot::Receiver<Result<RawJson, RpcError>>;
 }
 
-/// The requests in flight on one connection about which the server may ask. The caller is `None` for a request of the
-/// application itself.
+/// The requests in flight on one connection about which the server may ask.
 #[derive(Default)]
-pub(crate) struct OpenCalls(Mutex<HashMap<Id, Option<Arc<dyn Caller>>>>);
+pub(crate) struct OpenCalls(Mutex<HashMap<Id, OpenCall>>);
+
+struct OpenCall {
+    /// `None` for a request of the application itself.
+    caller: Option<Arc<dyn Caller>>,
+    tag: Option<u64>,
+}
 
 /// The number of requests in flight. If there is exactly one, its caller.
 pub(crate) enum CallsInFlight {
@@ -51,8 +56,13 @@ pub(crate) enum CallsInFlight {
 
 impl OpenCalls {
     /// Records a request as in flight until the returned guard is dropped.
-    pub(crate) fn register(&self, id: &Id, caller: Option<&Arc<dyn Caller>>) -> OpenCallGuard<'_> {
-        self.0.lock().insert(id.clone(), caller.cloned());
+    pub(crate) fn register(
+        &self,
+        id: &Id,
+        caller: Option<&Arc<dyn Caller>>,
+        tag: Option<u64>,
+    ) -> OpenCallGuard<'_> {
+        self.0.lock().insert(id.clone(), OpenCall { caller: caller.cloned(), tag });
         OpenCallGuard { calls: self, id: id.clone() }
     }
 
@@ -61,14 +71,19 @@ impl OpenCalls {
     pub(crate) fn in_flight(&self, during: Option<&Id>) -> CallsInFlight {
         let calls = self.0.lock();
         if let Some(id) = during {
-            return calls.get(id).map_or(CallsInFlight::None, |caller| CallsInFlight::One(caller.clone()));
+            return calls.get(id).map_or(CallsInFlight::None, |call| CallsInFlight::One(call.caller.clone()));
         }
-        let mut callers = calls.values();
+        let mut callers = calls.values().map(|call| &call.caller);
         match (callers.next(), callers.next()) {
             (None, _) => CallsInFlight::None,
             (Some(caller), None) => CallsInFlight::One(caller.clone()),
             _ => CallsInFlight::Several,
         }
+    }
+
+    /// The tag of a request in flight, if it has one.
+    pub(crate) fn tag(&self, id: &Id) -> Option<u64> {
+        self.0.lock().get(id)?.tag
     }
 
     /// The caller that a message is for. Only valid in the stateless era, in which messages of the server are always

@@ -3,6 +3,7 @@
 //! | file | question |
 //! |---|---|
 //! | `answers.rs` | How does the application answer when a server asks its user, its model, or for its roots? |
+//! | `origin.rs` | Which request is a question of the server about? |
 //! | `caller.rs` | For which caller is a request made, and which requests are in flight on a connection? |
 //! | `forwarded.rs` | What does a forwarded request return? Only with the feature `server`. |
 
@@ -10,3 +11,4 @@ pub(crate) mod answers;
 pub(crate) mod caller;
 #[cfg(feature = "server")]
 pub(crate) mod forwarded;
+pub(crate) mod origin;

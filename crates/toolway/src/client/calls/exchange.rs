@@ -136,6 +136,44 @@ impl<T> Exchange<T> {
         })
     }
 
+    /// Gives the request a number. A callback that answers questions of the server can read it, to know which of several
+    /// calls a question is about.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolway::client::{Answer, Elicitation, QuestionOrigin};
+    /// use toolway::prelude::*;
+    ///
+    /// #[derive(toolway::Form)]
+    /// struct Seats {
+    ///     count: u64,
+    /// }
+    ///
+    /// /// Book a table.
+    /// #[tool]
+    /// async fn book(ctx: Ctx) -> Result<String, ToolError> {
+    ///     let Seats { count } = ctx.ask("For how many?").await?;
+    ///     Ok(format!("booked for {count}"))
+    /// }
+    ///
+    /// async fn answer(_: Elicitation) -> Answer {
+    ///     let tag = QuestionOrigin::current().and_then(|origin| origin.request_tag());
+    ///     tag.map_or_else(Answer::decline, |tag| Answer::accept(json!({ "count": tag })))
+    /// }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    ///
+    /// let server = Server::new("restaurant", "1.0.0").tools(tools![book]).build()?;
+    /// let client = Client::builder().on_elicit(answer).connect(&server).await?;
+    /// let (two, four) =
+    ///     tokio::join!(client.call("book", json!({})).tag(2), client.call("book", json!({})).tag(4));
+    /// assert_eq!(two?.text()?, "booked for 2");
+    /// assert_eq!(four?.text()?, "booked for 4");
+    /// # Ok::<(), toolway::Error>(()) }).unwrap();
+    /// ```
+    pub fn tag(self, tag: u64) -> Self {
+        self.configure(|described| described.options.tag = Some(tag))
+    }
+
     /// Calls a function with each progress notification of the request.
     pub fn on_progress(self, hook: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
         let hook: ProgressHook = Arc::new(move |progress, _| hook(progress));

@@ -11,7 +11,7 @@ use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::types::{Cancelled, LogLevel};
 use toolway_protocol::{Id, Method, RawJson, Request, RpcError};
 
-use crate::client::answer::caller::{Caller, OpenCallGuard};
+use crate::client::answer::caller::OpenCallGuard;
 use crate::client::notifications::listeners::{Notifications, ProgressGuard};
 use crate::client::wire::era_link::{EraLink, Requester};
 use crate::client::wire::inbox::Inbox;
@@ -156,6 +156,7 @@ impl Connection {
         terms: &RequestOptions,
     ) -> Result<RawJson> {
         course.log_level = self.era.log_level();
+        course.tag = terms.tag;
         loop {
             let outgoing = match course.request() {
                 &PING => self.era.ping(id),
@@ -197,7 +198,7 @@ impl Connection {
         self.limits.check(&outgoing)?;
         let size = outgoing.frame.len();
         let method = outgoing.method.clone();
-        let _open = self.register_call(&id, &method, terms.caller.as_ref());
+        let _open = self.register_call(&id, &method, terms);
         let mut given_up = CancelGuard(
             (!self.transport.cancels_by_dropping(self.era.version()))
                 .then(|| (self.clone(), id.clone(), method.clone())),
@@ -256,17 +257,13 @@ impl Connection {
 
     /// Records a request as in flight until the guard is dropped. Returns `None` if the server cannot ask about
     /// requests of this method.
-    fn register_call(
-        &self,
-        id: &Id,
-        method: &Method,
-        caller: Option<&Arc<dyn Caller>>,
-    ) -> Option<OpenCallGuard<'_>> {
+    fn register_call(&self, id: &Id, method: &Method, terms: &RequestOptions) -> Option<OpenCallGuard<'_>> {
         if !may_ask_about(method) {
             return None;
         }
+        let caller = terms.caller.as_ref();
         self.era.note_caller(caller);
-        Some(self.inbox.calls.register(id, caller))
+        Some(self.inbox.calls.register(id, caller, terms.tag))
     }
 
     /// Returns whether tools of this server can require that arguments are also sent in headers.

@@ -17,10 +17,9 @@ use toolway_protocol::jsonrpc::{Code, Params, write_result};
 use toolway_protocol::types::{Cancelled, InputRequest};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
 
-use crate::client::answer::answers::{
-    AnswerHandlers, MAX_QUESTIONS, QuestionError, QuestionOrigin, check_question,
-};
+use crate::client::answer::answers::{AnswerHandlers, MAX_QUESTIONS, QuestionError, check_question};
 use crate::client::answer::caller::{Caller, CallsInFlight, OpenCalls};
+use crate::client::answer::origin::QuestionOrigin;
 use crate::client::wire::inbox::{AnswerFrame, MAX_FORWARDED_QUESTIONS, RequestHandler};
 use crate::client::wire::outgoing::{error_frame, put_params};
 use crate::client::wire::rate::RateLimit;
@@ -232,7 +231,9 @@ impl ServerQuestions {
                 })
             }
             None => {
-                let answering = self.answers.clone().answer(question, QuestionOrigin::default());
+                let request_tag = during.and_then(|during| self.calls.tag(during));
+                let origin = QuestionOrigin { request_tag, ..QuestionOrigin::default() };
+                let answering = self.answers.clone().answer(question, origin);
                 Box::pin(async move {
                     match answering.await {
                         Ok(answer) => answer_frame(version, &id, &RawJson::encoded(&answer, version)),

@@ -24,7 +24,8 @@ impl ForwardLink for StatelessLink {
                 asked.into_iter().partition(|(_, question)| self.answers.can_answer(question));
             let mut given = Vec::new();
             for (key, question) in ours {
-                let (key, answer) = answer_one(self.answers.clone(), method.clone(), key, question).await?;
+                let during = (method.clone(), None);
+                let (key, answer) = answer_one(self.answers.clone(), during, key, question).await?;
                 given.push((key, RawJson::encoded(&answer, self.version)));
             }
             Ok(CallerQuestions {

@@ -9,9 +9,8 @@ use toolway_protocol::request::Rounds;
 use toolway_protocol::types::{InputRequest, InputRequired, InputResponse, OrderedMap};
 use toolway_protocol::{Method, ProtocolVersion, RawJson, Request};
 
-use crate::client::answer::answers::{
-    AnswerHandlers, MAX_QUESTIONS, QuestionError, QuestionOrigin, check_question,
-};
+use crate::client::answer::answers::{AnswerHandlers, MAX_QUESTIONS, QuestionError, check_question};
+use crate::client::answer::origin::QuestionOrigin;
 use crate::client::wire::request_options::{RequestRounds, ServerReply};
 use crate::ground::error::{Error, ErrorKind, Result};
 
@@ -55,7 +54,8 @@ pub(super) fn complete<'l>(
             sleep(MAX_WAIT.min(FIRST_WAIT.saturating_mul(1 << course.empty_rounds.min(16)))).await;
             course.empty_rounds += 1;
         } else {
-            rounds.input_responses = Some(answer_all(version, answers, &method, questions).await?);
+            rounds.input_responses =
+                Some(answer_all(version, answers, (&method, course.tag), questions).await?);
         }
         let mut request = course.request().clone();
         // `read` accepts questions only for methods whose requests have `rounds`.
@@ -102,7 +102,7 @@ pub(super) fn read_input_required(result: &RawJson, method: &Method) -> Result<O
 async fn answer_all(
     version: ProtocolVersion,
     answers: &AnswerHandlers,
-    method: &Method,
+    (method, tag): (&Method, Option<u64>),
     questions: Vec<(String, InputRequest)>,
 ) -> Result<RawJson> {
     let declared = answers.capabilities();
@@ -112,7 +112,7 @@ async fn answer_all(
     }
     let mut asking = JoinSet::new();
     for (place, (key, question)) in questions.into_iter().enumerate() {
-        let answered = answer_one(answers.clone(), method.clone(), key, question);
+        let answered = answer_one(answers.clone(), (method.clone(), tag), key, question);
         asking.spawn(async move { Ok::<_, Error>((place, answered.await?)) });
     }
     let mut given = Vec::new();
@@ -131,13 +131,13 @@ async fn answer_all(
 /// Answers one question that the server asks about a request.
 pub(super) async fn answer_one(
     answers: AnswerHandlers,
-    during: Method,
+    (during, request_tag): (Method, Option<u64>),
     key: String,
     question: InputRequest,
 ) -> Result<(String, InputResponse)> {
     let kind = question.method();
-    let place = QuestionOrigin { key: Some(key.clone()), request_method: Some(during) };
-    match answers.answer(question, place).await {
+    let origin = QuestionOrigin { key: Some(key.clone()), request_method: Some(during), request_tag };
+    match answers.answer(question, origin).await {
         Ok(answer) => Ok((key, answer)),
         Err(unable) => Err(unanswered_error(&key, kind, unable)),
     }

@@ -25,6 +25,8 @@ pub(crate) struct RequestOptions {
     pub(crate) progress: ProgressMode,
     /// The caller that the request is forwarded for; `None` for a request of the application itself.
     pub(crate) caller: Option<Arc<dyn Caller>>,
+    /// The number that the application has given the request, to recognize it in questions of the server.
+    pub(crate) tag: Option<u64>,
 }
 
 /// The progress setting of a request: whether the server is asked to report progress, and which hook is called.
@@ -38,7 +40,7 @@ impl RequestOptions {
     /// The defaults, without a deadline.
     pub(crate) fn new(timeout: Option<Duration>) -> Self {
         let (headers, progress) = (Vec::new(), ProgressMode::Unwanted);
-        Self { timeout, deadline: None, headers, meta: None, progress, caller: None }
+        Self { timeout, deadline: None, headers, meta: None, progress, caller: None, tag: None }
     }
 
     pub(crate) fn wants_progress(&self) -> bool {
@@ -61,6 +63,8 @@ pub(crate) struct RequestRounds<'r> {
     /// How long the client has waited for the server so far, in earlier rounds and on earlier connections. Time in which
     /// questions were answered does not count.
     pub(crate) waited: Duration,
+    /// See [`RequestOptions::tag`].
+    pub(crate) tag: Option<u64>,
 }
 
 impl<'r> RequestRounds<'r> {
@@ -72,6 +76,7 @@ impl<'r> RequestRounds<'r> {
             empty_rounds: 0,
             log_level: None,
             waited: Duration::ZERO,
+            tag: None,
         }
     }
 
