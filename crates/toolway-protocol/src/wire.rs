@@ -4,11 +4,11 @@
 //! each optional member, and the code that reads and writes JSON. Reading accepts only an object, with its members in
 //! any order, and keeps unknown members in `extra`. Writing leaves out members that the revision does not have.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 
+use crate::json::tag::Text;
 use crate::json::{Members, RawJson};
 
 /// Members that this crate does not know, kept in order so that a gateway can pass them on.
@@ -115,11 +115,6 @@ impl<'de, T: Wire> Visitor<'de> for WireVisitor<T> {
         T::finish(draft)
     }
 }
-
-/// A text, borrowed unless it contains escapes.
-#[derive(serde::Deserialize)]
-#[serde(transparent)]
-struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
 
 /// A wrapper for the few members where `null` is a value. A member that is present is read as `Some`, even if it is
 /// `null`.
@@ -364,29 +359,4 @@ pub(crate) fn name<'de, T, D: Deserializer<'de>>(
     make: impl Fn(&str) -> T,
 ) -> Result<T, D::Error> {
     Text::deserialize(deserializer).map(|Text(name)| make(&name))
-}
-
-/// Reads the member of an object that says which of several types it is. Only this tag decides, never the other members.
-pub(crate) fn read_tag(text: &str, key: &'static str) -> Result<Option<String>, serde_json::Error> {
-    struct FindTag(&'static str);
-    impl<'de> Visitor<'de> for FindTag {
-        type Value = Option<String>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut found: Option<Option<String>> = None;
-            while let Some(Text(name)) = map.next_key()? {
-                if name == self.0 {
-                    once(&mut found, self.0, &mut map)?;
-                } else {
-                    map.next_value::<serde::de::IgnoredAny>()?;
-                }
-            }
-            Ok(found.flatten())
-        }
-    }
-    serde_json::Deserializer::from_str(text).deserialize_map(FindTag(key))
 }

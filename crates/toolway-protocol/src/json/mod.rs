@@ -2,7 +2,7 @@
 //!
 //! Payloads stay text until their type is known. `scan.rs` walks a frame once, checks its grammar and limits, and
 //! records the positions of members; `keys.rs` and `duplicates.rs` find keys that occur twice. [`RawJson`] is a piece of
-//! that frame. [`Encoder`] writes replies into one buffer, in the shape of one revision.
+//! that frame, and `tag.rs` finds which of several types it is. [`Encoder`] writes replies into one buffer, in the shape of one revision.
 
 pub(crate) mod duplicates;
 pub(crate) mod escape;
@@ -11,6 +11,7 @@ mod ordered_map;
 mod plain;
 pub(crate) mod raw;
 pub(crate) mod scan;
+pub(crate) mod tag;
 mod write;
 
 pub use ordered_map::OrderedMap;

@@ -9,9 +9,9 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::ordered_map::OrderedMap;
+use super::tag::find_tag;
 use super::write::{Encode, Encoder};
 use crate::version::ProtocolVersion;
-use crate::wire::read_tag;
 
 /// One JSON value as text. It is cheap to clone and keeps every byte: key order, unknown keywords, the spelling of
 /// numbers.
@@ -92,10 +92,7 @@ impl RawJson {
     ///
     /// When the value is not an object, or the member occurs twice or is not a string.
     pub fn tag(&self, key: &'static str) -> Result<Option<Cow<'_, str>>, serde_json::Error> {
-        match leading_tag(self.as_str(), key) {
-            Some(tag) => Ok(Some(Cow::Borrowed(tag))),
-            None => Ok(read_tag(self.as_str(), key)?.map(Cow::Owned)),
-        }
+        find_tag(self.as_str(), key)
     }
 
     /// Returns the members of an object in their order, each as text, or `None` if the value is not an object.
@@ -115,15 +112,6 @@ impl RawJson {
     pub fn is_object(&self) -> bool {
         self.0.first() == Some(&b'{')
     }
-}
-
-/// Returns the tag of an object that begins with it, as most do, without reading the rest. `None` if the key may occur again,
-/// also in a spelling with escapes.
-fn leading_tag<'t>(text: &'t str, key: &str) -> Option<&'t str> {
-    let quoted = text.strip_prefix("{\"")?.strip_prefix(key)?.strip_prefix("\":\"")?;
-    let (tag, rest) = quoted.split_once('"')?;
-    let may_occur_again = rest.contains(key) || rest.contains("\\u");
-    (!may_occur_again && !tag.contains('\\')).then_some(tag)
 }
 
 /// Decodes JSON that the scanner has checked. The text is checked for UTF-8 once, which is cheaper than once for each string
@@ -176,40 +164,5 @@ impl<'de> Deserialize<'de> for RawJson {
 impl From<serde_json::Value> for RawJson {
     fn from(value: serde_json::Value) -> Self {
         Self::from_value(&value).expect("the keys of a value are strings")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_tag_of_an_object_that_begins_with_it_is_the_one_that_reading_the_object_finds() {
-        let texts = [
-            r#"{"type":"text"}"#,
-            r#"{"type":"text","text":"hi"}"#,
-            r#"{"type":"text","text":"a type"}"#,
-            r#"{"type":"text","type":"image"}"#,
-            r#"{"type":"text","ty\u0070e":"image"}"#,
-            r#"{"type":"te\u0078t"}"#,
-            r#"{"type":"te\"xt"}"#,
-            r#"{"type":"text","in":{"type":"image"}}"#,
-            r#"{ "type": "text"}"#,
-            r#"{"text":"hi","type":"text"}"#,
-            r#"{"types":"text"}"#,
-            r#"{"type":null}"#,
-            r#"{"type":7}"#,
-            r#"{"type":""}"#,
-            r"{}",
-            r"[]",
-        ];
-        let mut short = 0;
-        for text in texts {
-            let raw = RawJson::parse(text).unwrap();
-            let (found, read) = (raw.tag("type").ok(), read_tag(text, "type").ok());
-            assert_eq!(found.map(|tag| tag.map(Cow::into_owned)), read, "{text}");
-            short += usize::from(leading_tag(text, "type").is_some());
-        }
-        assert_eq!(short, 3);
     }
 }

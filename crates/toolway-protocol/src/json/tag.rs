@@ -1,0 +1,92 @@
+//! Which of several types is an object? One member says so, never the shape of the object.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+
+/// Returns the text of the member `key`; `None` if there is no such member, or if it is `null`.
+pub(super) fn find_tag<'t>(
+    text: &'t str,
+    key: &'static str,
+) -> Result<Option<Cow<'t, str>>, serde_json::Error> {
+    match leading_tag(text, key) {
+        Some(tag) => Ok(Some(Cow::Borrowed(tag))),
+        None => Ok(read_tag(text, key)?.map(Cow::Owned)),
+    }
+}
+
+/// Returns the tag of an object that begins with it, as most do, without reading the rest. `None` if the key may occur again,
+/// also in a spelling with escapes.
+fn leading_tag<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    let quoted = text.strip_prefix("{\"")?.strip_prefix(key)?.strip_prefix("\":\"")?;
+    let (tag, rest) = quoted.split_once('"')?;
+    let may_occur_again = rest.contains(key) || rest.contains("\\u");
+    (!may_occur_again && !tag.contains('\\')).then_some(tag)
+}
+
+/// Reads the whole object.
+fn read_tag(text: &str, key: &'static str) -> Result<Option<String>, serde_json::Error> {
+    struct FindTag(&'static str);
+    impl<'de> Visitor<'de> for FindTag {
+        type Value = Option<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut found: Option<Option<String>> = None;
+            while let Some(Text(name)) = map.next_key()? {
+                if name == self.0 {
+                    if found.replace(map.next_value()?).is_some() {
+                        return Err(A::Error::duplicate_field(self.0));
+                    }
+                } else {
+                    map.next_value::<serde::de::IgnoredAny>()?;
+                }
+            }
+            Ok(found.flatten())
+        }
+    }
+    serde_json::Deserializer::from_str(text).deserialize_map(FindTag(key))
+}
+
+/// A text, borrowed unless it contains escapes.
+#[derive(serde::Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Text<'t>(#[serde(borrow)] pub(crate) Cow<'t, str>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tag_of_an_object_that_begins_with_it_is_the_one_that_reading_the_object_finds() {
+        let texts = [
+            r#"{"type":"text"}"#,
+            r#"{"type":"text","text":"hi"}"#,
+            r#"{"type":"text","text":"a type"}"#,
+            r#"{"type":"text","type":"image"}"#,
+            r#"{"type":"text","ty\u0070e":"image"}"#,
+            r#"{"type":"te\u0078t"}"#,
+            r#"{"type":"te\"xt"}"#,
+            r#"{"type":"text","in":{"type":"image"}}"#,
+            r#"{ "type": "text"}"#,
+            r#"{"text":"hi","type":"text"}"#,
+            r#"{"types":"text"}"#,
+            r#"{"type":null}"#,
+            r#"{"type":7}"#,
+            r#"{"type":""}"#,
+            r"{}",
+            r"[]",
+        ];
+        let mut short = 0;
+        for text in texts {
+            let (found, read) = (find_tag(text, "type").ok(), read_tag(text, "type").ok());
+            assert_eq!(found.map(|tag| tag.map(Cow::into_owned)), read, "{text}");
+            short += usize::from(leading_tag(text, "type").is_some());
+        }
+        assert_eq!(short, 3);
+    }
+}
