@@ -148,7 +148,7 @@ fn is_loopback(host: &str) -> bool {
     matches!(host, "localhost" | "127.0.0.1" | "[::1]")
 }
 
-/// What is wrong with the media types of a POST.
+/// A mistake in the media types of a POST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MediaMistake {
     /// The body is not JSON. A browser does not send JSON to another origin without a preflight request.

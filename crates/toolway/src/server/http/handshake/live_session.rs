@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use toolway_protocol::jsonrpc::{ParsedFrame, parse};
 use toolway_protocol::{Id, Message, Notification, RpcError};
 
+use super::cancel_handle::CancelHandle;
 use super::identity::{SessionAccount, SessionIdentity};
 use super::limits::SessionLimits;
 use super::log::event::EventKind;
@@ -28,7 +28,6 @@ use super::shared::remote_log::RemoteReaders;
 use super::shared::session::{Entered, MEMORY, SharedSession, StoredRecord, session_group};
 use crate::ground::budget::{Account, Charge};
 use crate::ground::mutex::Mutex;
-use crate::ground::poll_once::poll_once;
 use crate::ground::random::random_hex;
 use crate::server::Server;
 use crate::server::call::memory_record::MemoryRecord;
@@ -577,43 +576,10 @@ pub(super) struct RunningRequest {
     cancel: Arc<CancelHandle>,
 }
 
-/// Cancels a running request.
-#[derive(Debug, Default)]
-struct CancelHandle {
-    is_cancelled: AtomicBool,
-    /// Created when the request has to wait, because most requests do not.
-    token: OnceLock<CancellationToken>,
-}
-
-impl CancelHandle {
-    fn cancel(&self) {
-        // Set before the token is looked for: a request that creates its token looks at this afterwards.
-        self.is_cancelled.store(true, Ordering::SeqCst);
-        if let Some(token) = self.token.get() {
-            token.cancel();
-        }
-    }
-}
-
 impl RunningRequest {
-    /// Runs the work. Returns `None` if the request is cancelled first.
-    pub(super) async fn run(self, mut work: Pin<&mut impl Future<Output = Vec<u8>>>) -> Option<Vec<u8>> {
-        let CancelHandle { is_cancelled, token } = &*self.cancel;
-        if is_cancelled.load(Ordering::SeqCst) || self.live.ended.is_cancelled() {
-            return None;
-        }
-        if let Poll::Ready(frame) = poll_once(work.as_mut()).await {
-            return Some(frame);
-        }
-        let token = token.get_or_init(|| self.live.ended.child_token());
-        if is_cancelled.load(Ordering::SeqCst) {
-            return None;
-        }
-        tokio::select! {
-            biased;
-            () = token.cancelled() => None,
-            frame = work => Some(frame),
-        }
+    /// Runs the work. Returns `None` if the request is cancelled first, or if its session ends.
+    pub(super) async fn run(self, work: Pin<&mut impl Future<Output = Vec<u8>>>) -> Option<Vec<u8>> {
+        self.cancel.run(&self.live.ended, work).await
     }
 }
 

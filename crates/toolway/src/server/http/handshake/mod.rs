@@ -5,6 +5,7 @@
 //! | `requests.rs` | What do POST, GET and DELETE mean? |
 //! | `context.rs` | Which state does the handshake era keep at the endpoint, and what is known about one request? |
 //! | `call.rs`, `batch.rs` | How is a request of a session answered, and how is a batch? |
+//! | `cancel_handle.rs` | How is a request of a session cancelled? |
 //! | `limits.rs` | How many resources may sessions use? |
 //! | `sessions.rs`, `identity.rs` | Which sessions are open, and whose are they? |
 //! | `live_session.rs`, `record.rs` | Which state is needed to serve one session, and what is known about it? |
@@ -17,6 +18,7 @@
 
 pub(super) mod batch;
 mod call;
+mod cancel_handle;
 pub(super) mod context;
 mod identity;
 mod legacy_sse;

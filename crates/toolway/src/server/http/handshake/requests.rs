@@ -56,18 +56,21 @@ pub(crate) fn post(
     message: Message,
     version: Option<ProtocolVersion>,
 ) -> BoxFuture<'_, Response<ResponseBody>> {
+    let opens_session = matches!(&message, Message::Request { method: Method::Initialize, .. });
     if let Message::Request { id, method, params } = &message
-        && *method != Method::Initialize
+        && !opens_session
         && let Err(error) = visit.endpoint.check_param_headers(&visit.arrival, method, params, false)
     {
         let error = RpcError::invalid_request(error.message);
         return Box::pin(ready(error_reply(StatusCode::BAD_REQUEST, Some(id), &error)));
     }
+    if visit.handshake.is_sessionless && !opens_session {
+        return Box::pin(serve_without_session(visit, message, version));
+    }
     match message {
         Message::Request { id, method: Method::Initialize, params } => {
             replied(async move { open(visit, &id, &params).await })
         }
-        message if visit.handshake.is_sessionless => Box::pin(serve_without_session(visit, message, version)),
         Message::Request { id, method, params } if changes_record(&method) => replied(async move {
             let live = visit.find_session(Some(&id)).await?;
             Ok(reply(StatusCode::OK, update_record(&visit, &live, &id, &method, &params).await?))
