@@ -21,14 +21,15 @@ async fn tokens_with_unknown_keys_cause_one_fetch() {
     let fine = world.token(json!({}));
     assert_eq!(world.call("search", &fine).await.status, 200);
     assert_eq!(key_fetches(&world), 1);
-    for number in 0..10_000 {
+    // Unknown keys are looked for every 30 seconds, and all these tokens have to be shown within them, on a busy machine too.
+    for number in 0..1_000 {
         let claims = json!({"sub": "mallory", "aud": RESOURCE});
         let token = world.issuer.sign_with_header(json!({"kid": format!("unknown-{number}")}), claims);
         let reply = world.call("search", &token).await;
         // The token may be one of a key that is newer than the set, so its caller may try again.
         let expected = if number == 0 { 401 } else { 503 };
         assert_eq!(reply.status, expected, "{number}: {reply:?}");
-        if number % 1000 == 0 {
+        if number % 100 == 0 {
             // Other callers do not notice, whether their token is known or new.
             assert_eq!(world.call("search", &fine).await.status, 200);
             assert_eq!(world.call("search", &world.token(json!({}))).await.status, 200);
