@@ -63,7 +63,6 @@ impl Bridge {
                 numbered: 0,
                 seen: HashMap::new(),
                 last_read: None,
-                is_late: false,
             };
             runtime.spawn(task.run()).abort_handle()
         });
@@ -133,8 +132,6 @@ struct BridgeTask {
     seen: HashMap<String, u64>,
     /// The number of the last entry that was read; `None` before the first look.
     last_read: Option<u64>,
-    /// `true` if the store failed before the first look.
-    is_late: bool,
 }
 
 impl BridgeTask {
@@ -148,7 +145,6 @@ impl BridgeTask {
                 }
                 Err(error) => tracing::error!(%error, "cannot subscribe to the changes of other servers"),
             }
-            self.is_late |= self.last_read.is_none();
             tokio::time::sleep(RETRY_DELAY).await;
         }
     }
@@ -204,8 +200,8 @@ impl BridgeTask {
             // The first look only finds out where the log ends. A log that is shorter than before was lost, and one whose
             // next change is missing was cut: then anything may have changed.
             let Some(before) = self.last_read.replace(last) else {
-                // A change may have come since the listeners were added.
-                if self.is_late && last > 0 {
+                // A change may have come since the listeners were added: the look may have waited for the store.
+                if last > 0 {
                     self.listeners.notify_everything(&self.here);
                 }
                 return Ok(());

@@ -35,6 +35,8 @@ pub(super) struct FaultyStore {
     pub(super) confirms_no_records: AtomicBool,
     /// How many announcements of a change are done, and their answers are lost.
     pub(super) lost_change_answers: AtomicUsize,
+    /// Visits to the log of changes wait before they are done.
+    pub(super) holds_changes: AtomicBool,
     /// Tells all subscriptions that messages may have been missed, as after a lost connection.
     pub(super) gaps: watch::Sender<u32>,
     /// How often the store may have lost something.
@@ -101,6 +103,9 @@ impl Store for FaultyStore {
         Box::pin(async move {
             self.marks.fetch_add(usize::from(group.starts_with("n/")), Ordering::AcqRel);
             self.check()?;
+            while group.starts_with("c/") && self.holds_changes.load(Ordering::Acquire) {
+                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            }
             let is_of_session = group.starts_with("s/");
             let is_of_peer = group.starts_with("p/");
             self.visits.fetch_add(usize::from(is_of_session || is_of_peer), Ordering::AcqRel);

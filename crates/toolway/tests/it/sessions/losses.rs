@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 use toolway::store::{Answer, Operation, Outcome, Step, Store, StoredValue, Version};
 
 use super::nodes::{Pair, next_with_id, tools_changed};
-use super::stage::{FOR_EVER, SECOND, text};
+use super::stage::{FOR_EVER, SECOND, builder, text};
 use super::{NEWEST, REVISIONS};
 use crate::raw_http::{Events, Raw, initialize};
 
@@ -95,6 +95,21 @@ async fn notifications_that_the_store_has_lost_are_written_again_although_the_cl
     pair.stores[0].gaps.send_modify(|count| *count += 1);
     sleep(SECOND).await;
     assert_eq!(pair.there.get(Some(&last)).await.status(), StatusCode::OK);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_that_comes_before_a_new_server_has_looked_at_the_store_is_told() {
+    let pair = Pair::new(NEWEST).await;
+    let store = pair.stores[0].sibling();
+    store.holds_changes.store(true, Ordering::Release);
+    let server = builder(&pair.gate).store(store.clone()).build().unwrap();
+    let elsewhere = Raw { service: server.http(), ..pair.here.clone() };
+    let mut news = elsewhere.stream(None).await;
+    while timeout(SECOND, news.message()).await.is_ok() {}
+    pair.servers[0].tools_changed();
+    sleep(SECOND).await;
+    store.holds_changes.store(false, Ordering::Release);
+    tools_changed(&mut news).await;
 }
 
 /// A fail-over may lose what is not confirmed, although other servers have seen it.
