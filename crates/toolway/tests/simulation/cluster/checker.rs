@@ -328,7 +328,8 @@ impl Checker {
             }
         }
         if let (Purpose::Answer(key), 202) = (&exchange.purpose, status) {
-            self.calls.entry(key.clone()).or_default().answered_at.get_or_insert(now);
+            // A copy of a request may run later than the first one is answered, and ask again.
+            self.calls.entry(key.clone()).or_default().answered_at = Some(now);
         }
     }
 

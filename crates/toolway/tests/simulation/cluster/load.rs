@@ -193,6 +193,8 @@ impl Visitor {
             return Conclusion::Refused(reply.status);
         }
         let (mut last, mut leaves, mut vain) = (None::<String>, MAX_LEAVES, 0);
+        // A client that has its answer on a connection that it has kept does not resume any more.
+        let is_answered = Arc::new(AtomicBool::new(false));
         loop {
             let mut count = 0;
             let leave_after = call.leave_after.filter(|_| leaves > 0);
@@ -213,9 +215,15 @@ impl Visitor {
             let reply_over = reply.over;
             vain = if count > 0 { 0 } else { vain + usize::from(reply_over != Some(Over::Broken)) };
             if is_left && call.keeps_first {
-                let visitor = self.clone();
+                let (visitor, is_answered) = (self.clone(), is_answered.clone());
                 let mut random = random.split();
-                aside.spawn(async move { while visitor.hear(&mut reply, &mut random).await.is_some() {} });
+                aside.spawn(async move {
+                    while let Some(heard) = visitor.hear(&mut reply, &mut random).await {
+                        if let Heard::End { .. } = heard {
+                            is_answered.store(true, Ordering::SeqCst);
+                        }
+                    }
+                });
             }
             leaves -= usize::from(is_left);
             let Some(id) = &last else {
@@ -227,26 +235,35 @@ impl Visitor {
                 return Conclusion::NoAnswer;
             }
             sleep(random.millis(0, 1000)).await;
-            match self.resume(id, Some(&call.key), random).await {
-                Ok(resumed) => reply = resumed,
+            match self.resume(id, Some(&call.key), &is_answered, random).await {
+                Ok(Some(resumed)) => reply = resumed,
+                Ok(None) => return Conclusion::Answered,
                 Err(status) => return Conclusion::Forgotten(status),
             }
         }
     }
 
-    /// Resumes a stream at any node, as soon as it is possible. Returns the status if it is not.
-    async fn resume(&self, id: &str, key: Option<&str>, random: &mut Random) -> Result<Reply, u16> {
+    /// Resumes a stream at any node, as soon as it is possible. Returns the status if it is not, and `None` if the stream is
+    /// not needed any more.
+    async fn resume(
+        &self,
+        id: &str,
+        key: Option<&str>,
+        is_answered: &AtomicBool,
+        random: &mut Random,
+    ) -> Result<Option<Reply>, u16> {
         let (stream, after) = id.split_once('.').unwrap();
         let stream = self.browser.cluster.history.number(stream);
         let purpose = Purpose::Resume { stream, after: after.parse().unwrap(), key: key.map(str::to_owned) };
-        loop {
+        while !is_answered.load(Ordering::SeqCst) {
             let ask = Ask::get(purpose.clone(), Some(id.to_owned()));
             match self.browser.send(ask, random).await {
-                Some(reply) if reply.status == 200 => return Ok(reply),
+                Some(reply) if reply.status == 200 => return Ok(Some(reply)),
                 Some(reply) if reply.status != 503 => return Err(reply.status),
                 _ => sleep(random.millis(200, 900)).await,
             }
         }
+        Ok(None)
     }
 
     /// Returns what arrives next. Answers questions.
@@ -264,16 +281,18 @@ impl Visitor {
     /// Listens to changes until the session ends or things are calm and `stop` is set.
     pub(crate) async fn listen(self, mut random: Random) {
         let mut last = None::<String>;
+        let is_answered = AtomicBool::new(false);
         while !self.is_deleted() {
             let reply = match &last {
-                Some(id) => self.resume(id, None, &mut random).await,
+                Some(id) => self.resume(id, None, &is_answered, &mut random).await,
                 None => match self.browser.send(Ask::get(Purpose::Listen, None), &mut random).await {
-                    Some(reply) if reply.status == 200 => Ok(reply),
+                    Some(reply) if reply.status == 200 => Ok(Some(reply)),
                     reply => Err(reply.map_or(503, |reply| reply.status)),
                 },
             };
             match reply {
-                Ok(mut reply) => {
+                Ok(None) => return,
+                Ok(Some(mut reply)) => {
                     while self.hear(&mut reply, &mut random).await.is_some() {
                         if !self.browser.is_calm.load(Ordering::SeqCst) && random.chance(10) {
                             break;

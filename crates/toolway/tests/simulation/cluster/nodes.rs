@@ -199,7 +199,8 @@ async fn announce(key: String, place: State<Workplace>, ctx: Ctx) -> String {
 
 /// The balancer draws one of so many, which all small numbers divide.
 const NODES_DRAWN: u64 = 2 * 3 * 4 * 5 * 7;
-pub(crate) const SESSION_IDLE: Duration = Duration::from_secs(120);
+/// Longer than a session may wait for the other one, whose calls are held at a node that is frozen meanwhile.
+pub(crate) const SESSION_IDLE: Duration = Duration::from_secs(240);
 pub(crate) const KEPT_FOR: Duration = Duration::from_secs(90);
 const HELD_FOR: Duration = Duration::from_secs(100);
 const DEADLINE: Duration = Duration::from_secs(300);
