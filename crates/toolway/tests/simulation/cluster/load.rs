@@ -291,7 +291,6 @@ impl Visitor {
                 },
             };
             match reply {
-                Ok(None) => return,
                 Ok(Some(mut reply)) => {
                     while self.hear(&mut reply, &mut random).await.is_some() {
                         if !self.browser.is_calm.load(Ordering::SeqCst) && random.chance(10) {
@@ -303,7 +302,7 @@ impl Visitor {
                         self.remember(id);
                     }
                 }
-                Err(404) => return,
+                Ok(None) | Err(404) => return,
                 // The client begins anew, and has to list everything.
                 Err(_) => last = None,
             }
