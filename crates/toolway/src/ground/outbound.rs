@@ -117,11 +117,12 @@ impl OutboundReceiver {
 
 impl Drop for OutboundReceiver {
     fn drop(&mut self) {
-        if let Err(created) = self.0.channel.set(None) {
-            drop(created);
-            if let Some(channel) = self.0.channel.get().and_then(Option::as_ref) {
-                channel.receiver.lock().take();
-            }
+        // A sender may create the channel between the two.
+        if self.is_unused() && self.0.channel.set(None).is_ok() {
+            return;
+        }
+        if let Some(channel) = self.0.channel.get().and_then(Option::as_ref) {
+            channel.receiver.lock().take();
         }
     }
 }
