@@ -93,6 +93,10 @@ impl UrlServer {
             return (format!("{lost} ({text})"), "serverEnded");
         }
         if error.is_unsent() {
+            let text = match error.retry_after() {
+                Some(pause) => format!("{text}; the server asks to wait {} s", pause.as_secs()),
+                None => text,
+            };
             return (text, "serverUnreachable");
         }
         (text, "serverFailed")
@@ -386,12 +390,14 @@ impl Link {
                 continue;
             }
             let is_broken = error.is_unsent() || error.kind() == ErrorKind::Transport;
+            let pause = wait.max(error.retry_after().unwrap_or_default());
             let may_wait = match kind {
                 RequestKind::Listen => is_broken && was_reached,
-                _ => error.is_unsent() && was_reached && begun.elapsed() < UNREACHABLE_TIMEOUT,
+                // A pause that the server asks for and that is longer is the host's to make.
+                _ => error.is_unsent() && was_reached && begun.elapsed() + pause < UNREACHABLE_TIMEOUT,
             };
             if may_wait {
-                sleep(wait.max(error.retry_after().unwrap_or_default())).await;
+                sleep(pause).await;
                 wait = (wait * 2).min(LONGEST_WAIT);
                 continue;
             }

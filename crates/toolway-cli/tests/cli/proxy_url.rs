@@ -315,6 +315,25 @@ fn errors_of_the_transport_say_what_is_wrong_and_what_to_do() {
 }
 
 #[test]
+fn a_server_that_asks_for_a_long_pause_is_answered_to_the_host_at_once() {
+    let address = listen(|mut stream| {
+        let Some(request) = Arrived::read(&mut stream) else { return };
+        let id = &request.json()["id"];
+        if id == 1 {
+            let body = json!({"jsonrpc": "2.0", "id": id, "result": {}});
+            return answer(&mut stream, "200 OK", JSON, &body.to_string());
+        }
+        answer(&mut stream, "503 Service Unavailable", "retry-after: 3600\r\n", "");
+    });
+    let mut host = proxy(&[&format!("http://{address}/mcp")]);
+    // A server that has answered once is waited for, but not for an hour.
+    assert_eq!(host.ask(&json!(1), "tools/list", &json!({"_meta": stateless_meta()}))["result"], json!({}));
+    let reply = host.ask(&json!(2), "tools/list", &json!({"_meta": stateless_meta()}));
+    assert_eq!(reply["error"]["data"]["reason"], "serverUnreachable", "{reply}");
+    assert!(reply["error"]["message"].as_str().unwrap().contains("asks to wait 3600 s"), "{reply}");
+}
+
+#[test]
 fn lines_that_are_no_messages_or_too_long_are_answered() {
     let server = fixture_http();
     let mut host = proxy(&["--max-message", "2K", &server.url]);
