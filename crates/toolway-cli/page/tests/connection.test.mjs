@@ -1,6 +1,7 @@
 // Does the page show what becomes of a connection, and of the inspector itself?
 
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { open } from './browser.mjs';
 import { FIXTURE, fixtureOverHttp, freePort, inspect, ON_PIPE, scripted } from './inspector.mjs';
@@ -86,6 +87,8 @@ test('a program that dies at once is shown with what it wrote', async (test) => 
     const view = await open(test, await inspect(test, ['--', FIXTURE, 'die']));
     await view.state('connection', 'failed');
     await view.says('connection-error', /cannot_start|start|exit/);
+    await view.says('connection-hint', /doctor/);
+    assert.equal(await view.at('connection-hint').getByRole('button').count(), 0, 'a sentence is not copied');
     await view.drawer('stderr');
     await view.says('stderr-line', /no configuration/);
     await view.press('ask-doctor');
@@ -96,6 +99,19 @@ test('a server that is not there is shown with what to do', async (test) => {
     const view = await open(test, await inspect(test, [`http://127.0.0.1:${await freePort()}/mcp`]));
     await view.state('connection', 'failed');
     await view.says('connection-error', /refused/);
+});
+
+test('a server that asks to sign in is shown with a command to copy', async (test) => {
+    const server = createServer((_, response) => response.writeHead(401, { 'www-authenticate': 'Bearer' }).end());
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    test.after(() => server.close());
+    const url = `http://127.0.0.1:${server.address().port}/mcp`;
+    const view = await open(test, await inspect(test, [url]));
+    await view.state('connection', 'failed');
+    await view.says('connection-hint', /sign in with `toolway login/);
+    await view.at('connection-hint').getByRole('button').click();
+    await view.says('connection-hint', /Copied/);
+    assert.equal(await view.clipboard(), `toolway login ${url}`);
 });
 
 test('a list that cannot be read is told, and the rest is shown', async (test) => {

@@ -7,6 +7,7 @@ import type { Both, BothSide } from '../api/types';
 import { calls, comparisons } from '../state/calls';
 import { duration } from '../state/clock';
 import { questions } from '../state/questions';
+import { Hint } from '../part/hint';
 import { withMarks } from '../part/visible';
 import { Differences } from './differences';
 import { QuestionForm } from './question';
@@ -36,7 +37,7 @@ export function BothPane({ id }: { id: number }) {
                     <p>
                         <code class="error-code">{both.error.code}</code> {withMarks(both.error.message)}
                     </p>
-                    {both.error.hint && <p class="hint">{withMarks(both.error.hint)}</p>}
+                    {both.error.hint && <Hint text={both.error.hint} testid="both-hint" />}
                 </div>
             )}
             <div class="both-sides">

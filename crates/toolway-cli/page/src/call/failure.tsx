@@ -1,7 +1,7 @@
 // Why did a call fail, and what does the reader need to find the cause?
 
 import type { CallSummary } from '../api/types';
-import { Copy } from '../part/copy';
+import { Hint } from '../part/hint';
 import { withMarks } from '../part/visible';
 import { duration, timeOfDay } from '../state/clock';
 import { drawerTab } from '../state/selection';
@@ -14,11 +14,7 @@ export function FailurePane({ call }: { call: CallSummary }) {
             <p>
                 <code class="error-code">{error!.code}</code> {withMarks(error!.message)}
             </p>
-            {error!.hint && (
-                <p class="hint" data-testid="call-hint">
-                    {withMarks(error!.hint)} <Copy text={error!.hint} label="Copy the hint" />
-                </p>
-            )}
+            {error!.hint && <Hint text={error!.hint} testid="call-hint" />}
             {timeout && <TimeoutFacts timeout={timeout} />}
         </div>
     );

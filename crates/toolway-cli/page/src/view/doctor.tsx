@@ -2,6 +2,7 @@
 
 import { post } from '../api/request';
 import type { DoctorReport, DoctorStep, Server } from '../api/types';
+import { Hint } from '../part/hint';
 import { withMarks } from '../part/visible';
 import { duration } from '../state/clock';
 import { Loading, useAnswer } from './answer';
@@ -40,7 +41,7 @@ export function DoctorView({ server }: { server: Server }) {
                                             {withMarks(line)}
                                         </p>
                                     ))}
-                                    {step.fix && <p class="hint">{withMarks(step.fix)}</p>}
+                                    {step.fix && <Hint text={step.fix} testid="step-fix" />}
                                 </div>
                             </li>
                         ))}

@@ -2,7 +2,7 @@
 
 import type { Server } from '../api/types';
 import { Code } from '../part/code';
-import { Copy } from '../part/copy';
+import { Hint } from '../part/hint';
 import { Link } from '../part/link';
 import { Paragraph, withMarks } from '../part/visible';
 import { count, duration } from '../state/clock';
@@ -109,11 +109,7 @@ function ConnectionFailure({ server }: { server: Server }) {
             <p>
                 <code class="error-code">{error.code}</code> {withMarks(error.message)}
             </p>
-            {error.hint && (
-                <p class="hint" data-testid="connection-hint">
-                    {withMarks(error.hint)} <Copy text={error.hint} label="Copy the hint" />
-                </p>
-            )}
+            {error.hint && <Hint text={error.hint} testid="connection-hint" />}
             <p>
                 <Button testid="ask-doctor" onClick={() => select({ kind: 'doctor' })}>
                     Ask the doctor
