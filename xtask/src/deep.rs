@@ -94,7 +94,9 @@ const PARTS: [Stage<'_>; 16] = [
     })],
     &[part("soak", "cargo xtask deep --part soak", |workspace| passed_if_ok(run_soak(workspace)))],
     &[part("counts", "cargo xtask deep --part counts", |workspace| {
-        passed_if_ok(counts::run(workspace, counts::Mode::Compare))
+        passed_if_ok(with_options(&[], |arguments| {
+            counts::run(workspace, &counts::Options::parse(arguments)?)
+        }))
     })],
     &[part("features", "cargo xtask deep --part features", features::run)],
     &[part("inspect-size", "cargo xtask deep --part inspect-size", |workspace| {

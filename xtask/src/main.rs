@@ -89,9 +89,8 @@ fn dispatch() -> Result<ExitCode> {
             verdicts::run(&workspace()?, tokens)
         }
         "counts" => {
-            let mode = if arguments.flag("--bless") { counts::Mode::Bless } else { counts::Mode::Compare };
-            arguments.finish()?;
-            counts::run(&workspace()?, mode)
+            let options = counts::Options::parse(arguments)?;
+            counts::run(&workspace()?, &options)
         }
         "surface" => {
             let mode = if arguments.flag("--bless") { surface::Mode::Bless } else { surface::Mode::Compare };
@@ -171,7 +170,8 @@ usage: cargo xtask COMMAND
                   --only TEXT              with --test: only tests with this in their name
                   --screenshots            makes the guide's pictures again
   newcomers     small programs with the library as a dependency compile and run (newcomers/)
-  counts        instructions per operation against bench/budget.toml
+  counts        instructions, bytes moved and allocations per operation, and sizes, against bench/budget.toml
+                  --only KIND              only instructions, bytes-moved, allocations or stripped-bytes
                   --bless                  rewrite the budget from the results
   fuzz [SECS]   each target of fuzz/ for SECS seconds, by default 60
                   --executions N           N executions of each target instead
