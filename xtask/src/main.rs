@@ -12,6 +12,7 @@
 
 mod arguments;
 mod baseline;
+mod bench;
 mod busy;
 mod cache;
 mod check;
@@ -92,6 +93,7 @@ fn dispatch() -> Result<ExitCode> {
             let options = counts::Options::parse(arguments)?;
             counts::run(&workspace()?, &options)
         }
+        "bench" => bench::run(&workspace()?, &bench::Options::parse(arguments)?),
         "surface" => {
             let mode = if arguments.flag("--bless") { surface::Mode::Bless } else { surface::Mode::Compare };
             arguments.finish()?;
@@ -173,6 +175,15 @@ usage: cargo xtask COMMAND
   counts        instructions, bytes moved and allocations per operation, and sizes, against bench/budget.toml
                   --only KIND              only instructions, bytes-moved, allocations or stripped-bytes
                   --bless                  rewrite the budget from the results
+  bench         compares this checkout with other SDKs on an idle machine; writes bench/RESULTS.md and bench/plots/
+                  --rounds N               N rounds instead of 6
+                  --quick                  one short round of few servers, into target/bench/quick
+                  --peers A,B              only these of bench/compare/peers.json, and ours
+                  --seconds S              of each measurement, by default 2
+                  --force                  also on a busy machine; the results say so
+                  --no-build-cpu           do not build the servers from nothing, which shows what a build costs
+                  --only-build             only build what is measured
+                  --only-report            only write the report of the last run again
   fuzz [SECS]   each target of fuzz/ for SECS seconds, by default 60
                   --executions N           N executions of each target instead
                   --target NAME            only this target; an unknown name lists all

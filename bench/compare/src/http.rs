@@ -31,6 +31,8 @@ pub struct Client {
     revision: Revision,
     headers: HeaderMap,
     next_id: u64,
+    /// The sessions among which the calls take turns, if there are several.
+    sessions: Vec<HeaderValue>,
 }
 
 pub struct Reply {
@@ -72,7 +74,18 @@ impl Client {
             revision,
             headers,
             next_id: first_id,
+            sessions: Vec::new(),
         };
+        client.greet().await?;
+        Ok(client)
+    }
+
+    /// Says hello, and opens a session if the revision has sessions.
+    async fn greet(&mut self) -> Result<()> {
+        let revision = self.revision;
+        let client = self;
+        client.headers.remove("mcp-session-id");
+        client.headers.remove("mcp-protocol-version");
         let (method, body) = revision.hello();
         if revision == Revision::V2026 {
             insert(
@@ -103,7 +116,17 @@ impl Client {
             );
             response.into_body().collect().await?;
         }
-        Ok(client)
+        Ok(())
+    }
+
+    /// Opens `count` more sessions on the connection; later calls take turns among them.
+    pub async fn open_sessions(&mut self, count: usize) -> Result<()> {
+        for _ in 0..count {
+            self.greet().await?;
+            let session = self.headers.get("mcp-session-id").context("no session id")?;
+            self.sessions.push(session.clone());
+        }
+        Ok(())
     }
 
     async fn post(&mut self, body: String) -> Result<Response<Incoming>> {
@@ -268,6 +291,16 @@ pub async fn load(
     for n in 0..connections {
         clients.push(Client::open(target, n as u64 * 10_000_000).await?);
     }
+    load_with(clients, server, load, seconds).await
+}
+
+/// Runs these clients in closed loops.
+pub async fn load_with(
+    clients: Vec<Client>,
+    server: &Server,
+    load: Load,
+    seconds: f64,
+) -> Result<Value> {
     let warm_until = Instant::now() + Duration::from_secs_f64(seconds / 5.0);
     let end = warm_until + Duration::from_secs_f64(seconds);
     let tasks: Vec<_> = clients
@@ -327,6 +360,10 @@ async fn exchange(client: &mut Client, load: Load, large: &str) -> Result<(Durat
     match load {
         Load::List { .. } => client.aim("tools/list", "")?,
         _ => client.aim("tools/call", "echo")?,
+    }
+    if !client.sessions.is_empty() {
+        let session = client.sessions[id as usize % client.sessions.len()].clone();
+        client.headers.insert("mcp-session-id", session);
     }
     let began = Instant::now();
     let reply = client.ask(id, body).await?;

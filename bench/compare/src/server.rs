@@ -23,6 +23,9 @@ pub struct Peer {
     /// `true` if it offers `bench://static` (checked before measuring, not measured).
     #[serde(default = "yes")]
     pub resource: bool,
+    /// `true` if it is also measured with more and more tools, sessions and bytes.
+    #[serde(default)]
+    pub growth: bool,
     pub modes: Vec<Mode>,
 }
 
