@@ -179,6 +179,7 @@ usage: cargo xtask COMMAND
                   --rounds N               N rounds instead of 6
                   --quick                  one short round of few servers, into target/bench/quick
                   --peers A,B              only these of bench/compare/peers.json, and ours
+                  --work W1,growth         only these works of bench/compare/README.md, into target/bench/part
                   --seconds S              of each measurement, by default 2
                   --force                  also on a busy machine; the results say so
                   --no-build-cpu           do not build the servers from nothing, which shows what a build costs

@@ -36,6 +36,8 @@ pub(crate) struct Options {
     measures_builds: bool,
     part: Part,
     peers: Option<Vec<String>>,
+    /// Only these works of the load generator. The results are kept apart, too.
+    works: Option<String>,
     seconds: Option<String>,
 }
 
@@ -67,15 +69,17 @@ impl Options {
             (false, true) => Part::Report,
             (true, true) => return Err("`--only-build` and `--only-report` leave nothing to do".to_owned()),
         };
+        let works = arguments.value("--work")?;
         let options = Self {
             rounds,
             is_quick,
             is_forced: arguments.flag("--force"),
-            measures_builds: !arguments.flag("--no-build-cpu") && !is_quick,
+            measures_builds: !arguments.flag("--no-build-cpu") && !is_quick && works.is_none(),
             part,
             peers: arguments
                 .value("--peers")?
                 .map(|list| list.split(',').map(|name| name.trim().to_owned()).collect()),
+            works,
             seconds: arguments.value("--seconds")?,
         };
         arguments.finish()?;
@@ -83,8 +87,18 @@ impl Options {
     }
 
     /// The works of the load generator; a quick run leaves out those that take long.
-    fn works(&self) -> &'static str {
-        if self.is_quick { "W1,W2,W3,W4,W5,W7,growth" } else { "W1,W2,W3,W4,W5,W6,W7,client,growth" }
+    fn works(&self) -> &str {
+        let all = if self.is_quick { QUICK_WORKS } else { ALL_WORKS };
+        self.works.as_deref().unwrap_or(all)
+    }
+
+    /// The name of the folder for results that are not those of the project.
+    fn scratch_name(&self) -> Option<&'static str> {
+        match (self.is_quick, &self.works) {
+            (true, _) => Some("quick"),
+            (false, Some(_)) => Some("part"),
+            (false, None) => None,
+        }
     }
 
     fn wanted(&self, workspace: &Workspace) -> Result<Vec<String>> {
@@ -109,16 +123,15 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
     }
     let scratch = workspace.target.join("bench");
     fs::create_dir_all(&scratch).map_err(|error| format!("could not make {}: {error}", scratch.display()))?;
-    let name = if options.is_quick { "quick" } else { "rounds" };
-    let rounds = scratch.join(format!("{name}.jsonl"));
-    let pages = if options.is_quick { scratch.join(name) } else { workspace.root.join("bench") };
+    let rounds = scratch.join(format!("{}.jsonl", options.scratch_name().unwrap_or("rounds")));
+    let pages = options.scratch_name().map_or(workspace.root.join("bench"), |name| scratch.join(name));
     if options.part == Part::Report {
         return write_report(workspace, &rounds, &pages, options.is_quick);
     }
 
     let start = Instant::now();
     let wanted = options.wanted(workspace)?;
-    let prepared = Prepared::build(workspace, &wanted, !options.is_quick)?;
+    let prepared = Prepared::build(workspace, &wanted, options.works().contains("client"))?;
     println!("bench: built in {}", report::minutes(start.elapsed().as_secs_f64()));
     if options.part == Part::Build {
         return Ok(());
@@ -225,6 +238,8 @@ fn peers_file(workspace: &Workspace) -> PathBuf {
     workspace.root.join(peers::FOLDER).join("peers.json")
 }
 
+const ALL_WORKS: &str = "W1,W2,W3,W4,W5,W6,W7,client,growth";
+const QUICK_WORKS: &str = "W1,W2,W3,W4,W5,W7,growth";
 const ROUNDS: usize = 6;
 /// Of one measurement of a call under load; shorter ones take a part of it.
 const SECONDS: &str = "2";

@@ -95,12 +95,9 @@ impl Prepared {
     fn cargo(&self, workspace: &Workspace, package: &str, target: &Path) -> Result {
         let folder = self.folder.join(package);
         if package.ends_with("/toolway") {
-            // The versions that this checkout is tested with.
-            let (lock, copy) = (workspace.root.join("Cargo.lock"), folder.join("Cargo.lock"));
-            if !copy.exists() {
-                fs::copy(&lock, &copy)
-                    .map_err(|error| format!("could not copy {}: {error}", lock.display()))?;
-            }
+            // The versions that a new user gets, and that `cargo xtask counts` has built already.
+            let (lock, copy) = (workspace.root.join("newcomers/Cargo.lock"), folder.join("Cargo.lock"));
+            fs::copy(&lock, &copy).map_err(|error| format!("could not copy {}: {error}", lock.display()))?;
         }
         let mut cargo = workspace.cargo(&["build", "--release", "--quiet"]);
         cargo.arg("--manifest-path").arg(folder.join("Cargo.toml")).arg("--target-dir").arg(target);
