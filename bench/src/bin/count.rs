@@ -29,7 +29,7 @@ const CALL: &str = r#"{"jsonrpc":"2.0","id":12345,"method":"tools/call","params"
 /// Runs a case the given number of times.
 type Run = fn(&Runtime, usize);
 
-const CASES: [(&str, Run); 21] = [
+const CASES: [(&str, Run); 23] = [
     ("parse-and-classify", parse_and_classify),
     ("parse-to-arguments", parse_to_arguments),
     ("nesting-32k", |_, times| hostile(times, &nesting(32 << 10))),
@@ -38,10 +38,12 @@ const CASES: [(&str, Run); 21] = [
     ("keys-64k", |_, times| hostile(times, &keys(64 << 10))),
     ("escapes-32k", |_, times| hostile(times, &escapes(32 << 10))),
     ("escapes-64k", |_, times| hostile(times, &escapes(64 << 10))),
-    ("stateless-http-call", |runtime, times| stateless_http_call(runtime, times, None)),
-    ("stateless-http-call-verified", |runtime, times| stateless_http_call(runtime, times, Some(token()))),
-    ("session-http-call", |runtime, times| session_http_call(runtime, times, None)),
-    ("session-http-call-verified", |runtime, times| session_http_call(runtime, times, Some(token()))),
+    ("stateless-http-call", |runtime, times| stateless_http_call(runtime, times, 3, None)),
+    ("stateless-http-call-many-tools", |runtime, times| stateless_http_call(runtime, times, 1000, None)),
+    ("stateless-http-call-verified", |runtime, times| stateless_http_call(runtime, times, 3, Some(token()))),
+    ("session-http-call", |runtime, times| session_http_call(runtime, times, 1, None)),
+    ("session-http-call-many-sessions", |runtime, times| session_http_call(runtime, times, 500, None)),
+    ("session-http-call-verified", |runtime, times| session_http_call(runtime, times, 1, Some(token()))),
     ("stdio-call", stdio_call),
     ("tools-list-100", tools_list),
     ("call-three-typed", |runtime, times| in_process(runtime, times, "typed")),
@@ -247,8 +249,8 @@ fn client_pipe_call(runtime: &Runtime, times: usize) {
 }
 
 /// Measures the path from an HTTP request to an HTTP response: everything but the socket.
-fn stateless_http_call(runtime: &Runtime, times: usize, token: Option<HeaderValue>) {
-    let service = protected(token.as_ref());
+fn stateless_http_call(runtime: &Runtime, times: usize, tools: usize, token: Option<HeaderValue>) {
+    let service = protected(tools, token.as_ref());
     runtime.block_on(async {
         for _ in 0..times {
             let mut call = request("tools/call", Some("add"), CALL);
@@ -262,16 +264,19 @@ fn stateless_http_call(runtime: &Runtime, times: usize, token: Option<HeaderValu
     });
 }
 
-/// Measures an HTTP call in a session of the handshake era.
-fn session_http_call(runtime: &Runtime, times: usize, token: Option<HeaderValue>) {
+/// Measures an HTTP call in a session of the handshake era; the calls take turns among the open sessions.
+fn session_http_call(runtime: &Runtime, times: usize, sessions: usize, token: Option<HeaderValue>) {
     const OPEN: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench-client","version":"10.20.30"}}}"#;
     const CALL: &str = r#"{"jsonrpc":"2.0","id":12345,"method":"tools/call","params":{"name":"add","arguments":{"a":17,"b":25}}}"#;
-    let service = protected(token.as_ref());
+    let service = protected(3, token.as_ref());
     runtime.block_on(async {
-        let opened = service.handle(of_session(None, token.as_ref(), OPEN)).await;
-        let session = opened.headers()["mcp-session-id"].clone();
-        for _ in 0..times {
-            let response = service.handle(of_session(Some(&session), token.as_ref(), CALL)).await;
+        let mut open = Vec::new();
+        for _ in 0..sessions {
+            let opened = service.handle(of_session(None, token.as_ref(), OPEN)).await;
+            open.push(opened.headers()["mcp-session-id"].clone());
+        }
+        for session in open.iter().cycle().take(times) {
+            let response = service.handle(of_session(Some(session), token.as_ref(), CALL)).await;
             assert_eq!(response.status(), 200);
             black_box(response.into_body().collect().await).expect("a body");
         }
@@ -284,8 +289,8 @@ fn token() -> HeaderValue {
 }
 
 /// Returns a server that accepts only this token, or all callers.
-fn protected(token: Option<&HeaderValue>) -> HttpService {
-    let server = bench::server(3);
+fn protected(tools: usize, token: Option<&HeaderValue>) -> HttpService {
+    let server = bench::server(tools);
     let server = match token.and_then(|token| token.to_str().ok()?.strip_prefix("Bearer ")) {
         Some(token) => server.auth(Auth::resource("https://bench.example/mcp").tokens([(token, "bench")])),
         None => server,
