@@ -134,7 +134,8 @@ fn split_types(members: &mut Map<String, Value>) {
 
 /// Returns the rules that apply to values of one type, or `None` if they allow no value of that type.
 fn branch(name: &str, rules: &Map<String, Value>) -> Option<Value> {
-    let mut branch = Map::from_iter([("type".to_owned(), name.into())]);
+    let mut branch = Map::new();
+    branch.insert("type".to_owned(), name.into());
     for (keyword, value) in
         rules.iter().filter(|(keyword, _)| applicable_types(keyword).is_none_or(|of| of.contains(&name)))
     {

@@ -95,7 +95,9 @@ impl Checker {
     /// Returns the problems of a value for one of the schema's own properties.
     pub(crate) fn check_property(&self, name: &str, value: &Value) -> Vec<Problem> {
         if self.engine.is_some() {
-            let whole = Value::Object(Map::from_iter([(name.to_owned(), value.clone())]));
+            let mut whole = Map::new();
+            whole.insert(name.to_owned(), value.clone());
+            let whole = Value::Object(whole);
             let places = ["`", ".", "["].map(|end| format!("argument `{name}{end}"));
             let is_here = |problem: &Problem| {
                 let text = problem.to_string();

@@ -222,7 +222,7 @@ impl<'s> Reader<'s> {
                 "required" => node.object.get_or_insert_default().required = self.names(value, at),
                 "properties" => {
                     let properties = self.named(value, keyword, at);
-                    node.object.get_or_insert_default().properties = properties.into_iter().collect();
+                    node.object.get_or_insert_default().properties.extend(properties);
                 }
                 "patternProperties" => {
                     let mut patterns = Vec::new();

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 /// Returns the number as an integer, if it has no fraction: 5.0 is the integer 5. For a float of 2^100 or more, returns
 /// `None`.
@@ -109,7 +109,10 @@ pub(crate) fn canonical(value: &Value) -> Value {
         }
         Value::Array(items) => items.iter().map(canonical).collect(),
         Value::Object(members) => {
-            members.iter().map(|(name, member)| (name.clone(), canonical(member))).collect()
+            // Inserted one by one: `collect` would sort, with code for each type of map.
+            let mut canonical_members = Map::new();
+            canonical_members.extend(members.iter().map(|(name, member)| (name.clone(), canonical(member))));
+            Value::Object(canonical_members)
         }
         other => other.clone(),
     }

@@ -11,6 +11,7 @@
 //! | `future.rs`, `poll_once.rs` | Which future type do traits return, and is a future ready at its first poll? |
 //! | `abort_on_drop.rs` | How does a task end with the future that waits for it? |
 //! | `random.rs`, `jitter.rs` | How are unguessable names and random waits made? |
+//! | `small_sort.rs` | How are things sorted where it happens rarely? |
 //! | `log_pace.rs` | How often is the same event logged? |
 //! | `operator.rs` | How does an operator see an important event if no log is installed? |
 //! | `unprintable.rs` | Which characters must not reach a person unchanged? |
@@ -50,6 +51,8 @@ mod peer_map;
 pub(crate) mod poll_once;
 #[cfg(any(feature = "server", all(feature = "client", target_os = "linux")))]
 pub(crate) mod random;
+#[cfg(feature = "server")]
+pub(crate) mod small_sort;
 #[cfg(any(feature = "server", feature = "client"))]
 pub(crate) mod unprintable;
 #[cfg(all(feature = "server", feature = "http"))]

@@ -17,6 +17,7 @@ use toolway_schema::{
 
 use super::fields::declared_fields;
 use super::typed::is_enforced;
+use crate::ground::small_sort::insert_all;
 
 /// Generates schemas of types, and collects the definitions that they share.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ impl Generator {
 
     pub(super) fn definitions(&mut self) -> Map<String, Value> {
         let definitions = self.inner.take_definitions(true);
-        definitions.into_iter().map(|(name, schema)| (name, to_portable(schema))).collect()
+        insert_all(definitions.into_iter().map(|(name, schema)| (name, to_portable(schema))))
     }
 }
 
@@ -154,14 +155,14 @@ pub struct FinishedSchema {
 
 impl Default for InputSchemaBuilder {
     fn default() -> Self {
+        let mut other_keywords = Map::new();
+        other_keywords.insert("type".to_owned(), "object".into());
+        other_keywords.insert("additionalProperties".to_owned(), false.into());
         Self {
             generator: Generator::default(),
             properties: Vec::new(),
             required: Vec::new(),
-            other_keywords: Map::from_iter([
-                ("type".to_owned(), "object".into()),
-                ("additionalProperties".to_owned(), false.into()),
-            ]),
+            other_keywords,
             args: Vec::new(),
             names: ArgumentNames::default(),
             patch: None,
@@ -225,7 +226,7 @@ impl InputSchemaBuilder {
         let mut is_typed = self.generator.is_enforced;
         let order: Vec<String> = self.properties.iter().map(|(name, _)| name.clone()).collect();
         let mut schema = Value::Object(self.other_keywords);
-        schema["properties"] = Value::Object(self.properties.into_iter().collect());
+        schema["properties"] = Value::Object(insert_all(self.properties));
         schema["required"] = self.required.into();
         schema["$defs"] = Value::Object(definitions);
 
@@ -338,9 +339,12 @@ fn write_in_order(mut schema: Value, order: &[String]) -> RawJson {
     if let Value::Array(mut names) = required
         && !names.is_empty()
     {
-        let place = |name: &Value| order.iter().position(|known| name == known).unwrap_or(order.len());
-        names.sort_by_key(place);
-        written.push(("required".to_owned(), Value::Array(names).into()));
+        let mut in_order = Vec::with_capacity(names.len());
+        for known in order {
+            in_order.extend(names.extract_if(.., |name| name == known));
+        }
+        in_order.extend(names);
+        written.push(("required".to_owned(), Value::Array(in_order).into()));
     }
     if let Value::Object(others) = schema {
         let others = others.into_iter().filter(|(_, value)| !value.is_null());

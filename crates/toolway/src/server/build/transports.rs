@@ -6,6 +6,7 @@
 
 use crate::ground::error::Result;
 use crate::ground::mistakes::misuse_error;
+use crate::ground::small_sort::sorted_places;
 use crate::server::Server;
 use crate::server::call::layer::stack::LayerStack;
 use crate::server::call::state::UnavailableValues;
@@ -44,9 +45,9 @@ impl Server {
         for lister in &inner.list_handlers {
             lister.check("the handler of `list_resources`", states, absent(&lister.layers), &mut mistakes);
         }
-        let mut methods: Vec<_> = inner.methods.iter().collect();
-        methods.sort_by_key(|(name, _)| *name);
-        for (name, method) in methods {
+        let methods: Vec<_> = inner.methods.iter().collect();
+        for place in sorted_places(methods.len(), &|one, other| methods[one].0.cmp(methods[other].0)) {
+            let (name, method) = methods[place];
             method.check(&format!("method `{name}`"), states, absent(&method.layers), &mut mistakes);
         }
         if mistakes.is_empty() {

@@ -168,15 +168,15 @@ impl Scope {
 
     /// Returns the open questions of the run and the state for the next run; `None` if no question is open.
     pub(crate) fn take_questions(&self) -> Option<(Vec<(String, InputRequest)>, ReplayState)> {
-        let mut state = std::mem::take(&mut *self.question_log().0.lock());
+        let state = std::mem::take(&mut *self.question_log().0.lock());
         if state.open.is_empty() {
             return None;
         }
         let mut past = self.arrival().questions.replay.as_deref().cloned().unwrap_or_default();
         past.rounds += 1;
-        past.answers.append(&mut state.answers);
-        past.effects.append(&mut state.effects);
-        past.failed.append(&mut state.failures);
+        past.answers.extend(state.answers);
+        past.effects.extend(state.effects);
+        past.failed.extend(state.failures);
         past.asked = state.form_digests;
         past.left = state.carried_state;
         past.held = state.held;

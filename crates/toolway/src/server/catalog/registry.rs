@@ -14,6 +14,7 @@ use toolway_protocol::types::{Listing, Prompt, Resource, ResourceTemplate, Tool}
 use toolway_protocol::uri_template::{UriTemplate, Values};
 
 use crate::ground::mutex::Mutex;
+use crate::ground::small_sort::sorted_places;
 use crate::server::call::state::{States, UnavailableValues};
 use crate::server::call::visibility::Visibility;
 use crate::server::catalog::cursor::CursorKey;
@@ -260,8 +261,9 @@ fn index_resources(
             }
         }
     }
-    families.sort_by_key(|(place, template)| (std::cmp::Reverse(template.specificity()), *place));
-    (plain, families.into_iter().map(|(place, _)| place).collect())
+    let specificity = |family: usize| families[family].1.specificity();
+    let order = sorted_places(families.len(), &|one, other| specificity(other).cmp(&specificity(one)));
+    (plain, order.into_iter().map(|family| families[family].0).collect())
 }
 
 /// Derives the capabilities from the elements of the server.

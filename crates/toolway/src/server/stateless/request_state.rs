@@ -16,6 +16,7 @@ use toolway_protocol::request::{Request, Rounds};
 use toolway_protocol::types::{InputRequired, OrderedMap};
 use toolway_protocol::{Method, RawJson, RpcError};
 
+use crate::ground::small_sort::insert_all;
 use crate::server::Server;
 use crate::server::call::principal::Principal;
 use crate::server::call::question_log::{AskMode, QuestionContext};
@@ -46,7 +47,7 @@ pub(crate) async fn question_context(
                 "`params.inputResponses` need the `params.requestState` of the call that asked: call again without them",
             ));
         }
-        let answers: BTreeMap<_, _> = answers.into_iter().map(|(key, answer)| (key, Ok(answer))).collect();
+        let answers: BTreeMap<_, _> = insert_all(answers.into_iter().map(|(key, answer)| (key, Ok(answer))));
         asking.new_answers = Some(Arc::new(answers));
     }
     if let Some(state) = request_state {

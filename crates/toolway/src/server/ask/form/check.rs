@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 use toolway_protocol::types::{Choice, Field, FieldKind, FormSchema};
 
+use crate::ground::small_sort::insert_all;
 use crate::schema::{Checker, Problem};
 
 /// Fills in defaults, drops fields that the form does not have, and checks the rest. A null counts as missing.
@@ -28,7 +29,7 @@ pub(crate) fn check(
     let filled = Value::Object(filled);
     let problems = checker(form)?.check(&filled);
     match filled {
-        Value::Object(filled) if problems.is_empty() => Ok(filled.into_iter().collect()),
+        Value::Object(filled) if problems.is_empty() => Ok(insert_all(filled)),
         _ => Err(Problem::join_about("field", &problems)),
     }
 }
@@ -36,7 +37,7 @@ pub(crate) fn check(
 fn checker(form: &FormSchema) -> Result<Checker, String> {
     let fields = &form.properties.0;
     let properties: Map<_, _> =
-        fields.iter().map(|(name, field)| (name.clone(), field_schema(field))).collect();
+        insert_all(fields.iter().map(|(name, field)| (name.clone(), field_schema(field))));
     // A required field that the form does not define cannot be filled in, so it is skipped.
     let required = form.required.iter().flatten().filter(|name| properties.contains_key(*name));
     let required: Vec<_> = required.collect();

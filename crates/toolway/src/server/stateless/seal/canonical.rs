@@ -11,6 +11,8 @@ use serde_json::value::RawValue;
 use toolway_protocol::RawJson;
 use toolway_protocol::json::Limits;
 
+use crate::ground::small_sort::sorted_places;
+
 /// Returns the canonical spelling of arguments. Absent arguments equal empty ones.
 pub(super) fn arguments(arguments: Option<&RawJson>) -> Cow<'_, [u8]> {
     let Some(arguments) = arguments else { return Cow::Borrowed(b"{}") };
@@ -52,13 +54,14 @@ impl<'t> JsonReader<'t> {
                     }
                 }
                 // A stable sort: if an object repeats a name, the order of the repeats matters.
-                members.sort_by(|(one, _), (other, _)| one.cmp(other));
+                let order = sorted_places(members.len(), &|one, other| members[one].0.cmp(&members[other].0));
                 out.push(b'{');
-                for (index, (name, value)) in members.into_iter().enumerate() {
+                for (index, place) in order.into_iter().enumerate() {
+                    let (name, value) = &members[place];
                     out.extend_from_slice(if index > 0 { b"," } else { b"" });
-                    write_text(&name, out);
+                    write_text(name, out);
                     out.push(b':');
-                    out.extend(value);
+                    out.extend_from_slice(value);
                 }
                 out.push(b'}');
                 self.skip();
