@@ -129,8 +129,9 @@ pub mod layer {
     pub use super::call::layer::call::Call;
     pub use super::call::layer::function::{FnLayer, FnService, layer_fn};
     pub use super::call::layer::reply::{CallError, CallReply};
-    pub use super::call::layer::service::{Next, Service};
+    pub use super::call::layer::service::{Layer, Next, Service};
     pub use super::call::layer::stack::CallKind;
+    #[cfg(feature = "tower")]
     pub use super::call::layer::tower::{CloneableService, TowerLayer, TowerService, tower};
 }
 

@@ -1,9 +1,7 @@
 //! Which layers wrap calls?
 
-use tower_layer::Layer;
-
 use crate::server::build::builder::ServerBuilder;
-use crate::server::call::layer::service::{Next, Service};
+use crate::server::call::layer::service::{Layer, Next, Service};
 use crate::server::call::layer::stack::CallKind;
 
 impl ServerBuilder {
@@ -36,7 +34,7 @@ impl ServerBuilder {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn layer<L: Layer<Next>>(mut self, layer: L) -> Self
+    pub fn layer<L: Layer>(mut self, layer: L) -> Self
     where
         L::Service: Service,
     {
@@ -57,7 +55,7 @@ impl ServerBuilder {
     /// let server = Server::new("app", "1.0.0").layer_for(CallKind::Completion, slow).build()?;
     /// # Ok::<(), toolway::Error>(())
     /// ```
-    pub fn layer_for<L: Layer<Next>>(mut self, kind: CallKind, layer: L) -> Self
+    pub fn layer_for<L: Layer>(mut self, kind: CallKind, layer: L) -> Self
     where
         L::Service: Service,
     {

@@ -1,8 +1,6 @@
 //! How do layers wrap one entry, and which scopes does it need?
 
-use tower_layer::Layer;
-
-use crate::server::call::layer::service::{Next, Service};
+use crate::server::call::layer::service::{Layer, Next, Service};
 use crate::server::call::layer::stack::CallKind;
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::resource::ResourceEntry;
@@ -12,7 +10,7 @@ macro_rules! elements {
     ($($(#[$doc:meta])* $entry:ident, $kind:ident;)*) => {$(
         impl $entry {
             $(#[$doc])*
-            pub fn layer<L: Layer<Next>>(mut self, layer: L) -> Self
+            pub fn layer<L: Layer>(mut self, layer: L) -> Self
             where
                 L::Service: Service,
             {

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tower_layer::Layer;
-
 use crate::ground::future::BoxFuture;
 use crate::server::call::layer::call::Call;
 use crate::server::call::layer::reply::{CallError, CallReply};
@@ -43,7 +41,17 @@ impl<F> Clone for FnLayer<F> {
     }
 }
 
-impl<F> Layer<Next> for FnLayer<F> {
+#[cfg(feature = "tower")]
+impl<F> tower_layer::Layer<Next> for FnLayer<F> {
+    type Service = FnService<F>;
+
+    fn layer(&self, next: Next) -> FnService<F> {
+        FnService { function: self.0.clone(), next }
+    }
+}
+
+#[cfg(not(feature = "tower"))]
+impl<F> crate::server::call::layer::service::Layer for FnLayer<F> {
     type Service = FnService<F>;
 
     fn layer(&self, next: Next) -> FnService<F> {

@@ -13,4 +13,5 @@ pub(crate) mod function;
 pub(crate) mod reply;
 pub(crate) mod service;
 pub(crate) mod stack;
+#[cfg(feature = "tower")]
 pub(crate) mod tower;

@@ -1,5 +1,6 @@
 //! What is a layer, and how does it call the next one?
 
+#[cfg(feature = "tower")]
 use std::task::{Context, Poll};
 
 use crate::ground::future::BoxFuture;
@@ -7,10 +8,10 @@ use crate::server::call::layer::call::Call;
 use crate::server::call::layer::reply::{CallError, CallReply};
 use crate::server::call::layer::stack::CallKind;
 
-/// A service that answers calls. A [`Layer`](tower_layer::Layer) makes a service that wraps [`Next`].
+/// A service that answers calls. A [`Layer`] makes a service that wraps [`Next`].
 ///
 /// Most layers are closures: see [`layer_fn`](crate::server::layer::layer_fn). Implement this trait for layers that are
-/// types. For layers of the tower crates use [`tower()`](crate::server::layer::tower()).
+/// types. For layers of the tower crates use `tower(…)`, with the feature `tower`.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,9 +19,8 @@ use crate::server::call::layer::stack::CallKind;
 /// use toolway::BoxFuture;
 /// use toolway::prelude::*;
 /// use toolway::server::ToolEntry;
-/// use toolway::server::layer::{Call, CallError, CallReply, Next, Service};
+/// use toolway::server::layer::{Call, CallError, CallReply, Layer, Next, Service};
 /// use toolway::testing::connect;
-/// use tower_layer::Layer;
 ///
 /// #[derive(Clone, Default)]
 /// struct Count(Arc<AtomicU64>);
@@ -30,7 +30,7 @@ use crate::server::call::layer::stack::CallKind;
 ///     next: Next,
 /// }
 ///
-/// impl Layer<Next> for Count {
+/// impl Layer for Count {
 ///     type Service = Counting;
 ///
 ///     fn layer(&self, next: Next) -> Counting {
@@ -68,9 +68,36 @@ pub trait Service: Send + Sync + 'static {
     fn call(&self, call: Call) -> BoxFuture<'static, Result<CallReply, CallError>>;
 }
 
+/// Makes a service that wraps the next one.
+///
+/// With the feature `tower`, a layer of tower that makes such a service is one too.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a layer of toolway",
+    label = "not a layer of toolway",
+    note = "if this is a layer of tower, enable the feature `tower` of toolway and wrap it in `toolway::server::layer::tower(…)`",
+    note = "a closure becomes a layer with `toolway::server::layer::layer_fn(…)`"
+)]
+pub trait Layer {
+    /// The service that is made: a [`Service`].
+    type Service;
+
+    /// Wraps the next service.
+    fn layer(&self, next: Next) -> Self::Service;
+}
+
+#[cfg(feature = "tower")]
+#[diagnostic::do_not_recommend]
+impl<L: tower_layer::Layer<Next>> Layer for L {
+    type Service = L::Service;
+
+    fn layer(&self, next: Next) -> L::Service {
+        tower_layer::Layer::layer(self, next)
+    }
+}
+
 /// The next service: the inner layers, and finally the handler.
 ///
-/// It implements this crate's [`Service`], and tower's `Service`, for which it is always ready.
+/// It implements this crate's [`Service`] and, with the feature `tower`, tower's `Service`, for which it is always ready.
 #[derive(Debug, Clone)]
 pub struct Next(());
 
@@ -97,6 +124,7 @@ impl Service for Next {
     }
 }
 
+#[cfg(feature = "tower")]
 impl tower_service::Service<Call> for Next {
     type Response = CallReply;
     type Error = CallError;
