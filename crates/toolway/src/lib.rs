@@ -190,6 +190,7 @@ pub mod __private {
         Annotations, Field, FormSchema, Icon, Prompt, PromptArgument, Resource, ResourceTemplate, Role,
         Theme, Tool, ToolAnnotations,
     };
+    #[cfg(feature = "discover")]
     pub use inventory;
     pub use serde;
     pub use serde_json::{self, json};

@@ -152,7 +152,7 @@ fn registration(kind: Kind, ident: &Ident) -> TokenStream {
     let (package, name) = (package(), ident.unraw().to_string());
     let variant = kind.variant();
     quote! {
-        ::toolway::__private::inventory::submit! {
+        ::toolway::__register! {
             ::toolway::__private::MarkedItem {
                 module: ::core::module_path!(),
                 package: #package,

@@ -11,7 +11,11 @@
 
 pub(crate) mod builder;
 pub(crate) mod defaults;
+#[cfg(feature = "discover")]
 pub(crate) mod discovery;
+#[cfg(not(feature = "discover"))]
+#[path = "without_discovery.rs"]
+mod discovery;
 pub(crate) mod finish;
 pub(crate) mod hooks;
 pub(crate) mod layers;

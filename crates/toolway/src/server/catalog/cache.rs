@@ -1,5 +1,7 @@
 //! How long may answers be cached? The server sets this for each kind of answer, and a handler can override it.
 
+use std::sync::Arc;
+
 use toolway_protocol::Reply;
 use toolway_protocol::types::CacheHints;
 
@@ -34,12 +36,14 @@ pub enum Cacheable {
 }
 
 /// The cache hints for each kind. By default nothing is cached.
+///
+/// An `Arc`, because each method of the builder has code that drops the builder, and this is a small part of it so.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct CachePolicy([CacheHints; 6]);
+pub(crate) struct CachePolicy(Arc<[CacheHints; 6]>);
 
 impl CachePolicy {
     pub(crate) fn set(&mut self, kind: Cacheable, hints: CacheHints) {
-        self.0[kind as usize] = hints;
+        Arc::make_mut(&mut self.0)[kind as usize] = hints;
     }
 
     pub(crate) fn get(&self, kind: Cacheable) -> &CacheHints {
