@@ -90,7 +90,7 @@ pub trait Layer {
 impl<L: tower_layer::Layer<Next>> Layer for L {
     type Service = L::Service;
 
-    fn layer(&self, next: Next) -> L::Service {
+    fn layer(&self, next: Next) -> Self::Service {
         tower_layer::Layer::layer(self, next)
     }
 }
