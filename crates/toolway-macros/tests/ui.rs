@@ -6,7 +6,7 @@
 //! own, the file says `//~ and more`.
 //!
 //! The files are the programs of a separate package, in the temporary folder of the build. It has the default features
-//! of `toolway`, like the project of a new user, and one call of cargo checks all of them.
+//! of `toolway`, like the project of a new user, and `tower`; one call of cargo checks all of them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -55,7 +55,7 @@ impl Package {
              schemars = {{ version = \"1\", default-features = false, features = [\"derive\", \"std\"] }}\n\
              serde = {{ version = \"1\", features = [\"derive\"] }}\n\
              serde_json = \"1\"\n\
-             toolway = {{ path = {:?} }}\n\
+             toolway = {{ path = {:?}, features = [\"tower\"] }}\n\
              tower = {{ version = \"0.5\", default-features = false, features = [\"limit\"] }}\n",
             workspace.join("crates/toolway").to_string_lossy()
         );

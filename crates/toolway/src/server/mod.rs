@@ -131,6 +131,9 @@ pub mod layer {
     pub use super::call::layer::reply::{CallError, CallReply};
     pub use super::call::layer::service::{Layer, Next, Service};
     pub use super::call::layer::stack::CallKind;
+    #[cfg(not(feature = "tower"))]
+    #[doc(hidden)]
+    pub use super::call::layer::tower::tower;
     #[cfg(feature = "tower")]
     pub use super::call::layer::tower::{CloneableService, TowerLayer, TowerService, tower};
 }

@@ -15,6 +15,13 @@ fn mounted() {
     //~ switch on the feature `http` of toolway
 }
 
+fn discovered() {
+    let _ = Server::new("app", "1").discover();
+    //~ switch on the feature `discover` of toolway
+    let _ = Server::new("app", "1").discover_in("app::tools");
+    //~ switch on the feature `discover` of toolway
+}
+
 fn takes(_: &Client) {}
 //~ switch on the feature `client` of toolway
 

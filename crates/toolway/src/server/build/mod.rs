@@ -7,7 +7,7 @@
 //! | `merge.rs` | How do several servers become one? |
 //! | `finish.rs` | What is checked before a server is built? |
 //! | `transports.rs` | Can a transport provide the parameters of all handlers? |
-//! | `without_http.rs`, `without_stdio.rs` | What does the compiler say if a feature is off? |
+//! | `without_http.rs`, `without_stdio.rs`, `without_discovery.rs` | What does the compiler say if a feature is off? |
 
 pub(crate) mod builder;
 pub(crate) mod defaults;

@@ -1,9 +1,10 @@
-//! What does the compiler report if a server discovers its elements and the feature `discover` is off? A message that
-//! names the feature.
+//! What does the compiler say if a server discovers its elements while the feature is off? The name of the feature.
+//!
+//! See `without_http.rs` for how this works.
 
 use crate::server::build::builder::ServerBuilder;
 
-/// The trait whose diagnostic names the missing feature `discover`. It has no implementations.
+/// Never implemented. Its message names the feature `discover`.
 #[diagnostic::on_unimplemented(
     message = "marked functions are not collected: switch on the feature `discover` of toolway",
     label = "switch on the feature `discover`",
@@ -11,9 +12,9 @@ use crate::server::build::builder::ServerBuilder;
 )]
 pub trait DiscoverFeature<'a> {}
 
-// The lifetime keeps the compiler from judging the bounds here instead of where the methods are called.
 #[doc(hidden)]
 impl ServerBuilder {
+    /// Adds the marked functions of the caller's package; requires the feature `discover`.
     pub fn discover<'a>(self) -> Self
     where
         Self: DiscoverFeature<'a>,
@@ -21,10 +22,12 @@ impl ServerBuilder {
         self
     }
 
-    pub fn discover_in<'a>(self, _: &'a str) -> Self
+    /// Adds the marked functions of a module; requires the feature `discover`.
+    pub fn discover_in<'a>(self, module: &str) -> Self
     where
         Self: DiscoverFeature<'a>,
     {
+        let _ = module;
         self
     }
 }

@@ -15,3 +15,6 @@ pub(crate) mod service;
 pub(crate) mod stack;
 #[cfg(feature = "tower")]
 pub(crate) mod tower;
+#[cfg(not(feature = "tower"))]
+#[path = "without_tower.rs"]
+pub(crate) mod tower;

@@ -74,7 +74,7 @@ pub trait Service: Send + Sync + 'static {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a layer of toolway",
     label = "not a layer of toolway",
-    note = "if this is a layer of tower, enable the feature `tower` of toolway and wrap it in `toolway::server::layer::tower(…)`",
+    note = "if this is a layer of tower, switch on the feature `tower` of toolway, and wrap it in `toolway::server::layer::tower(…)`",
     note = "a closure becomes a layer with `toolway::server::layer::layer_fn(…)`"
 )]
 pub trait Layer {
