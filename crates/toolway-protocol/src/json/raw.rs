@@ -37,6 +37,11 @@ impl RawJson {
         Self(text)
     }
 
+    /// Keeps a value that `serde_json` has checked.
+    pub(crate) fn from_raw(text: Box<RawValue>) -> Self {
+        Self(String::from(Box::<str>::from(text)).into())
+    }
+
     /// Checks `text` and keeps it unchanged, except for surrounding white space.
     pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
         let checked: &RawValue = serde_json::from_str(text)?;
@@ -156,8 +161,7 @@ impl Serialize for RawJson {
 
 impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text: Box<RawValue> = Deserialize::deserialize(deserializer)?;
-        Ok(Self(String::from(Box::<str>::from(text)).into()))
+        Box::<RawValue>::deserialize(deserializer).map(Self::from_raw)
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 
 /// Returns the text of the member `key`; `None` if there is no such member, or if it is `null`.
-pub(super) fn find_tag<'t>(
+pub(crate) fn find_tag<'t>(
     text: &'t str,
     key: &'static str,
 ) -> Result<Option<Cow<'t, str>>, serde_json::Error> {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Number, Value};
 
+use super::plain::plain_prefix;
 use crate::version::ProtocolVersion;
 use crate::version::since::VersionRange;
 
@@ -143,7 +144,7 @@ fn plain_length(text: &[u8]) -> usize {
     let blocks = text.chunks_exact(BLOCK);
     let plain = blocks.take_while(|block| !block.iter().fold(false, |any, byte| any | needs_escape(byte)));
     let start = plain.count() * BLOCK;
-    start + text[start..].iter().position(needs_escape).unwrap_or(text.len() - start)
+    start + plain_prefix(&text[start..])
 }
 
 /// The length of a text that is worth a look ahead.
@@ -213,10 +214,16 @@ impl<'o> Members<'_, 'o> {
     }
 
     fn key(&mut self, key: &str) {
-        self.comma();
-        self.encoder.raw(b"\"");
-        self.encoder.raw(key.as_bytes());
-        self.encoder.raw(b"\":");
+        let is_first = std::mem::take(&mut self.is_first);
+        let out = &mut *self.encoder.out;
+        // Once for all the parts.
+        out.reserve(key.len() + 4);
+        if !is_first {
+            out.push(b',');
+        }
+        out.push(b'"');
+        out.extend_from_slice(key.as_bytes());
+        out.extend_from_slice(b"\":");
     }
 
     fn comma(&mut self) {

@@ -24,7 +24,7 @@ pub fn write_request(
 ) {
     write_frame(out, version, |members| {
         members.put("id", id);
-        members.put_escaped("method", method.name());
+        members.put("method", method.name());
         members.object("params", params);
     });
 }
@@ -46,7 +46,7 @@ pub fn write_notification(
     params: impl FnOnce(&mut Members<'_, '_>),
 ) {
     write_frame(out, version, |members| {
-        members.put_escaped("method", method.name());
+        members.put("method", method.name());
         members.object("params", params);
     });
 }

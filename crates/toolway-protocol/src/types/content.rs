@@ -1,9 +1,11 @@
 //! Content blocks, the parts of results, prompts and sampling messages.
 
 use serde::de::{self, Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 use super::{Annotations, Resource, ResourceContents};
 use crate::capability::JsonObject;
+use crate::json::tag::find_tag;
 use crate::json::{Encode, Encoder, RawJson};
 use crate::version::since;
 use crate::wire::wire;
@@ -212,21 +214,22 @@ impl Encode for Content {
 /// error.
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = RawJson::deserialize(deserializer)?;
-        let kind = text.tag("type").map_err(de::Error::custom)?;
+        let block = Box::<RawValue>::deserialize(deserializer)?;
+        let text = block.get();
+        let kind = find_tag(text, "type").map_err(de::Error::custom)?;
         let kind = kind.ok_or_else(|| de::Error::missing_field("type"))?;
         let read = match &*kind {
-            "text" => text.decode().map(Self::Text),
-            "image" => text.decode().map(Self::Image),
-            "audio" => text.decode().map(Self::Audio),
-            "resource" => text.decode().map(Self::Resource),
-            "resource_link" => text.decode().map(|mut link: Box<Resource>| {
+            "text" => serde_json::from_str(text).map(Self::Text),
+            "image" => serde_json::from_str(text).map(Self::Image),
+            "audio" => serde_json::from_str(text).map(Self::Audio),
+            "resource" => serde_json::from_str(text).map(Self::Resource),
+            "resource_link" => serde_json::from_str(text).map(|mut link: Box<Resource>| {
                 link.extra.remove("type");
                 Self::Link(link)
             }),
-            "tool_use" => text.decode().map(Self::ToolUse),
-            "tool_result" => text.decode().map(Self::ToolResult),
-            _ => return Ok(Self::Other(text)),
+            "tool_use" => serde_json::from_str(text).map(Self::ToolUse),
+            "tool_result" => serde_json::from_str(text).map(Self::ToolResult),
+            _ => return Ok(Self::Other(RawJson::from_raw(block))),
         };
         read.map_err(de::Error::custom)
     }

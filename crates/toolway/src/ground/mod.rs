@@ -9,7 +9,9 @@
 //! | `mutex.rs`, `weak_map.rs` | How do several tasks share a value behind a lock, or by a name while they use it? |
 //! | `outbound.rs` | How does a running request send messages to its client before the reply? |
 //! | `future.rs`, `poll_once.rs` | Which future type do traits return, and is a future ready at its first poll? |
+//! | `lazy_timeout.rs` | How does a future get a time limit that costs nothing if the future is ready at once? |
 //! | `abort_on_drop.rs` | How does a task end with the future that waits for it? |
+//! | `own_ids.rs` | How are the requests that this side has sent found by their ids? |
 //! | `random.rs`, `jitter.rs` | How are unguessable names and random waits made? |
 //! | `small_sort.rs` | How are things sorted where it happens rarely? |
 //! | `log_pace.rs` | How often is the same event logged? |
@@ -26,6 +28,8 @@ pub(crate) mod extensions;
 pub(crate) mod future;
 #[cfg(any(feature = "client", all(feature = "server", feature = "http")))]
 pub(crate) mod jitter;
+#[cfg(feature = "client")]
+pub(crate) mod lazy_timeout;
 #[cfg(feature = "server")]
 pub(crate) mod log_pace;
 #[cfg(feature = "server")]
@@ -38,6 +42,8 @@ mod named_accounts;
 pub(crate) mod operator;
 #[cfg(feature = "server")]
 pub(crate) mod outbound;
+#[cfg(feature = "client")]
+pub(crate) mod own_ids;
 #[cfg(any(feature = "server", feature = "client"))]
 pub(crate) mod panic;
 #[cfg(feature = "server")]

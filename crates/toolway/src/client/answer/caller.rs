@@ -7,7 +7,6 @@
 //! (`handshake/questions.rs`). If the caller is not certain, the message is not passed on, because it could reach the
 //! wrong caller.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
@@ -16,6 +15,7 @@ use toolway_protocol::types::{InputRequest, LogLevel, LogMessage};
 use toolway_protocol::{Id, RawJson, RpcError};
 
 use crate::ground::mutex::Mutex;
+use crate::ground::own_ids::OwnIds;
 
 /// A caller for which a request is forwarded.
 pub(crate) trait Caller: Send + Sync {
@@ -39,7 +39,7 @@ pub(crate) trait Caller: Send + Sync {
 
 /// The requests in flight on one connection about which the server may ask.
 #[derive(Default)]
-pub(crate) struct OpenCalls(Mutex<HashMap<Id, OpenCall>>);
+pub(crate) struct OpenCalls(Mutex<OwnIds<OpenCall>>);
 
 struct OpenCall {
     /// `None` for a request of the application itself.

@@ -57,6 +57,9 @@ impl ClientState {
 
     /// Waits for a usable connection, at most until `until`.
     async fn connection_until(self: &Arc<Self>, until: Instant) -> Result<Arc<Connection>> {
+        if let Some(current) = self.open_connection()? {
+            return Ok(current);
+        }
         timeout_at(until, self.connection()).await.unwrap_or_else(|_| {
             let message = format!("{} could not be reached in time", self.reconnector.name());
             Err(Error::new(ErrorKind::Timeout, message).unsent())

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout};
 use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::types::{Cancelled, LogLevel};
 use toolway_protocol::{Id, Method, RawJson, Request, RpcError};
@@ -21,6 +21,7 @@ use crate::client::wire::request_options::{ProgressMode, RequestOptions, Request
 use crate::client::wire::transport::{Transport, exchange};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
+use crate::ground::lazy_timeout::lazy_timeout_at;
 
 /// How long it may take to send a cancel notification, and how long a close waits for cancel notifications.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -225,7 +226,7 @@ impl Connection {
             let Some(until) = silent_until.into_iter().chain(deadline).min() else {
                 return given_up.finish(work.await, self, size);
             };
-            if let Ok(outcome) = timeout_at(until, &mut work).await {
+            if let Some(outcome) = lazy_timeout_at(until, work.as_mut()).await {
                 *waited += sent.elapsed().saturating_sub(question_time());
                 return given_up.finish(outcome, self, size);
             }
@@ -239,7 +240,7 @@ impl Connection {
                 checked = now + QUESTION_CHECK_INTERVAL;
             }
             if silent_until.is_some_and(|until| until <= now) {
-                let progress = hearing.as_ref().map(ProgressGuard::last_progress);
+                let progress = hearing.as_ref().and_then(ProgressGuard::last_progress);
                 heard = match progress.filter(|progress| *progress > heard) {
                     // A question of the server is being answered, perhaps by the user: start the time again.
                     _ if self.era.has_pending_question(&id, sent) => now,

@@ -72,18 +72,10 @@ impl ClientState {
 
     /// Returns the current connection if it is usable; otherwise reconnects.
     pub(crate) async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>> {
-        let mut outcome = {
-            let current = self.current();
-            if self.is_closed() {
-                return Err(closed_error());
-            }
-            // If the client cannot reconnect, return the ended connection: its own error explains best why it has
-            // ended.
-            if current.is_usable() || !self.reconnector.can_reconnect() {
-                return Ok(current);
-            }
-            self.join_or_start_attempt()?
-        };
+        if let Some(current) = self.open_connection()? {
+            return Ok(current);
+        }
+        let mut outcome = self.join_or_start_attempt()?;
         match outcome.wait_for(Option::is_some).await.as_deref() {
             Ok(Some(Ok(opened))) => Ok(opened.clone()),
             Ok(Some(Err(error))) => Err(error.clone_flattened()),
@@ -94,6 +86,16 @@ impl ClientState {
             )
             .unsent()),
         }
+    }
+
+    /// Returns the current connection, or `None` if the client has to reconnect first.
+    pub(crate) fn open_connection(&self) -> Result<Option<Arc<Connection>>> {
+        let current = self.current();
+        if self.is_closed() {
+            return Err(closed_error());
+        }
+        // If the client cannot reconnect, return the ended connection: its own error explains best why it has ended.
+        Ok((current.is_usable() || !self.reconnector.can_reconnect()).then_some(current))
     }
 
     /// Returns the outcome of the attempt that is running, or starts a new attempt.

@@ -3,7 +3,7 @@
 //!
 //! The receivers stay registered when the client reconnects.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,6 +15,7 @@ use toolway_protocol::{Id, Notification};
 use crate::client::notifications::changes::{Changes, Watchers};
 use crate::client::notifications::readers::{NotificationReader, Readers};
 use crate::ground::mutex::Mutex;
+use crate::ground::own_ids::OwnIds;
 use crate::ground::panic::catch_panic;
 
 /// A callback of the application.
@@ -29,7 +30,7 @@ pub(crate) struct Notifications {
     readers: Readers,
     watchers: Watchers,
     closed: SetOnce<()>,
-    progress: Mutex<HashMap<Id, Arc<ProgressState>>>,
+    progress: Mutex<OwnIds<ProgressState>>,
     hooks: Hooks,
     /// How often the tool list may have changed: after a notification, after a reconnect, or because a call was
     /// refused.
@@ -73,14 +74,8 @@ impl Notifications {
     pub(crate) fn deliver(&self, news: &Notification, bytes: usize) {
         match news {
             Notification::Progress(progress) => {
-                let heard = self.progress.lock().get(&progress.progress_token).cloned();
-                if let Some(heard) = heard {
-                    *heard.last_progress.lock() = Instant::now();
-                    call_hook(
-                        heard.hook.as_ref().map(|hook| |progress: &Progress| hook(progress, bytes)),
-                        progress,
-                    );
-                }
+                let hook = self.note_progress(&progress.progress_token);
+                call_hook(hook.map(|hook| move |progress: &Progress| hook(progress, bytes)), progress);
                 call_hook(self.hooks.progress.as_deref(), progress);
             }
             Notification::LogMessage(message) => call_hook(self.hooks.log.as_deref(), message),
@@ -119,11 +114,18 @@ impl Notifications {
         self.tools_version.load(Ordering::Acquire)
     }
 
+    /// Records that the server has reported progress of a request. Returns the hook to call.
+    fn note_progress(&self, token: &Id) -> Option<ProgressHook> {
+        let mut requests = self.progress.lock();
+        let request = requests.get_mut(token)?;
+        request.last_progress = Some(Instant::now());
+        request.hook.clone()
+    }
+
     /// Registers a request for progress notifications until the guard is dropped. `hook` is called with each of them.
-    pub(crate) fn register_progress(self: &Arc<Self>, id: Id, hook: Option<ProgressHook>) -> ProgressGuard {
-        let heard = Arc::new(ProgressState { last_progress: Mutex::new(Instant::now()), hook });
-        self.progress.lock().insert(id.clone(), heard.clone());
-        ProgressGuard { notifications: self.clone(), id, state: heard }
+    pub(crate) fn register_progress(&self, id: Id, hook: Option<ProgressHook>) -> ProgressGuard<'_> {
+        self.progress.lock().insert(id.clone(), ProgressState { last_progress: None, hook });
+        ProgressGuard { notifications: self, id }
     }
 
     pub(crate) fn close(&self) {
@@ -133,28 +135,31 @@ impl Notifications {
     }
 }
 
-/// A request that receives progress: the time of the last notification, and the hook to call.
-pub(crate) struct ProgressState {
-    last_progress: Mutex<Instant>,
+/// A request that receives progress.
+struct ProgressState {
+    /// The time of the last notification.
+    last_progress: Option<Instant>,
+    /// Called with each notification.
     hook: Option<ProgressHook>,
 }
 
 /// Guard of a request that receives progress. Dropping it unregisters the request.
-pub(crate) struct ProgressGuard {
-    notifications: Arc<Notifications>,
+pub(crate) struct ProgressGuard<'n> {
+    notifications: &'n Notifications,
     id: Id,
-    state: Arc<ProgressState>,
 }
 
-impl ProgressGuard {
-    pub(crate) fn last_progress(&self) -> Instant {
-        *self.state.last_progress.lock()
+impl ProgressGuard<'_> {
+    /// The time of the last notification; `None` if there was none.
+    pub(crate) fn last_progress(&self) -> Option<Instant> {
+        self.notifications.progress.lock().get(&self.id)?.last_progress
     }
 }
 
-impl Drop for ProgressGuard {
+impl Drop for ProgressGuard<'_> {
     fn drop(&mut self) {
-        self.notifications.progress.lock().remove(&self.id);
+        // The hook is code of the application, so it is dropped after the lock is released.
+        let _request = self.notifications.progress.lock().remove(&self.id);
     }
 }
 

@@ -5,7 +5,8 @@
 //! |---|---|
 //! | `streams.rs` | How do messages travel over two streams that the application has opened? (For servers that the client starts, see `process/`.) |
 //! | `transport.rs` | What do all transports over a pipe have in common? |
-//! | `state.rs` | Which requests are in flight, and what happens to them when the pipe ends? |
+//! | `state.rs` | What do the reader, the writer and the callers of a pipe share, and what happens when it ends? |
+//! | `pending.rs` | Which requests wait for their replies? |
 //! | `outbox.rs` | Which messages wait to be written, and which were withdrawn? |
 //! | `reader.rs`, `writer.rs` | How is a pipe read and written? |
 //! | `output_record.rs` | Which lines and errors from the server may explain a missing reply? |
@@ -13,6 +14,7 @@
 
 pub(crate) mod outbox;
 pub(crate) mod output_record;
+mod pending;
 pub(crate) mod printable;
 pub(crate) mod reader;
 pub(crate) mod state;

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Notify, mpsc, oneshot};
-use toolway_protocol::Id;
 
+use crate::client::pipe::pending::PendingRequest;
 use crate::client::record::Recorder;
 use crate::transport::frame::push_line;
 
@@ -50,6 +51,11 @@ impl Outbox {
             room: room.clone(),
         };
         (Self { queue, priority: owed, priority_bytes: waiting, room }, write_queue)
+    }
+
+    /// Queues a message if there is room in the bounded queue. Otherwise returns the message.
+    pub(super) fn try_queue(&self, queued: QueuedLine) -> Option<QueuedLine> {
+        self.queue.try_send(queued).err().map(TrySendError::into_inner)
     }
 
     /// Waits for room in the bounded queue, and queues a message. Returns `false` if the writer has ended.
@@ -124,20 +130,27 @@ impl WriteQueue {
                 self.priority_bytes.fetch_sub(line.len(), Ordering::AcqRel);
                 // This wakes all waiting answers; an answer that finds no room waits again.
                 self.room.notify_waiters();
-                Some(QueuedLine { line, id: None, signals: None })
+                Some(QueuedLine { line, sender: LineSender::Nobody })
             }
             queued = self.queue.recv() => queued,
         }
     }
 }
 
-/// A line that waits to be written, and the channels that report its progress to the sender.
+/// A line that waits to be written.
 pub(super) struct QueuedLine {
     pub(super) line: Vec<u8>,
-    /// The request id, if the line is a request.
-    pub(super) id: Option<Id>,
-    /// `None` for an owed message, which cannot be withdrawn.
-    pub(super) signals: Option<WriteSignals>,
+    pub(super) sender: LineSender,
+}
+
+/// The code that waits for a queued line.
+pub(super) enum LineSender {
+    /// The line is an owed message, which cannot be withdrawn.
+    Nobody,
+    /// The line is a request. Its caller waits for the reply.
+    Request(Arc<PendingRequest>),
+    /// The line is a notification. Its sender waits until it is written.
+    Notification(WriteSignals),
 }
 
 /// The channels that report when writing a line begins, and when it is done.
@@ -152,18 +165,24 @@ fn to_line(frame: &[u8]) -> Vec<u8> {
     line
 }
 
-/// The sender's view of a queued line.
+/// The sender's view of a queued notification.
 pub(super) struct Ticket {
     begun: oneshot::Receiver<()>,
     done: oneshot::Receiver<()>,
 }
 
 impl QueuedLine {
-    /// Makes a line and its ticket. Dropping the ticket before writing begins withdraws the line.
-    pub(super) fn new(frame: &[u8], id: Option<Id>) -> (Self, Ticket) {
+    /// Makes the line of a request.
+    pub(super) fn request(frame: &[u8], request: Arc<PendingRequest>) -> Self {
+        Self { line: to_line(frame), sender: LineSender::Request(request) }
+    }
+
+    /// Makes the line of a notification and its ticket. Dropping the ticket before writing begins withdraws the line.
+    pub(super) fn notification(frame: &[u8]) -> (Self, Ticket) {
         let (begun, has_begun) = oneshot::channel();
         let (done, is_done) = oneshot::channel();
-        let queued = Self { line: to_line(frame), id, signals: Some(WriteSignals { begun, done }) };
+        let signals = WriteSignals { begun, done };
+        let queued = Self { line: to_line(frame), sender: LineSender::Notification(signals) };
         (queued, Ticket { begun: has_begun, done: is_done })
     }
 }

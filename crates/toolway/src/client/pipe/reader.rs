@@ -40,11 +40,12 @@ const MAX_LINE_FACTOR: u64 = 4;
 pub(crate) async fn read(reader: &mut (impl AsyncRead + Unpin), pipe: &PipeState) -> ReadEnd {
     let mut lines = Lines::new(pipe.max_message());
     let mut reading = MessageHandler { pipe, answer_tasks: JoinSet::new() };
+    let mut ended = std::pin::pin!(pipe.ended());
     let mut open = true;
     while open {
         let more = tokio::select! {
             biased;
-            () = pipe.ended() => return ReadEnd::PipeEnded,
+            () = &mut ended => return ReadEnd::PipeEnded,
             more = lines.fill(reader) => more,
         };
         match more {

@@ -1,26 +1,25 @@
-//! Which requests are in flight, and what happens to them when the pipe ends?
+//! What do the reader, the writer and the callers of a pipe share, and what happens when it ends?
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use tokio::sync::{SetOnce, oneshot};
+use tokio::sync::SetOnce;
 use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::{Id, Message, Method, RpcError};
 
 use crate::client::pipe::outbox::{Outbox, QueuedLine, Ticket, WriteQueue};
 use crate::client::pipe::output_record::OutputRecord;
+use crate::client::pipe::pending::PendingRequests;
 use crate::client::record::Recorder;
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::outgoing::OutgoingMessage;
 use crate::ground::error::{Error, ErrorKind, Result};
-use crate::ground::mutex::Mutex;
 use crate::transport::frame::MAX_MESSAGE;
 
 /// The state that the reader, the writer and the callers of a pipe share.
 pub(crate) struct PipeState {
     pub(super) outbox: Arc<Outbox>,
-    pending: Mutex<HashMap<Id, PendingRequest>>,
+    pending: PendingRequests,
     max_message: AtomicUsize,
     pub(super) inbox: OnceLock<Inbox>,
     pub(crate) output: OutputRecord,
@@ -31,20 +30,13 @@ pub(crate) struct PipeState {
     end_reason: SetOnce<Error>,
 }
 
-/// A request that waits for its reply.
-struct PendingRequest {
-    reply: oneshot::Sender<Result<Message>>,
-    /// The length of the request in bytes; zero until the request is about to be written.
-    sent_bytes: usize,
-}
-
 impl PipeState {
     /// Creates the state of a pipe, and the queue for the writer. The caller starts the reader and the writer.
     pub(crate) fn new(recorder: Option<Recorder>) -> (Self, WriteQueue) {
         let (outbox, write_queue) = Outbox::new();
         let state = Self {
             outbox: Arc::new(outbox),
-            pending: Mutex::default(),
+            pending: PendingRequests::default(),
             max_message: AtomicUsize::new(MAX_MESSAGE),
             inbox: OnceLock::new(),
             output: OutputRecord::default(),
@@ -66,24 +58,35 @@ impl PipeState {
             self.outbox.queue_cancel(&outgoing.frame);
             return Ok(None);
         }
-        let (queued, mut ticket) = QueuedLine::new(&outgoing.frame, outgoing.id.clone());
-        let waiting = outgoing.id.map(|id| self.register(id));
+        match outgoing.id {
+            Some(id) => {
+                let pending = self.pending.register(id);
+                self.queue(QueuedLine::request(&outgoing.frame, pending.request())).await?;
+                pending.reply(&self.end_reason).await.map(Some)
+            }
+            None => {
+                let (queued, ticket) = QueuedLine::notification(&outgoing.frame);
+                self.queue(queued).await?;
+                self.wait_until_written(ticket).await.map(|()| None)
+            }
+        }
+    }
+
+    /// Queues a line as soon as there is room.
+    async fn queue(&self, line: QueuedLine) -> Result<()> {
+        let Some(line) = self.outbox.try_queue(line) else { return Ok(()) };
         tokio::select! {
             biased;
-            queued = self.outbox.queue(queued) => if !queued {
-                // The writer has ended. Wait until the reason is known.
-                return Err(self.end_reason.wait().await.clone_flattened().unsent());
+            queued = self.outbox.queue(line) => if queued {
+                return Ok(());
             },
             over = self.end_reason.wait() => return Err(over.clone_flattened().unsent()),
         }
-        self.wait_for_reply(&mut ticket, waiting).await
+        // The writer has ended. Wait until the reason is known.
+        Err(self.end_reason.wait().await.clone_flattened().unsent())
     }
 
-    async fn wait_for_reply(
-        &self,
-        ticket: &mut Ticket,
-        waiting: Option<PendingRequestGuard<'_>>,
-    ) -> Result<Option<Message>> {
+    async fn wait_until_written(&self, mut ticket: Ticket) -> Result<()> {
         let begun = tokio::select! {
             biased;
             begun = ticket.begun() => begun,
@@ -93,15 +96,9 @@ impl PipeState {
         if !begun {
             return Err(self.end_reason.wait().await.clone_flattened().unsent());
         }
-        let reply = async {
-            match waiting {
-                Some(mut waiting) => (&mut waiting.receiver).await.ok().map(|reply| reply.map(Some)),
-                None => ticket.done().await.then_some(Ok(None)),
-            }
-        };
         tokio::select! {
             biased;
-            Some(reply) = reply => reply,
+            true = ticket.done() => Ok(()),
             over = self.end_reason.wait() => Err(over.clone_flattened().reply_lost()),
         }
     }
@@ -138,7 +135,9 @@ impl PipeState {
     /// Ends the pipe: all requests in flight and all later requests fail with the error `over`. If the pipe has already
     /// ended, the first error stays.
     pub(crate) fn end(&self, over: Error) {
-        let _ = self.end_reason.set(over);
+        if self.end_reason.set(over).is_ok() {
+            self.pending.wake_all();
+        }
         self.stop_sending();
     }
 
@@ -147,26 +146,9 @@ impl PipeState {
         self.end_reason.wait().await;
     }
 
-    fn register(&self, id: Id) -> PendingRequestGuard<'_> {
-        let (reply, receiver) = oneshot::channel();
-        self.pending.lock().insert(id.clone(), PendingRequest { reply, sent_bytes: 0 });
-        PendingRequestGuard { pipe: self, id, receiver }
-    }
-
-    /// Records the length of a request just before it is written, so that the length is known before a reply can
-    /// arrive.
-    pub(super) fn note_sent(&self, id: &Id, bytes: usize) {
-        if let Some(pending) = self.pending.lock().get_mut(id) {
-            pending.sent_bytes = bytes;
-        }
-    }
-
     /// Passes a reply to the request that waits for it.
     pub(super) fn complete(&self, id: &Id, reply: Result<Message>) {
-        if let Some(pending) = self.pending.lock().remove(id) {
-            // This fails if the call was dropped. The reply is then ignored.
-            let _ = pending.reply.send(reply);
-        }
+        self.pending.complete(id, reply);
     }
 
     /// Fails the requests that an error without an id may be about. A server that stops reading a long request before
@@ -178,31 +160,21 @@ impl PipeState {
     /// longer than [`ALWAYS_READABLE_BYTES`]. This is a guess, so at most one request fails. Other errors are ignored.
     /// Requests that still wait to be written are not affected.
     pub(super) fn fail_long_requests(&self, error: &RpcError) {
-        let mut pending = self.pending.lock();
-        let lost: Vec<Id> = match error.max_message() {
-            Some(max) => {
-                let longer = pending.iter().filter(|(_, pending)| pending.sent_bytes > max);
-                longer.map(|(id, _)| id.clone()).collect()
-            }
-            None if matches!(error.code, Code::PARSE_ERROR | Code::INVALID_REQUEST) => {
-                let long = pending.iter().filter(|(_, pending)| pending.sent_bytes > ALWAYS_READABLE_BYTES);
-                long.max_by_key(|(_, pending)| pending.sent_bytes)
-                    .map(|(id, _)| id.clone())
-                    .into_iter()
-                    .collect()
-            }
-            None => return,
-        };
-        for PendingRequest { reply, sent_bytes: sent } in lost.iter().filter_map(|id| pending.remove(id)) {
+        let failure = |sent: usize| {
             let refused = Error::from(error.clone());
-            let refused = if refused.is_too_large() {
-                refused
-            } else {
-                refused.context(format!(
-                    "the server could not read a request of {sent} bytes: its limit may be lower"
-                ))
-            };
-            let _ = reply.send(Err(refused));
+            if refused.is_too_large() {
+                return refused;
+            }
+            refused.context(format!(
+                "the server could not read a request of {sent} bytes: its limit may be lower"
+            ))
+        };
+        match error.max_message() {
+            Some(max) => self.pending.fail_longer_than(max, failure),
+            None if matches!(error.code, Code::PARSE_ERROR | Code::INVALID_REQUEST) => {
+                self.pending.fail_longest(ALWAYS_READABLE_BYTES, failure);
+            }
+            None => {}
         }
     }
 }
@@ -210,19 +182,6 @@ impl PipeState {
 /// Every server is assumed to accept requests of up to this many bytes: 64 KiB is the lowest default limit of common
 /// libraries.
 const ALWAYS_READABLE_BYTES: usize = 64 << 10;
-
-/// A guard of a request in flight. Dropping it removes the request from the pending requests.
-struct PendingRequestGuard<'l> {
-    pipe: &'l PipeState,
-    id: Id,
-    receiver: oneshot::Receiver<Result<Message>>,
-}
-
-impl Drop for PendingRequestGuard<'_> {
-    fn drop(&mut self) {
-        self.pipe.pending.lock().remove(&self.id);
-    }
-}
 
 /// Returns the error of a pipe that the client closed.
 pub(crate) fn closed_error() -> Error {

@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
-use crate::client::pipe::outbox::{QueuedLine, WriteQueue, WriteSignals};
+use crate::client::pipe::outbox::{LineSender, QueuedLine, WriteQueue, WriteSignals};
 use crate::client::pipe::state::PipeState;
 
 /// Writes queued messages until sending stops. Then completes the current line, writes the owed messages (see
@@ -14,34 +14,32 @@ pub(crate) async fn write(
     pipe: &PipeState,
     mut queue: WriteQueue,
 ) -> io::Result<()> {
+    let mut sending_stopped = std::pin::pin!(pipe.sending_stopped());
     loop {
         let queued = tokio::select! {
             biased;
-            () = pipe.sending_stopped() => {
+            () = &mut sending_stopped => {
                 queue.flush_priority(&mut writer, pipe.recorder.as_ref()).await;
                 break;
             }
             queued = queue.next() => queued,
         };
-        let Some(QueuedLine { line: text, id, signals: tell }) = queued else { break };
-        let done = match tell {
-            Some(WriteSignals { begun, done }) => {
-                if begun.send(()).is_err() {
-                    // The sender has withdrawn the line.
-                    continue;
-                }
-                Some(done)
-            }
-            None => None,
+        let Some(QueuedLine { line, sender }) = queued else { break };
+        // The length does not include the line break.
+        let frame = &line[..line.len() - 1];
+        let (is_wanted, done) = match sender {
+            LineSender::Nobody => (true, None),
+            LineSender::Request(request) => (request.begin(frame.len()), None),
+            LineSender::Notification(WriteSignals { begun, done }) => (begun.send(()).is_ok(), Some(done)),
         };
-        if let Some(id) = id {
-            // The length does not include the line break.
-            pipe.note_sent(&id, text.len() - 1);
+        if !is_wanted {
+            // The sender has withdrawn the line.
+            continue;
         }
         if let Some(recorder) = &pipe.recorder {
-            recorder.record_out(&text[..text.len() - 1]);
+            recorder.record_out(frame);
         }
-        writer.write_all(&text).await?;
+        writer.write_all(&line).await?;
         writer.flush().await?;
         if let Some(done) = done {
             let _ = done.send(());

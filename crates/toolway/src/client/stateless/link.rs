@@ -2,14 +2,15 @@
 
 use toolway_protocol::capability::JsonObject;
 use toolway_protocol::era::Envelope;
-use toolway_protocol::era::stateless::{DiscoverResult, write_call, write_call_without_params};
-use toolway_protocol::json::Members;
+use toolway_protocol::era::stateless::{DiscoverResult, write_call_without_params};
+use toolway_protocol::json::{Encoder, Members};
 use toolway_protocol::jsonrpc::{write_notification, write_request};
 use toolway_protocol::meta::{Key, is_reserved};
 use toolway_protocol::types::{Implementation, LogLevel};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
 
 use crate::client::answer::answers::AnswerHandlers;
+use crate::client::answer::caller::Caller;
 use crate::client::stateless::listen::listen;
 use crate::client::stateless::rounds::complete;
 use crate::client::wire::era_link::{EraLink, WatchRequest};
@@ -26,6 +27,8 @@ use crate::ground::mutex::Mutex;
 pub(crate) struct StatelessLink {
     pub(super) version: ProtocolVersion,
     envelope: Envelope,
+    /// The members of `envelope`, as they are written into each request of the application.
+    encoded_envelope: Vec<u8>,
     /// The application's answers to the server's questions.
     pub(super) answers: AnswerHandlers,
     log_level: Mutex<Option<LogLevel>>,
@@ -34,7 +37,11 @@ pub(crate) struct StatelessLink {
 impl StatelessLink {
     pub(crate) fn new(version: ProtocolVersion, answers: &AnswerHandlers, info: Implementation) -> Self {
         let envelope = Envelope::new(version, answers.capabilities(), info);
-        Self { version, envelope, answers: answers.clone(), log_level: Mutex::new(None) }
+        let mut encoded = Vec::new();
+        Encoder::new(&mut encoded, version).object(|members| envelope.put(members));
+        // The requests have further members in the same object.
+        let encoded_envelope = encoded[1..encoded.len() - 1].to_vec();
+        Self { version, envelope, encoded_envelope, answers: answers.clone(), log_level: Mutex::new(None) }
     }
 
     fn outgoing(
@@ -46,6 +53,18 @@ impl StatelessLink {
     ) -> OutgoingMessage {
         OutgoingMessage { name, ..OutgoingMessage::new(frame, id.into(), method, Some(self.version)) }
     }
+
+    /// Writes the envelope of a request into `_meta`. A request for a caller has the capabilities of this caller.
+    fn put_envelope(&self, meta: &mut Members<'_, '_>, caller: Option<&dyn Caller>) {
+        match caller {
+            None => meta.splice(&self.encoded_envelope),
+            Some(caller) => {
+                let mut envelope = self.envelope.clone();
+                envelope.capabilities = self.answers.capabilities_with(caller.capabilities());
+                envelope.put(meta);
+            }
+        }
+    }
 }
 
 impl EraLink for StatelessLink {
@@ -56,22 +75,28 @@ impl EraLink for StatelessLink {
     fn request(&self, id: Id, course: &RequestRounds<'_>, terms: &RequestOptions) -> Result<OutgoingMessage> {
         let request = course.request();
         let name = request.name().map(String::from).or_else(|| name_of(request));
-        let mut envelope = self.envelope.clone();
-        envelope.progress_token = terms.wants_progress().then(|| id.clone());
-        envelope.log_level = course.log_level;
-        if let Some(caller) = &terms.caller {
-            envelope.log_level = [envelope.log_level, caller.log_level()].into_iter().flatten().min();
-            envelope.capabilities = self.answers.capabilities_with(caller.capabilities());
-        }
-        let (mut frame, meta) = (Vec::with_capacity(FRAME_CAPACITY), terms.meta.as_ref());
-        if let Request::Other(method, params) = request {
-            write_request(&mut frame, self.version, &id, method, |members| {
-                put_with_meta(members, params.as_ref(), &envelope, meta);
-            });
-        } else {
-            write_call(&mut frame, &id, request, &envelope, meta);
-        }
-        Ok(self.outgoing(frame, id, request.method(), name))
+        let caller = terms.caller.as_deref();
+        let caller_level = caller.and_then(Caller::log_level);
+        let log_level = [course.log_level, caller_level].into_iter().flatten().min();
+        let token = terms.wants_progress().then_some(&id);
+        let put_envelope = |meta: &mut Members<'_, '_>| {
+            self.put_envelope(meta, caller);
+            meta.maybe(Key::LogLevel.name(), log_level.as_ref());
+            meta.maybe(Key::ProgressToken.name(), token);
+        };
+        let (mut frame, own) = (Vec::with_capacity(FRAME_CAPACITY), terms.meta.as_ref());
+        let method = request.method();
+        write_request(&mut frame, self.version, &id, &method, |members| match request {
+            Request::Other(_, params) => put_with_meta(members, params.as_ref(), put_envelope, own),
+            _ => {
+                request.put(members);
+                members.object("_meta", |meta| {
+                    put_envelope(meta);
+                    put_own(meta, own);
+                });
+            }
+        });
+        Ok(self.outgoing(frame, id, method, name))
     }
 
     /// Writes `server/discover`, because the stateless era does not have `ping`.
@@ -84,7 +109,7 @@ impl EraLink for StatelessLink {
     fn notification(&self, method: Method, params: Option<&RawJson>) -> OutgoingMessage {
         let mut frame = Vec::new();
         write_notification(&mut frame, self.version, &method, |members| {
-            put_with_meta(members, params, &self.envelope, None);
+            put_with_meta(members, params, |meta| self.put_envelope(meta, None), None);
         });
         self.outgoing(frame, None, method, None)
     }
@@ -119,22 +144,27 @@ impl EraLink for StatelessLink {
 }
 
 /// Writes parameters that the caller gave as JSON. The envelope goes into `_meta`, together with the caller's own
-/// members of `_meta` whose names are not reserved.
+/// members of `_meta`.
 fn put_with_meta(
     members: &mut Members<'_, '_>,
     params: Option<&RawJson>,
-    envelope: &Envelope,
+    put_envelope: impl FnOnce(&mut Members<'_, '_>),
     meta: Option<&JsonObject>,
 ) {
     let (params, mut own) = split_meta(params);
     own.extend(meta.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
     put_params(members, params.as_ref());
     members.object("_meta", |meta| {
-        envelope.put(meta);
-        for (name, value) in own.iter().filter(|(name, _)| !is_reserved(name)) {
-            meta.put_escaped(name, value);
-        }
+        put_envelope(meta);
+        put_own(meta, Some(&own));
     });
+}
+
+/// Writes the members of `_meta` whose names are not reserved.
+fn put_own(meta: &mut Members<'_, '_>, own: Option<&JsonObject>) {
+    for (name, value) in own.into_iter().flatten().filter(|(name, _)| !is_reserved(name)) {
+        meta.put_escaped(name, value);
+    }
 }
 
 /// Returns the name of the tool, prompt or resource that a request with JSON parameters is about, if its method has a

@@ -1,17 +1,16 @@
 //! What if a reply arrives on a stream that does not belong to its request? The client accepts the reply, because some
 //! servers send replies on their own stream (see `listen.rs`).
 
-use std::collections::HashMap;
-
 use tokio::sync::oneshot;
 use toolway_protocol::{Id, Message};
 
 use crate::client::http::request::events::ReceivedMessage;
 use crate::ground::mutex::Mutex;
+use crate::ground::own_ids::OwnIds;
 
 /// The requests that wait for a reply, by id.
 #[derive(Debug, Default)]
-pub(super) struct PendingReplies(Mutex<HashMap<Id, oneshot::Sender<ReceivedMessage>>>);
+pub(super) struct PendingReplies(Mutex<OwnIds<oneshot::Sender<ReceivedMessage>>>);
 
 impl PendingReplies {
     /// Registers a request that waits for its reply. Dropping the returned guard removes the request.
