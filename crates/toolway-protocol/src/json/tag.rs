@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 
+use super::plain::plain_length;
+
 /// Returns the text of the member `key`; `None` if there is no such member, or if it is `null`.
 pub(crate) fn find_tag<'t>(
     text: &'t str,
@@ -21,8 +23,21 @@ pub(crate) fn find_tag<'t>(
 fn leading_tag<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let quoted = text.strip_prefix("{\"")?.strip_prefix(key)?.strip_prefix("\":\"")?;
     let (tag, rest) = quoted.split_once('"')?;
-    let may_occur_again = rest.contains(key) || rest.contains("\\u");
-    (!may_occur_again && !tag.contains('\\')).then_some(tag)
+    (!tag.contains('\\') && !may_contain(rest.as_bytes(), key.as_bytes())).then_some(tag)
+}
+
+/// Returns whether a text may contain this key: behind a quote, or with an escape in it.
+fn may_contain(text: &[u8], key: &[u8]) -> bool {
+    let mut rest = text;
+    loop {
+        match &rest[plain_length(rest)..] {
+            [] => return false,
+            [b'"', after @ ..] if after.starts_with(key) => return true,
+            [b'\\', b'u', ..] => return true,
+            // A quote in a string, or a backslash, does not begin a key.
+            [b'\\', _, after @ ..] | [_, after @ ..] => rest = after,
+        }
+    }
 }
 
 /// Reads the whole object.
@@ -87,6 +102,6 @@ mod tests {
             assert_eq!(found.map(|tag| tag.map(Cow::into_owned)), read, "{text}");
             short += usize::from(leading_tag(text, "type").is_some());
         }
-        assert_eq!(short, 3);
+        assert_eq!(short, 4);
     }
 }

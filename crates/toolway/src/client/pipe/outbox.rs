@@ -4,15 +4,17 @@
 //! the server's requests, and cancel notifications. They have a queue of their own, which is written first: a server
 //! may need an owed message before it continues to read.
 
+use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Poll, Waker};
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, Semaphore, oneshot};
 
-use crate::client::pipe::pending::PendingRequest;
+use crate::client::pipe::pending::{PendingRequest, wake};
 use crate::client::record::Recorder;
+use crate::ground::mutex::Mutex;
 use crate::transport::frame::push_line;
 
 /// The maximum number of messages in the bounded queue.
@@ -24,43 +26,64 @@ const MAX_PRIORITY_BYTES: usize = 1 << 20;
 
 /// The sending half of the two queues.
 pub(super) struct Outbox {
-    queue: mpsc::Sender<QueuedLine>,
-    priority: mpsc::UnboundedSender<Vec<u8>>,
-    priority_bytes: Arc<AtomicUsize>,
+    queues: Mutex<Queues>,
+    /// One permit for each free place in the bounded queue. Closed when the writer has ended.
+    places: Semaphore,
     /// Notified when the writer takes an owed message.
-    room: Arc<Notify>,
+    priority_room: Notify,
+}
+
+#[derive(Default)]
+struct Queues {
+    lines: VecDeque<QueuedLine>,
+    priority: VecDeque<Vec<u8>>,
+    priority_bytes: usize,
+    /// The waker of the writer.
+    writer: Option<Waker>,
+    /// `true` once sending has stopped. The writer then takes only owed messages.
+    is_stopped: bool,
+    /// `true` once the writer has ended.
+    has_ended: bool,
 }
 
 /// The receiving half of the two queues, for the writer.
-pub(crate) struct WriteQueue {
-    queue: mpsc::Receiver<QueuedLine>,
-    priority: mpsc::UnboundedReceiver<Vec<u8>>,
-    priority_bytes: Arc<AtomicUsize>,
-    room: Arc<Notify>,
-}
+pub(crate) struct WriteQueue(Arc<Outbox>);
 
 impl Outbox {
-    pub(super) fn new() -> (Self, WriteQueue) {
-        let (queue, queued) = mpsc::channel(QUEUE_CAPACITY);
-        let (owed, is_owed) = mpsc::unbounded_channel();
-        let (waiting, room) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
-        let write_queue = WriteQueue {
-            queue: queued,
-            priority: is_owed,
-            priority_bytes: waiting.clone(),
-            room: room.clone(),
-        };
-        (Self { queue, priority: owed, priority_bytes: waiting, room }, write_queue)
+    pub(super) fn new() -> (Arc<Self>, WriteQueue) {
+        let outbox = Arc::new(Self {
+            queues: Mutex::default(),
+            places: Semaphore::new(QUEUE_CAPACITY),
+            priority_room: Notify::new(),
+        });
+        (outbox.clone(), WriteQueue(outbox))
     }
 
     /// Queues a message if there is room in the bounded queue. Otherwise returns the message.
     pub(super) fn try_queue(&self, queued: QueuedLine) -> Option<QueuedLine> {
-        self.queue.try_send(queued).err().map(TrySendError::into_inner)
+        let Ok(place) = self.places.try_acquire() else { return Some(queued) };
+        place.forget();
+        self.push(queued);
+        None
     }
 
     /// Waits for room in the bounded queue, and queues a message. Returns `false` if the writer has ended.
     pub(super) async fn queue(&self, queued: QueuedLine) -> bool {
-        self.queue.send(queued).await.is_ok()
+        let Ok(place) = self.places.acquire().await else { return false };
+        place.forget();
+        self.push(queued);
+        true
+    }
+
+    /// Queues a message, for which there is a place. If the writer ends at this very moment, the message is dropped.
+    fn push(&self, queued: QueuedLine) {
+        let mut queues = self.queues.lock();
+        if !queues.has_ended {
+            queues.lines.push_back(queued);
+        }
+        let writer = queues.writer.take();
+        drop(queues);
+        wake(writer);
     }
 
     /// Queues an answer that is ready at once. Drops the answer if [`MAX_PRIORITY_BYTES`] bytes wait already. It does
@@ -74,7 +97,7 @@ impl Outbox {
     /// Queues an answer that took time to produce, as soon as there is room.
     pub(super) async fn queue_when_room(&self, frame: &[u8]) {
         loop {
-            let room = self.room.notified();
+            let room = self.priority_room.notified();
             if self.has_room(MAX_PRIORITY_BYTES) {
                 return self.push_priority(frame);
             }
@@ -91,14 +114,29 @@ impl Outbox {
     }
 
     fn has_room(&self, most: usize) -> bool {
-        self.priority_bytes.load(Ordering::Acquire) < most
+        self.queues.lock().priority_bytes < most
     }
 
     fn push_priority(&self, frame: &[u8]) {
         let line = to_line(frame);
-        self.priority_bytes.fetch_add(line.len(), Ordering::AcqRel);
-        // This fails only if the writer has ended because the server is gone.
-        let _ = self.priority.send(line);
+        let mut queues = self.queues.lock();
+        // The server may be gone, and the writer with it.
+        if !queues.has_ended {
+            queues.priority_bytes += line.len();
+            queues.priority.push_back(line);
+        }
+        let writer = queues.writer.take();
+        drop(queues);
+        wake(writer);
+    }
+
+    /// Tells the writer that sending has stopped.
+    pub(super) fn stop(&self) {
+        let mut queues = self.queues.lock();
+        queues.is_stopped = true;
+        let writer = queues.writer.take();
+        drop(queues);
+        wake(writer);
     }
 }
 
@@ -110,7 +148,7 @@ impl WriteQueue {
         writer: &mut (impl AsyncWrite + Unpin),
         recorder: Option<&Recorder>,
     ) {
-        while let Ok(line) = self.priority.try_recv() {
+        while let Some(line) = self.next_priority() {
             if let Some(recorder) = recorder {
                 recorder.record_out(&line[..line.len() - 1]);
             }
@@ -122,18 +160,48 @@ impl WriteQueue {
         let _ = writer.flush().await;
     }
 
-    /// Waits for the next message to write. Owed messages come first.
+    fn next_priority(&self) -> Option<Vec<u8>> {
+        self.0.queues.lock().priority.pop_front()
+    }
+
+    /// Waits for the next message to write. Owed messages come first. Returns `None` when sending has stopped.
     pub(super) async fn next(&mut self) -> Option<QueuedLine> {
-        tokio::select! {
-            biased;
-            Some(line) = self.priority.recv() => {
-                self.priority_bytes.fetch_sub(line.len(), Ordering::AcqRel);
-                // This wakes all waiting answers; an answer that finds no room waits again.
-                self.room.notify_waiters();
-                Some(QueuedLine { line, sender: LineSender::Nobody })
+        poll_fn(|cx| {
+            let mut queues = self.0.queues.lock();
+            if queues.is_stopped {
+                return Poll::Ready(None);
             }
-            queued = self.queue.recv() => queued,
-        }
+            if let Some(line) = queues.priority.pop_front() {
+                queues.priority_bytes -= line.len();
+                drop(queues);
+                // This wakes all waiting answers; an answer that finds no room waits again.
+                self.0.priority_room.notify_waiters();
+                return Poll::Ready(Some(QueuedLine { line, sender: LineSender::Nobody }));
+            }
+            if let Some(queued) = queues.lines.pop_front() {
+                drop(queues);
+                self.0.places.add_permits(1);
+                return Poll::Ready(Some(queued));
+            }
+            match &mut queues.writer {
+                Some(writer) => writer.clone_from(cx.waker()),
+                None => queues.writer = Some(cx.waker().clone()),
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+/// Drops what is not written, and fails those who wait for room.
+impl Drop for WriteQueue {
+    fn drop(&mut self) {
+        let mut queues = self.0.queues.lock();
+        queues.has_ended = true;
+        let left = (std::mem::take(&mut queues.lines), std::mem::take(&mut queues.priority));
+        drop(queues);
+        drop(left);
+        self.0.places.close();
     }
 }
 

@@ -58,7 +58,8 @@ impl PendingRequest {
     }
 }
 
-fn wake(waker: Option<Waker>) {
+/// Wakes a task, if one waits. Not called while a lock is held.
+pub(super) fn wake(waker: Option<Waker>) {
     if let Some(waker) = waker {
         waker.wake();
     }
@@ -171,5 +172,61 @@ impl Drop for PendingRequestGuard<'_> {
         }
         self.requests.0.lock().remove(&self.id);
         self.request.0.lock().is_withdrawn = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::Context;
+
+    use toolway_protocol::RawJson;
+
+    use super::*;
+    use crate::ground::error::ErrorKind;
+
+    fn reply() -> Result<Message> {
+        Ok(Message::Response { id: Some(1.into()), outcome: Ok(RawJson::from(serde_json::json!({}))) })
+    }
+
+    #[test]
+    fn a_reply_that_comes_too_early_waits_for_its_request() {
+        let (requests, end_reason) = (PendingRequests::default(), SetOnce::new());
+        let guard = requests.register(1.into());
+        let request = guard.request();
+        let mut waiting = pin!(guard.reply(&end_reason));
+        let mut context = Context::from_waker(Waker::noop());
+        requests.complete(&1.into(), reply());
+        assert!(waiting.as_mut().poll(&mut context).is_pending());
+        assert!(request.begin(7));
+        assert!(matches!(waiting.poll(&mut context), Poll::Ready(Ok(_))));
+    }
+
+    #[test]
+    fn a_withdrawn_request_is_not_written() {
+        let requests = PendingRequests::default();
+        let guard = requests.register(1.into());
+        let request = guard.request();
+        drop(guard);
+        assert!(!request.begin(7));
+        assert!(requests.0.lock().is_empty());
+    }
+
+    #[tokio::test]
+    async fn when_the_pipe_ends_a_request_is_unsent_or_its_reply_is_lost() {
+        let (requests, end_reason) = (PendingRequests::default(), SetOnce::new());
+        let (sent, unsent) = (requests.register(1.into()), requests.register(2.into()));
+        assert!(sent.request().begin(7));
+        let unsent_line = unsent.request();
+        let outcomes = async { tokio::join!(sent.reply(&end_reason), unsent.reply(&end_reason)) };
+        let ending = async {
+            tokio::task::yield_now().await;
+            end_reason.set(Error::new(ErrorKind::Transport, "gone")).expect("the first reason");
+            requests.wake_all();
+        };
+        let ((sent, unsent), ()) = tokio::join!(outcomes, ending);
+        assert!(sent.expect_err("no reply").is_reply_lost());
+        assert!(unsent.expect_err("no reply").is_unsent());
+        assert!(!unsent_line.begin(7), "the line is not written later");
     }
 }

@@ -1,6 +1,9 @@
 //! How are the server's messages read and handled?
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
+use std::task::Poll;
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -40,17 +43,20 @@ const MAX_LINE_FACTOR: u64 = 4;
 pub(crate) async fn read(reader: &mut (impl AsyncRead + Unpin), pipe: &PipeState) -> ReadEnd {
     let mut lines = Lines::new(pipe.max_message());
     let mut reading = MessageHandler { pipe, answer_tasks: JoinSet::new() };
-    let mut ended = std::pin::pin!(pipe.ended());
     let mut open = true;
     while open {
-        let more = tokio::select! {
-            biased;
-            () = &mut ended => return ReadEnd::PipeEnded,
-            more = lines.fill(reader) => more,
-        };
-        match more {
-            Ok(more) => open = more,
-            Err(error) => return ReadEnd::Failed(error),
+        let filled =
+            {
+                let mut filling = pin!(lines.fill(reader));
+                poll_fn(|cx| {
+                    if pipe.poll_ended(cx) { Poll::Ready(None) } else { filling.as_mut().poll(cx).map(Some) }
+                })
+                .await
+            };
+        match filled {
+            Some(Ok(more)) => open = more,
+            Some(Err(error)) => return ReadEnd::Failed(error),
+            None => return ReadEnd::PipeEnded,
         }
         // The limit may have changed: a server may send before the client has set its limit.
         let max_line = pipe.max_message();

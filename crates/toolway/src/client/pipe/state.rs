@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::task::{Context, Waker};
 
 use tokio::sync::SetOnce;
 use toolway_protocol::jsonrpc::Code;
@@ -9,11 +10,12 @@ use toolway_protocol::{Id, Message, Method, RpcError};
 
 use crate::client::pipe::outbox::{Outbox, QueuedLine, Ticket, WriteQueue};
 use crate::client::pipe::output_record::OutputRecord;
-use crate::client::pipe::pending::PendingRequests;
+use crate::client::pipe::pending::{PendingRequests, wake};
 use crate::client::record::Recorder;
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::outgoing::OutgoingMessage;
 use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::mutex::Mutex;
 use crate::transport::frame::MAX_MESSAGE;
 
 /// The state that the reader, the writer and the callers of a pipe share.
@@ -24,6 +26,8 @@ pub(crate) struct PipeState {
     pub(super) inbox: OnceLock<Inbox>,
     pub(crate) output: OutputRecord,
     pub(super) recorder: Option<Recorder>,
+    /// The waker of the reader.
+    reader: Mutex<Option<Waker>>,
     /// Set when sending stops.
     sending_stopped: SetOnce<()>,
     /// The reason why the pipe ended. Calls fail with this error.
@@ -35,12 +39,13 @@ impl PipeState {
     pub(crate) fn new(recorder: Option<Recorder>) -> (Self, WriteQueue) {
         let (outbox, write_queue) = Outbox::new();
         let state = Self {
-            outbox: Arc::new(outbox),
+            outbox,
             pending: PendingRequests::default(),
             max_message: AtomicUsize::new(MAX_MESSAGE),
             inbox: OnceLock::new(),
             output: OutputRecord::default(),
             recorder,
+            reader: Mutex::default(),
             sending_stopped: SetOnce::new(),
             end_reason: SetOnce::new(),
         };
@@ -120,7 +125,9 @@ impl PipeState {
     /// Stops sending, because the pipe is about to end. Replies to requests that were sent may still arrive, until
     /// [`end`](Self::end) sets the reason.
     pub(crate) fn stop_sending(&self) {
-        let _ = self.sending_stopped.set(());
+        if self.sending_stopped.set(()).is_ok() {
+            self.outbox.stop();
+        }
     }
 
     pub(crate) fn has_stopped_sending(&self) -> bool {
@@ -137,6 +144,8 @@ impl PipeState {
     pub(crate) fn end(&self, over: Error) {
         if self.end_reason.set(over).is_ok() {
             self.pending.wake_all();
+            let reader = self.reader.lock().take();
+            wake(reader);
         }
         self.stop_sending();
     }
@@ -144,6 +153,17 @@ impl PipeState {
     /// Waits until the pipe is ended.
     pub(crate) async fn ended(&self) {
         self.end_reason.wait().await;
+    }
+
+    /// Returns whether the pipe has ended. If it has not, its end wakes the reader, which is the only task that asks.
+    pub(super) fn poll_ended(&self, cx: &mut Context<'_>) -> bool {
+        let mut reader = self.reader.lock();
+        match &mut *reader {
+            Some(waker) => waker.clone_from(cx.waker()),
+            None => *reader = Some(cx.waker().clone()),
+        }
+        drop(reader);
+        self.end_reason.initialized()
     }
 
     /// Passes a reply to the request that waits for it.

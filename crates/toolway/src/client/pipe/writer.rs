@@ -14,17 +14,7 @@ pub(crate) async fn write(
     pipe: &PipeState,
     mut queue: WriteQueue,
 ) -> io::Result<()> {
-    let mut sending_stopped = std::pin::pin!(pipe.sending_stopped());
-    loop {
-        let queued = tokio::select! {
-            biased;
-            () = &mut sending_stopped => {
-                queue.flush_priority(&mut writer, pipe.recorder.as_ref()).await;
-                break;
-            }
-            queued = queue.next() => queued,
-        };
-        let Some(QueuedLine { line, sender }) = queued else { break };
+    while let Some(QueuedLine { line, sender }) = queue.next().await {
         // The length does not include the line break.
         let frame = &line[..line.len() - 1];
         let (is_wanted, done) = match sender {
@@ -45,5 +35,6 @@ pub(crate) async fn write(
             let _ = done.send(());
         }
     }
+    queue.flush_priority(&mut writer, pipe.recorder.as_ref()).await;
     writer.shutdown().await
 }
