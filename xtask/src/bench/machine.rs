@@ -24,7 +24,7 @@ pub(super) fn facts(workspace: &Workspace, load: f64) -> Result<Value> {
         "commit": if changed.is_empty() { commit } else { format!("{commit}, with changes") },
         "cpu": field(&read("/proc/cpuinfo"), "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
         "cores": thread::available_parallelism().map_or(0, usize::from),
-        "memory": field(&read("/proc/meminfo"), "MemTotal").unwrap_or_default(),
+        "memory": gibibytes(&field(&read("/proc/meminfo"), "MemTotal").unwrap_or_default()),
         "kernel": read("/proc/sys/kernel/osrelease").trim(),
         "rustc": said("rustc", &["--version"])?,
         "load": load,
@@ -35,6 +35,12 @@ pub(super) fn facts(workspace: &Workspace, load: f64) -> Result<Value> {
 fn field(text: &str, name: &str) -> Option<String> {
     let mut pairs = text.lines().filter_map(|line| line.split_once(':'));
     pairs.find(|(found, _)| found.trim() == name).map(|(_, value)| value.trim().to_owned())
+}
+
+/// Writes `24682416 kB` as `24 GiB`.
+fn gibibytes(text: &str) -> String {
+    let kib = text.strip_suffix(" kB").and_then(|number| number.parse::<f64>().ok());
+    kib.map_or_else(|| text.to_owned(), |kib| format!("{:.0} GiB", kib / f64::from(1 << 20)))
 }
 
 /// The mean number of processes that wanted to run in the last minute.
@@ -82,13 +88,14 @@ const TICKS_PER_SECOND: f64 = 100.0;
 
 #[cfg(test)]
 mod tests {
-    use super::{field, parse_children_ticks};
+    use super::{field, gibibytes, parse_children_ticks};
 
     #[test]
     fn the_files_of_the_system_are_understood() {
         let text = "processor\t: 0\nmodel name\t: A fast one @ 3 GHz\nprocessor\t: 1\nmodel name\t: B\n";
         assert_eq!(field(text, "model name").as_deref(), Some("A fast one @ 3 GHz"));
         assert_eq!(field(text, "flags"), None);
+        assert_eq!(gibibytes("24682416 kB"), "24 GiB");
         let stat = "7 (a (b) c) S 1 2 3 4 5 6 7 8 9 10 11 12 130 20 20 0 1";
         assert_eq!(parse_children_ticks(stat), Some(150.0));
         assert_eq!(parse_children_ticks("7 (a) S 1"), None);

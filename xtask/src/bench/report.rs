@@ -73,10 +73,10 @@ fn head(rows: &Rows, plots: &[(&str, String)]) -> String {
         machine[key].as_str().map_or_else(|| machine[key].to_string(), |text| text.trim().to_owned())
     };
     let mut text = format!(
-        "# Results, {}\n\nWritten by `cargo xtask bench`; the [README](README.md) says what is measured and how. {} rounds of all servers in \
+        "# Results, {}\n\nWritten by `cargo xtask bench`; the [README](README.md) says what is measured and how. {} of all servers in \
          turn.\n\n",
         word("date"),
-        rows.rounds()
+        if rows.rounds() == 1 { "One round".to_owned() } else { format!("{} rounds", rows.rounds()) }
     );
     for (name, is_true) in [
         ("**The machine was busy: read only the order of magnitude.**", machine["busy"] == true),
