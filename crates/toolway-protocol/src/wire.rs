@@ -24,7 +24,9 @@ use crate::json::{Members, RawJson};
 #[derive(Clone, Default, PartialEq, Eq)]
 // Nearly always empty, and a part of each type. An `Arc` is one word, and the code that drops its contents exists once
 // instead of once in each place that drops a type.
-pub struct Extra(Option<Arc<Vec<(Box<str>, RawJson)>>>);
+pub struct Extra(Option<Arc<Vec<UnknownMember>>>);
+
+type UnknownMember = (Box<str>, RawJson);
 
 impl Extra {
     /// Returns the value of an unknown member.
@@ -56,7 +58,7 @@ impl Extra {
         }
     }
 
-    fn members(&self) -> &[(Box<str>, RawJson)] {
+    fn members(&self) -> &[UnknownMember] {
         self.0.as_deref().map_or(&[], Vec::as_slice)
     }
 

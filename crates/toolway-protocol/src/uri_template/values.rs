@@ -150,9 +150,11 @@ impl<N: Into<String>, V: Into<Value>> FromIterator<(N, V)> for Values {
                 }
             }
         }
-        let mut names: Vec<(String, usize)> = places.into_iter().collect();
-        names.sort_unstable_by_key(|(_, place)| *place);
-        Self(names.into_iter().map(|(name, _)| name).zip(values).collect())
+        let mut names = vec![String::new(); values.len()];
+        for (name, place) in places {
+            names[place] = name;
+        }
+        Self(names.into_iter().zip(values).collect())
     }
 }
 

@@ -13,6 +13,7 @@ use crate::ground::budget::Ledger;
 use crate::ground::error::Result;
 use crate::ground::log_pace::LogPace;
 use crate::ground::mistakes::misuse_error;
+use crate::ground::small_sort::insert_all;
 use crate::server::build::builder::ServerBuilder;
 use crate::server::build::pin::resolve_revisions;
 use crate::server::call::memory_record::MemoryLocks;
@@ -247,7 +248,7 @@ fn add_capabilities(declared: &mut ServerCapabilities, source: &ServerCapabiliti
 /// Returns the capabilities that the server's own resources need.
 fn resource_capabilities() -> ServerCapabilities {
     let settings = ["listChanged", "subscribe"].map(|name| (name.to_owned(), true.into()));
-    ServerCapabilities::new().with_resources(JsonObject::from_iter(settings))
+    ServerCapabilities::new().with_resources(insert_all::<JsonObject, _>(settings))
 }
 
 fn handlers_by_name(

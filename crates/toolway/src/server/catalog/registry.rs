@@ -14,7 +14,7 @@ use toolway_protocol::types::{Listing, Prompt, Resource, ResourceTemplate, Tool}
 use toolway_protocol::uri_template::{UriTemplate, Values};
 
 use crate::ground::mutex::Mutex;
-use crate::ground::small_sort::sorted_places;
+use crate::ground::small_sort::{insert_all, sorted_places};
 use crate::server::call::state::{States, UnavailableValues};
 use crate::server::call::visibility::Visibility;
 use crate::server::catalog::cursor::CursorKey;
@@ -268,7 +268,7 @@ fn index_resources(
 
 /// Derives the capabilities from the elements of the server.
 fn capabilities(elements: &Elements, layout: &SnapshotSettings) -> ServerCapabilities {
-    let changing = || JsonObject::from_iter([("listChanged".to_owned(), true.into())]);
+    let changing = || -> JsonObject { insert_all([("listChanged".to_owned(), true.into())]) };
     let mut capabilities = layout.declared.clone();
     if !elements.tools.is_empty() {
         capabilities.tools.get_or_insert_with(changing);
