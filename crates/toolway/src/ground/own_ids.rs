@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_number_and_its_text_are_two_keys() {
-        let ids: OwnIds<_> = [(Id::from(7), 1), (Id::from("7"), 2), (Id::from("seven"), 3)].into();
+        let ids = OwnIds::from_iter([(Id::from(7), 1), (Id::from("7"), 2), (Id::from("seven"), 3)]);
         assert_eq!(ids.len(), 3);
         assert_eq!(ids.get(&"seven".into()), Some(&3));
     }

@@ -86,15 +86,15 @@ impl EraLink for StatelessLink {
         };
         let (mut frame, own) = (Vec::with_capacity(FRAME_CAPACITY), terms.meta.as_ref());
         let method = request.method();
-        write_request(&mut frame, self.version, &id, &method, |members| match request {
-            Request::Other(_, params) => put_with_meta(members, params.as_ref(), put_envelope, own),
-            _ => {
-                request.put(members);
-                members.object("_meta", |meta| {
-                    put_envelope(meta);
-                    put_own(meta, own);
-                });
+        write_request(&mut frame, self.version, &id, &method, |members| {
+            if let Request::Other(_, params) = request {
+                return put_with_meta(members, params.as_ref(), put_envelope, own);
             }
+            request.put(members);
+            members.object("_meta", |meta| {
+                put_envelope(meta);
+                put_own(meta, own);
+            });
         });
         Ok(self.outgoing(frame, id, method, name))
     }
