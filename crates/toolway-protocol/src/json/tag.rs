@@ -5,8 +5,6 @@ use std::fmt;
 
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 
-use super::plain::plain_length;
-
 /// Returns the text of the member `key`; `None` if there is no such member, or if it is `null`.
 pub(crate) fn find_tag<'t>(
     text: &'t str,
@@ -23,22 +21,24 @@ pub(crate) fn find_tag<'t>(
 fn leading_tag<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let quoted = text.strip_prefix("{\"")?.strip_prefix(key)?.strip_prefix("\":\"")?;
     let (tag, rest) = quoted.split_once('"')?;
-    (!tag.contains('\\') && !may_contain(rest.as_bytes(), key.as_bytes())).then_some(tag)
+    (!tag.contains('\\') && !may_contain(rest, key)).then_some(tag)
 }
 
-/// Returns whether a text may contain this key: behind a quote, or with an escape in it.
-fn may_contain(text: &[u8], key: &[u8]) -> bool {
-    let mut rest = text;
-    loop {
-        match &rest[plain_length(rest)..] {
-            [] => return false,
-            [b'"', after @ ..] if after.starts_with(key) => return true,
-            [b'\\', b'u', ..] => return true,
-            // A quote in a string, or a backslash, does not begin a key.
-            [b'\\', _, after @ ..] | [_, after @ ..] => rest = after,
-        }
+/// Returns whether a text may contain a key: as it is, or with escapes.
+fn may_contain(text: &str, key: &str) -> bool {
+    if text.len() >= LONG {
+        return text.contains(key) || text.contains("\\u");
     }
+    // In a short text, `contains` calls a function at each place.
+    let (text, key) = (text.as_bytes(), key.as_bytes());
+    text.iter().enumerate().any(|(at, byte)| match byte {
+        b'\\' => text.get(at + 1) == Some(&b'u'),
+        byte => key.first() == Some(byte) && text[at..].starts_with(key),
+    })
 }
+
+/// The length in bytes of a text in which `contains` uses vector instructions.
+const LONG: usize = 64;
 
 /// Reads the whole object.
 fn read_tag(text: &str, key: &'static str) -> Result<Option<String>, serde_json::Error> {
@@ -102,6 +102,6 @@ mod tests {
             assert_eq!(found.map(|tag| tag.map(Cow::into_owned)), read, "{text}");
             short += usize::from(leading_tag(text, "type").is_some());
         }
-        assert_eq!(short, 4);
+        assert_eq!(short, 3);
     }
 }
