@@ -500,14 +500,16 @@ impl Checker {
         let mut wrong = Vec::new();
         for (key, call) in &self.calls {
             let erased_at = call.session.and_then(|session| self.sessions.get(&session)?.erased_at);
-            let orders = [
-                ("a cancellation", call.cancelled_at),
-                ("an answer", call.answered_at),
-                ("the end of its session", erased_at),
-            ];
-            for (what, ordered_at) in orders {
-                let Some(ordered_at) = ordered_at else { continue };
-                for run in &call.runs {
+            for run in &call.runs {
+                // A copy that begins later asks again, and its question has an answer of its own, or none.
+                let answered_at = call.answered_at.filter(|at| *at >= run.at);
+                let orders = [
+                    ("a cancellation", call.cancelled_at),
+                    ("an answer", answered_at),
+                    ("the end of its session", erased_at),
+                ];
+                for (what, ordered_at) in orders {
+                    let Some(ordered_at) = ordered_at else { continue };
                     let node = self.node(run.node);
                     let disturbed_at = self.store.failed.unwrap_or(0);
                     let limit = ordered_at.max(disturbed_at).max(run.at) + MESSAGE_WITHIN;
