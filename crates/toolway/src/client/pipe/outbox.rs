@@ -76,10 +76,10 @@ impl Outbox {
     }
 
     /// Queues a message, for which there is a place. If the writer ends at this very moment, the message is dropped.
-    fn push(&self, queued: QueuedLine) {
+    fn push(&self, line: QueuedLine) {
         let mut queues = self.queues.lock();
         if !queues.has_ended {
-            queues.lines.push_back(queued);
+            queues.lines.push_back(line);
         }
         let writer = queues.writer.take();
         drop(queues);

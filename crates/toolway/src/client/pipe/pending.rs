@@ -185,8 +185,8 @@ mod tests {
     use super::*;
     use crate::ground::error::ErrorKind;
 
-    fn reply() -> Result<Message> {
-        Ok(Message::Response { id: Some(1.into()), outcome: Ok(RawJson::from(serde_json::json!({}))) })
+    fn reply() -> Message {
+        Message::Response { id: Some(1.into()), outcome: Ok(RawJson::from(serde_json::json!({}))) }
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
         let request = guard.request();
         let mut waiting = pin!(guard.reply(&end_reason));
         let mut context = Context::from_waker(Waker::noop());
-        requests.complete(&1.into(), reply());
+        requests.complete(&1.into(), Ok(reply()));
         assert!(waiting.as_mut().poll(&mut context).is_pending());
         assert!(request.begin(7));
         assert!(matches!(waiting.poll(&mut context), Poll::Ready(Ok(_))));
