@@ -14,19 +14,6 @@ pub(super) fn plain_prefix(text: &[u8]) -> usize {
     at + text[at..].iter().take_while(|byte| PLAIN[**byte as usize]).count()
 }
 
-/// Does the same as [`plain_prefix`], for texts that may be long: looks at whole blocks first, which the compiler turns into
-/// vector instructions.
-pub(super) fn plain_length(text: &[u8]) -> usize {
-    let needs_escape = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
-    let blocks = text.chunks_exact(BLOCK);
-    let plain = blocks.take_while(|block| !block.iter().fold(false, |any, byte| any | needs_escape(byte)));
-    let start = plain.count() * BLOCK;
-    start + plain_prefix(&text[start..])
-}
-
-/// The number of bytes that are looked at together.
-const BLOCK: usize = 32;
-
 /// Finds the bytes that need an escape among eight bytes: the highest bit of each such byte is set. The subtraction may
 /// borrow from a higher byte and set its bit by mistake, so only the lowest bit that is set is reliable.
 #[inline]

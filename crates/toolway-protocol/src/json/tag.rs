@@ -26,19 +26,16 @@ fn leading_tag<'t>(text: &'t str, key: &str) -> Option<&'t str> {
 
 /// Returns whether a text may contain a key: as it is, or with escapes.
 fn may_contain(text: &str, key: &str) -> bool {
-    if text.len() >= LONG {
+    if text.len() >= 64 {
         return text.contains(key) || text.contains("\\u");
     }
-    // In a short text, `contains` calls a function at each place.
+    // In a short text, `contains` does not use vector instructions, but calls a function at each place.
     let (text, key) = (text.as_bytes(), key.as_bytes());
     text.iter().enumerate().any(|(at, byte)| match byte {
         b'\\' => text.get(at + 1) == Some(&b'u'),
         byte => key.first() == Some(byte) && text[at..].starts_with(key),
     })
 }
-
-/// The length in bytes of a text in which `contains` uses vector instructions.
-const LONG: usize = 64;
 
 /// Reads the whole object.
 fn read_tag(text: &str, key: &'static str) -> Result<Option<String>, serde_json::Error> {

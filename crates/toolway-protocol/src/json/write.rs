@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Number, Value};
 
-use super::plain::plain_length;
+use super::plain::plain_prefix;
 use crate::version::ProtocolVersion;
 use crate::version::since::VersionRange;
 
@@ -137,8 +137,20 @@ impl<'o> Encoder<'o> {
     }
 }
 
+/// Returns how many bytes of a text come before the first one that needs an escape. Looks at whole blocks first, which the
+/// compiler turns into vector instructions.
+fn plain_length(text: &[u8]) -> usize {
+    let needs_escape = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
+    let blocks = text.chunks_exact(BLOCK);
+    let plain = blocks.take_while(|block| !block.iter().fold(false, |any, byte| any | needs_escape(byte)));
+    let start = plain.count() * BLOCK;
+    start + plain_prefix(&text[start..])
+}
+
 /// The length of a text that is worth a look ahead.
 const LONG: usize = 512;
+/// The number of bytes that are looked at together.
+const BLOCK: usize = 32;
 
 /// The members of an object that is being written.
 #[derive(Debug)]
