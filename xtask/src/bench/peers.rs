@@ -173,7 +173,7 @@ fn locked_version<'a>(lock: &'a str, name: &str) -> Option<&'a str> {
 
 /// Our own peer.
 pub(super) const OURS: &str = "toolway";
-/// The comparison, which is no part of the workspace.
+/// The comparison, which is not in the workspace.
 pub(super) const FOLDER: &str = "bench/compare";
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ impl Hasher for IdHasher {
         self.write_u64(number.cast_unsigned());
     }
 
-    /// Whether an id is a number or a text. Nearly all are numbers.
+    /// The kind of an id. Nearly all ids are numbers, so it is left out.
     fn write_isize(&mut self, _: isize) {}
 }
 

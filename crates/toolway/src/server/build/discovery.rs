@@ -5,6 +5,17 @@ use std::panic::Location;
 use crate::server::build::builder::ServerBuilder;
 use crate::server::catalog::discover::MarkedItem;
 
+inventory::collect!(MarkedItem);
+
+/// Registers a marked function or type. The macros call this.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __register {
+    ($($item:tt)*) => {
+        $crate::__private::inventory::submit! { $($item)* }
+    };
+}
+
 impl ServerBuilder {
     /// Adds every function of the caller's own package that is marked `#[tool]`, `#[resource]` or `#[prompt]`, sorted
     /// by module and name. An element that is added explicitly replaces a discovered one with the same name, URI or

@@ -31,3 +31,10 @@ impl ServerBuilder {
         self
     }
 }
+
+/// Registers nothing. The macros call this for each marked function or type.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __register {
+    ($($item:tt)*) => {};
+}

@@ -30,27 +30,6 @@ pub enum AnyEntry {
     Prompt(PromptEntry),
 }
 
-#[cfg(feature = "discover")]
-inventory::collect!(MarkedItem);
-
-/// Registers a marked function or type, if the feature `discover` is on. The macros call this.
-#[cfg(feature = "discover")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __register {
-    ($($item:tt)*) => {
-        $crate::__private::inventory::submit! { $($item)* }
-    };
-}
-
-/// Without the feature `discover`, nothing is registered.
-#[cfg(not(feature = "discover"))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __register {
-    ($($item:tt)*) => {};
-}
-
 /// Creates the entries of marked functions and types.
 pub(crate) fn make_entries(found: Vec<&'static MarkedItem>) -> Elements {
     found.into_iter().fold(Elements::new(), |elements, marked| match (marked.element)() {

@@ -41,20 +41,8 @@ impl<F> Clone for FnLayer<F> {
     }
 }
 
-#[cfg(feature = "tower")]
-impl<F> tower_layer::Layer<Next> for FnLayer<F> {
-    type Service = FnService<F>;
-
-    fn layer(&self, next: Next) -> FnService<F> {
-        FnService { function: self.0.clone(), next }
-    }
-}
-
-#[cfg(not(feature = "tower"))]
-impl<F> crate::server::call::layer::service::Layer for FnLayer<F> {
-    type Service = FnService<F>;
-
-    fn layer(&self, next: Next) -> FnService<F> {
+impl<F> FnLayer<F> {
+    pub(crate) fn wrap(&self, next: Next) -> FnService<F> {
         FnService { function: self.0.clone(), next }
     }
 }

@@ -1,8 +1,5 @@
 //! What is a layer, and how does it call the next one?
 
-#[cfg(feature = "tower")]
-use std::task::{Context, Poll};
-
 use crate::ground::future::BoxFuture;
 use crate::server::call::layer::call::Call;
 use crate::server::call::layer::reply::{CallError, CallReply};
@@ -85,16 +82,6 @@ pub trait Layer {
     fn layer(&self, next: Next) -> Self::Service;
 }
 
-#[cfg(feature = "tower")]
-#[diagnostic::do_not_recommend]
-impl<L: tower_layer::Layer<Next>> Layer for L {
-    type Service = L::Service;
-
-    fn layer(&self, next: Next) -> Self::Service {
-        tower_layer::Layer::layer(self, next)
-    }
-}
-
 /// The next service: the inner layers, and finally the handler.
 ///
 /// It implements this crate's [`Service`] and, with the feature `tower`, tower's `Service`, for which it is always ready.
@@ -120,21 +107,6 @@ impl Next {
 
 impl Service for Next {
     fn call(&self, call: Call) -> BoxFuture<'static, Result<CallReply, CallError>> {
-        self.run(call)
-    }
-}
-
-#[cfg(feature = "tower")]
-impl tower_service::Service<Call> for Next {
-    type Response = CallReply;
-    type Error = CallError;
-    type Future = BoxFuture<'static, Result<CallReply, CallError>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, call: Call) -> Self::Future {
         self.run(call)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::poll_fn;
+use std::task::{Context, Poll};
 
 use tower_layer::Layer;
 
@@ -9,8 +10,9 @@ use crate::ground::future::BoxFuture;
 use crate::ground::mistakes::BoxError;
 use crate::ground::mutex::Mutex;
 use crate::server::call::layer::call::Call;
+use crate::server::call::layer::function::{FnLayer, FnService};
 use crate::server::call::layer::reply::{CallError, CallReply};
-use crate::server::call::layer::service::{Next, Service};
+use crate::server::call::layer::service::{self, Next, Service};
 
 /// Makes a layer of tower wrap calls: limits, timeouts, and every other layer that is generic over its request.
 ///
@@ -37,6 +39,38 @@ use crate::server::call::layer::service::{Next, Service};
 /// and `limit` of tower. The buffer runs in a task, so the server must then be built inside a runtime.
 pub fn tower<L>(layer: L) -> TowerLayer<L> {
     TowerLayer(layer)
+}
+
+#[diagnostic::do_not_recommend]
+impl<L: Layer<Next>> service::Layer for L {
+    type Service = L::Service;
+
+    fn layer(&self, next: Next) -> Self::Service {
+        Layer::layer(self, next)
+    }
+}
+
+/// A closure is a layer of tower, too, so that it is one of ours by the rule above.
+impl<F> Layer<Next> for FnLayer<F> {
+    type Service = FnService<F>;
+
+    fn layer(&self, next: Next) -> FnService<F> {
+        self.wrap(next)
+    }
+}
+
+impl tower_service::Service<Call> for Next {
+    type Response = CallReply;
+    type Error = CallError;
+    type Future = BoxFuture<'static, Result<CallReply, CallError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), CallError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: Call) -> Self::Future {
+        self.run(call)
+    }
 }
 
 /// A layer of tower as a layer of a server. Made by [`tower`].

@@ -2,6 +2,7 @@
 //!
 //! See `server/build/without_http.rs` for how this works.
 
+use crate::server::call::layer::function::{FnLayer, FnService};
 use crate::server::call::layer::service::{Layer, Next};
 
 /// Never implemented. Its message names the feature `tower`.
@@ -27,5 +28,13 @@ impl Layer for NoLayer {
 
     fn layer(&self, next: Next) -> Next {
         next
+    }
+}
+
+impl<F> Layer for FnLayer<F> {
+    type Service = FnService<F>;
+
+    fn layer(&self, next: Next) -> FnService<F> {
+        self.wrap(next)
     }
 }
