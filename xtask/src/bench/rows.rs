@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(spread, Spread { low: 12.0, median: 16.0, high: 20.0 });
         assert_eq!(spread.text(), "16.0 (12.0–20.0)");
         assert_eq!(rows.ratio("toolway", "rmcp", CALL).unwrap().text(), "0.38 (0.25–0.50)");
-        assert_eq!(rows.spread("nobody", CALL), None);
+        assert_eq!(rows.spread("unknown", CALL), None);
         assert_eq!(rows.rounds(), 2);
         assert_eq!(rows.fact("machine")["cores"], 2);
     }

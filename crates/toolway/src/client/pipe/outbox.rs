@@ -176,7 +176,7 @@ impl WriteQueue {
                 drop(queues);
                 // This wakes all waiting answers; an answer that finds no room waits again.
                 self.0.priority_room.notify_waiters();
-                return Poll::Ready(Some(QueuedLine { line, sender: LineSender::Nobody }));
+                return Poll::Ready(Some(QueuedLine { line, sender: LineSender::Owed }));
             }
             if let Some(queued) = queues.lines.pop_front() {
                 drop(queues);
@@ -214,7 +214,7 @@ pub(super) struct QueuedLine {
 /// The code that waits for a queued line.
 pub(super) enum LineSender {
     /// The line is an owed message, which cannot be withdrawn.
-    Nobody,
+    Owed,
     /// The line is a request. Its caller waits for the reply.
     Request(Arc<PendingRequest>),
     /// The line is a notification. Its sender waits until it is written.

@@ -18,7 +18,7 @@ pub(crate) async fn write(
         // The length does not include the line break.
         let frame = &line[..line.len() - 1];
         let (is_wanted, done) = match sender {
-            LineSender::Nobody => (true, None),
+            LineSender::Owed => (true, None),
             LineSender::Request(request) => (request.begin(frame.len()), None),
             LineSender::Notification(WriteSignals { begun, done }) => (begun.send(()).is_ok(), Some(done)),
         };
