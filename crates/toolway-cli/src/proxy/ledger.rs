@@ -151,6 +151,12 @@ impl Ledger {
         Verdict::Pass
     }
 
+    /// Takes note that the proxy itself answers a request of the host. Returns `false` if the host does not wait for an answer:
+    /// it has one, or has cancelled the request.
+    pub(super) fn end_request(&mut self, id: &str) -> bool {
+        self.open.remove(id).is_some()
+    }
+
     /// Returns the lines for the host after the server has ended: an error for each open request, and the end of each
     /// question.
     pub(super) fn end_server(&mut self) -> Vec<Vec<u8>> {
@@ -257,5 +263,18 @@ mod tests {
         assert_eq!(ledger.note_host_line(cancel.as_bytes()), Verdict::Pass);
         assert_eq!(ledger.end_server(), Vec::<Vec<u8>>::new());
         assert_eq!(ledger.replayed(), [listen(2).into_bytes()]);
+    }
+
+    #[test]
+    fn a_request_that_was_cancelled_or_answered_gets_no_answer_of_the_proxy() {
+        let mut ledger = Ledger::default();
+        for id in 1..=3 {
+            ledger.note_host_line(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).as_bytes());
+        }
+        ledger.note_host_line(
+            br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+        );
+        ledger.note_server_line(br#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
+        assert_eq!(["1", "2", "3", "3"].map(|id| ledger.end_request(id)), [false, false, true, false]);
     }
 }

@@ -338,11 +338,13 @@ impl Link {
     async fn cancel(&self, id: Option<&str>, text: &[u8], tasks: &mut JoinSet<()>) {
         let cancelled = id.and_then(|id| lock(&self.open).remove(id));
         match cancelled {
-            // Closing its stream cancels it.
-            Some(OpenRequest { task, kind: RequestKind::Stateless | RequestKind::Listen }) => task.abort(),
-            Some(OpenRequest { task, .. }) => {
-                self.notify(text.to_owned(), tasks).await;
+            Some(OpenRequest { task, kind }) => {
+                // Also makes room for the notification.
                 task.abort();
+                // In the stateless era, closing its stream cancels it.
+                if kind == RequestKind::Handshake {
+                    self.notify(text.to_owned(), tasks).await;
+                }
             }
             // It was answered, or is not a request of this host.
             None => self.notify(text.to_owned(), tasks).await,
@@ -426,15 +428,23 @@ impl Link {
         if let Some(rpc) = error.rpc().filter(|_| !error.needs_sign_in()) {
             let mut line = Vec::new();
             write_error(&mut line, serde_json::from_str(id).ok().as_ref(), rpc);
-            return self.pass_down(&line).await;
+            line.push(b'\n');
+            return self.answer(id, line).await;
         }
         let (text, reason) = self.server.explain(error);
         self.fail(id, &text, reason).await;
     }
 
     async fn fail(&self, id: &str, text: &str, reason: &str) {
-        let line = error_line(id, text, reason);
-        self.pass_down(line.trim_ascii_end()).await;
+        self.answer(id, error_line(id, text, reason)).await;
+    }
+
+    /// Answers a request in place of the server.
+    async fn answer(&self, id: &str, line: Vec<u8>) {
+        let is_open = lock(&self.ledger).end_request(id);
+        if is_open {
+            self.tell_host(line).await;
+        }
     }
 
     /// Opens the session that the host asks for.

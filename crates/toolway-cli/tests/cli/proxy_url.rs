@@ -286,6 +286,54 @@ fn a_request_that_is_cancelled_ends_at_the_server() {
 }
 
 #[test]
+fn a_request_can_be_cancelled_while_as_many_as_possible_are_under_way() {
+    const MOST: u32 = 1_000;
+    let (said, heard) = mpsc::channel();
+    let said = Mutex::new(said);
+    let address = listen(move |mut stream| {
+        let Some(request) = Arrived::read(&mut stream) else { return };
+        let message = request.json();
+        match message["method"].as_str() {
+            Some("initialize") => {
+                let result = json!({
+                    "protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"},
+                });
+                let reply = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+                answer(&mut stream, "200 OK", &format!("{JSON}mcp-session-id: one\r\n"), &reply.to_string());
+            }
+            Some("tools/call") => {
+                said.lock().unwrap().send(Value::Null).unwrap();
+                // Until the proxy closes the connection.
+                let _ = std::io::Read::read(&mut stream, &mut [0]);
+            }
+            Some("notifications/cancelled") => {
+                said.lock().unwrap().send(message["params"]["requestId"].clone()).unwrap();
+                answer(&mut stream, "202 Accepted", "", "");
+            }
+            Some(_) => answer(&mut stream, "202 Accepted", "", ""),
+            None => answer(&mut stream, "405 Method Not Allowed", "", ""),
+        }
+    });
+    let mut host = proxy(&[&format!("http://{address}/mcp")]);
+    host.initialize("2025-11-25");
+    for id in 1..=MOST {
+        host.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "x"}}));
+    }
+    for _ in 1..=MOST {
+        assert_eq!(heard.recv().unwrap(), Value::Null);
+    }
+    host.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}));
+    assert_eq!(heard.recv().unwrap(), 7);
+    // A further request is passed on in its place, and the cancelled one gets no answer.
+    host.send(&json!({"jsonrpc": "2.0", "id": "next", "method": "tools/call", "params": {"name": "x"}}));
+    assert_eq!(heard.recv().unwrap(), Value::Null);
+    host.send(&json!({"jsonrpc": "2.0", "id": "last", "method": "tools/call", "params": {"name": "x"}}));
+    let first_answer = host.read();
+    assert_eq!(first_answer["id"], "last", "{first_answer}");
+    assert_eq!(first_answer["error"]["data"]["reason"], "tooManyRequests", "{first_answer}");
+}
+
+#[test]
 fn errors_of_the_transport_say_what_is_wrong_and_what_to_do() {
     let closed = Closed::new();
     let address = |at: &str| format!("http://{at}/mcp");
