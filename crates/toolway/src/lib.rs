@@ -281,4 +281,15 @@ mod guide {
     struct AskingAndReplay;
     #[doc = include_str!("../../../docs/troubleshooting.md")]
     struct Troubleshooting;
+    // The examples of the macros need this crate.
+    #[doc = include_str!("../../toolway-macros/docs/tool.md")]
+    struct ToolMacro;
+    #[doc = include_str!("../../toolway-macros/docs/resource.md")]
+    struct ResourceMacro;
+    #[doc = include_str!("../../toolway-macros/docs/prompt.md")]
+    struct PromptMacro;
+    #[doc = include_str!("../../toolway-macros/docs/service.md")]
+    struct ServiceMacro;
+    #[doc = include_str!("../../toolway-macros/docs/form.md")]
+    struct FormMacro;
 }

@@ -1,11 +1,9 @@
 //! What `#[resource]` makes of functions and structs, tested through a server.
 
-mod support;
-
+use crate::support::{ask, refused};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use support::{ask, refused};
 use toolway::prelude::*;
 use toolway::server::{ResourceError, Run};
 

@@ -1,11 +1,9 @@
 //! What `#[service]` makes of an `impl` block, tested through a server.
 
-mod support;
-
 use std::sync::Mutex;
 
+use crate::support::{ask, call};
 use serde_json::{Value, json};
-use support::{ask, call};
 use toolway::prelude::*;
 use toolway::server::{CompletionRequest, Message, user};
 use toolway::types::Completion;

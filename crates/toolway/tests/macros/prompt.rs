@@ -1,11 +1,9 @@
 //! What `#[prompt]` makes of functions and structs, tested through a server.
 
-mod support;
-
+use crate::support::{ask, refused};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use support::{ask, refused};
 use toolway::prelude::*;
 use toolway::server::{CompletionProvider, CompletionRequest, Message, Run, assistant, user};
 use toolway::types::Completion;

@@ -12,7 +12,6 @@ pub(crate) async fn ask(server: &Server, method: &str, params: Value) -> Value {
 }
 
 /// Sends a request and returns its error.
-#[allow(dead_code, reason = "not every test fails")]
 pub(crate) async fn refused(server: &Server, method: &str, params: Value) -> Value {
     let mut answer = answer(server, method, params).await;
     assert_eq!(answer.get("result"), None, "{method} succeeded");
@@ -26,7 +25,6 @@ async fn answer(server: &Server, method: &str, params: Value) -> Value {
 }
 
 /// Calls a tool and returns its text.
-#[allow(dead_code, reason = "not every test has tools")]
 pub(crate) async fn call(server: &Server, name: &str, arguments: Value) -> String {
     let result = ask(server, "tools/call", json!({"name": name, "arguments": arguments})).await;
     result["content"][0]["text"].as_str().unwrap_or_default().to_owned()

@@ -1,6 +1,6 @@
 //! Is every mistake of an author reported in our words, at the right place?
 //!
-//! A file of `tests/ui/` contains mistakes. The comments `//~ sentence` below a line are what the compiler must say
+//! A file of `ui/` contains mistakes. The comments `//~ sentence` below a line are what the compiler must say
 //! about that line, in an error or in one of its notes. An error that no comment expects fails the test. The rest of
 //! rustc's output is not compared, because it changes with each version. Where rustc adds unavoidable errors of its
 //! own, the file says `//~ and more`.
@@ -21,7 +21,7 @@ fn mistakes_are_told_where_they_stand() {
     let mut told = package.check();
     let mut wrong = String::new();
     for (name, path) in &package.programs {
-        let text = std::fs::read_to_string(path).expect("a file of tests/ui");
+        let text = std::fs::read_to_string(path).expect("a file of ui");
         let errors = told.remove(name).unwrap_or_default();
         for complaint in Expected::read(&text).compare(errors) {
             write!(wrong, "\n{}: {complaint}", path.display()).expect("a text takes everything");
@@ -44,7 +44,7 @@ impl Package {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ui");
         std::fs::create_dir_all(&folder).expect("a folder for the package");
         let mut programs = BTreeMap::new();
-        for group in entries(&here.join("tests/ui")) {
+        for group in entries(&here.join("tests/macros/ui")) {
             for file in entries(&group) {
                 let part = |path: &Path| path.file_stem().expect("a name").to_string_lossy().into_owned();
                 programs.insert(format!("{}-{}", part(&group), part(&file)), file);

@@ -1,11 +1,9 @@
 //! What `#[tool]` makes of functions and structs, tested through a server.
 
-mod support;
-
+use crate::support::{ask, call};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use support::{ask, call};
 use toolway::prelude::*;
 use toolway::server::{Extension, Extensions, Run, ToolEntry};
 
@@ -195,7 +193,7 @@ mod found {
 
 #[tokio::test]
 async fn marked_items_are_found() {
-    let server = Server::new("t", "1").discover_in("tool::found").build().unwrap();
+    let server = Server::new("t", "1").discover_in("macros::tool::found").build().unwrap();
     let tools = listed(&server).await;
     let names: Vec<_> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["two", "one"]);

@@ -1,10 +1,8 @@
 //! Items that `macro_rules!` generates can be marked: names, types, texts and whole items may come from the macro's
 //! caller.
 
-mod support;
-
+use crate::support::{ask, call};
 use serde_json::json;
-use support::{ask, call};
 use toolway::prelude::*;
 use toolway::server::{CompletionRequest, ResourceError, Run};
 
