@@ -1,7 +1,8 @@
 //! Does every property hold for the inputs of its corpus, and for many changes of them?
 //!
 //! A failure prints its target, seed and case. `SEED=7 cargo test -p toolway-fuzz --test mutations NAME` tries other
-//! inputs, `CASE=41` only one of them, and `EXECUTIONS=1000000` more of them.
+//! inputs, `CASE=41` only one of them, and `EXECUTIONS=1000000` more of them. A fifth of the number in [`TARGETS`] is tried, and
+//! all with `TOOLWAY_ROUNDS=full`.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -44,7 +45,8 @@ fn run(name: &str) {
     let target = Target::named(name).unwrap();
     let corpus = target.corpus();
     let seed: u64 = setting("SEED").unwrap_or(20_260_728);
-    let count = setting("EXECUTIONS").unwrap_or(target.executions);
+    let is_full = std::env::var("TOOLWAY_ROUNDS").is_ok_and(|rounds| rounds == "full");
+    let count = setting("EXECUTIONS").unwrap_or(target.executions / if is_full { 1 } else { 5 });
     let only: Option<u32> = setting("CASE");
     let mut accepted = 0;
     for case in only.map_or(0..count, |case| case..case + 1) {

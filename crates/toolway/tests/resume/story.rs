@@ -103,15 +103,18 @@ pub(crate) fn body(reply: &[u8]) -> Option<&[u8]> {
     Some(&reply[head + 4..])
 }
 
-/// Returns the offsets to cut at: all at the beginning, those around each of `ends`, and random ones.
+/// Returns the offsets to cut at: every fourth at the beginning, those around each of `ends`, and random ones. With
+/// `TOOLWAY_ROUNDS=full` there are all at the beginning, and more random ones.
 pub(crate) fn offsets(
     length: usize,
     ends: impl IntoIterator<Item = usize>,
     random: &mut Random,
 ) -> Vec<usize> {
-    let mut offsets: BTreeSet<usize> = (0..length.min(2 << 10)).collect();
+    let is_full = std::env::var("TOOLWAY_ROUNDS").is_ok_and(|rounds| rounds == "full");
+    let (every, at_random) = if is_full { (1, 300) } else { (4, 100) };
+    let mut offsets: BTreeSet<usize> = (0..length.min(2 << 10)).step_by(every).collect();
     offsets.extend(ends.into_iter().flat_map(|end| end.saturating_sub(3)..=end + 3));
-    offsets.extend((0..300).map(|_| random.below(length)));
+    offsets.extend((0..at_random).map(|_| random.below(length)));
     offsets.insert(length);
     offsets.retain(|offset| *offset <= length);
     offsets.into_iter().collect()

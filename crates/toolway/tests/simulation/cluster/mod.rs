@@ -7,7 +7,7 @@
 //! nothing goes wrong any more, everything has to be concluded, and nothing may be left.
 //!
 //! `CLUSTER_SEED=17 cargo nextest run -p toolway --all-features --test simulation --no-capture` runs one seed and prints
-//! its history. `SEEDS=100` sets how many run; there are 1,000 by default, and 20,000 with `TOOLWAY_ROUNDS=full`.
+//! its history. `SEEDS=100` sets how many run; there are 300 by default, and 20,000 with `TOOLWAY_ROUNDS=full`.
 //!
 //! | file | question |
 //! |---|---|
@@ -38,8 +38,8 @@ use crate::harness::{self, Outcome};
 
 /// Repeats one seed.
 const COMMAND: &str = "cargo nextest run -p toolway --all-features --test simulation --no-capture";
-/// How many seeds run twice.
-const REPEATED: u64 = 40;
+/// How many seeds run twice: by default, and with `TOOLWAY_ROUNDS=full`.
+const REPEATED: [u64; 2] = [20, 40];
 /// What occurs in some of the seeds.
 const EXPECTED: [&str; 40] = [
     "200",
@@ -90,13 +90,13 @@ fn every_rule_of_a_cluster_holds_for_every_seed() {
         let (history, broken) = world::run(seed);
         Outcome { kinds: history.kinds(), history: Box::new(history), broken }
     };
-    harness::run_seeds("CLUSTER_SEED", COMMAND, [1000, 20_000], &EXPECTED, run);
+    harness::run_seeds("CLUSTER_SEED", COMMAND, [300, 20_000], &EXPECTED, run);
 }
 
 #[test]
 fn a_seed_of_a_cluster_takes_the_same_course_each_time() {
     harness::watch_panics();
-    for seed in 0..REPEATED {
+    for seed in 0..REPEATED[usize::from(harness::is_full())] {
         let (first, second) = (world::run(seed).0, world::run(seed).0);
         assert!(first.digest() == second.digest(), "seed {seed}:\n{first}\n{second}");
     }
