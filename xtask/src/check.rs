@@ -45,6 +45,7 @@ const PLAN: Plan<'_> = Plan {
         QUICK[2],
         QUICK[3],
         QUICK[4],
+        QUICK[5],
         test::STAGES[0],
         test::STAGES[1],
         test::STAGES[2],
@@ -52,8 +53,6 @@ const PLAN: Plan<'_> = Plan {
         OTHER_BUILDS[1],
         OTHER_BUILDS[2],
         OTHER_BUILDS[3],
-        PAGE[0],
-        PAGE[1],
         LAST[0],
         LAST[1],
         LAST[2],
@@ -61,7 +60,7 @@ const PLAN: Plan<'_> = Plan {
 };
 
 /// Steps that take seconds and fail often come first.
-const QUICK: [Stage<'_>; 5] = [
+const QUICK: [Stage<'_>; 6] = [
     &[Step {
         name: "format",
         rerun_command: "cargo xtask check --step format",
@@ -100,18 +99,35 @@ const QUICK: [Stage<'_>; 5] = [
         work: proxies::run,
         counter: None,
     }],
+    &[Step {
+        name: "page",
+        rerun_command: "cargo xtask page --check",
+        needs: Needs::Nothing,
+        work: |workspace| passed_if_ok(page::run(workspace, &page::Job::Check)),
+        counter: None,
+    }],
 ];
 
 /// These run one after the other, because they share a target folder with all other builds: most dependencies are built
 /// only once.
 const OTHER_BUILDS: [Stage<'_>; 4] = [
-    &[Step {
-        name: "cross",
-        rerun_command: "cargo xtask cross",
-        needs: Needs::Build,
-        work: cross::run,
-        counter: None,
-    }],
+    // The browser tests mostly wait, and use no cargo.
+    &[
+        Step {
+            name: "cross",
+            rerun_command: "cargo xtask cross",
+            needs: Needs::Build,
+            work: cross::run,
+            counter: None,
+        },
+        Step {
+            name: "page-tests",
+            rerun_command: "cargo xtask page --test",
+            needs: Needs::Build,
+            work: |workspace| passed_if_ok(page::run(workspace, &page::Job::Test(None))),
+            counter: None,
+        },
+    ],
     &[Step {
         name: "newcomers",
         rerun_command: "cargo xtask newcomers",
@@ -131,24 +147,6 @@ const OTHER_BUILDS: [Stage<'_>; 4] = [
         rerun_command: "cargo xtask surface",
         needs: Needs::Nothing,
         work: |workspace| surface::run(workspace, surface::Mode::Compare),
-        counter: None,
-    }],
-];
-
-/// The page of the inspector.
-const PAGE: [Stage<'_>; 2] = [
-    &[Step {
-        name: "page",
-        rerun_command: "cargo xtask page --check",
-        needs: Needs::Nothing,
-        work: |workspace| passed_if_ok(page::run(workspace, &page::Job::Check)),
-        counter: None,
-    }],
-    &[Step {
-        name: "page-tests",
-        rerun_command: "cargo xtask page --test",
-        needs: Needs::Build,
-        work: |workspace| passed_if_ok(page::run(workspace, &page::Job::Test(None))),
         counter: None,
     }],
 ];

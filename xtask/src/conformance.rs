@@ -90,7 +90,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
         let names: Vec<&str> = names.into_iter().collect();
         return Err(format!("no scenario fits these options; the suite has {}", names.join(", ")));
     }
-    test::build_programs(workspace)?;
+    test::build_programs(workspace, &["--bin=conformance-server", "--bin=conformance-client"])?;
     if let Some(delay) = options.latency {
         suite.delay_client(workspace, delay)?;
     }

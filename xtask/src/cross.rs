@@ -23,8 +23,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<StepSuccess> {
     run::ensure_program(MINGW.0, MINGW.1, "tls and the command for Windows have C code")?;
     let features = workspace.features(CRATE)?;
     // Uses the target folder of all other builds, which has the macros and build scripts already.
-    let cases: Vec<BuildCase> = TARGETS.iter().flat_map(|target| target.cases(&features)).collect();
-    features::check(workspace, &cases)?;
+    features::check(workspace, &cases(&features))?;
     Ok(StepSuccess::Passed)
 }
 
@@ -34,40 +33,49 @@ struct Target {
     c_compiler: CCompiler,
 }
 
-#[derive(PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum CCompiler {
     Available,
     Missing,
 }
 
-impl Target {
-    fn cases(&self, features: &[String]) -> Vec<BuildCase> {
-        let needs_c = |feature: &str| NEEDS_C.contains(&feature);
+/// Each case checks all targets that can have it with one command, so that every core has something to do.
+fn cases(features: &[String]) -> Vec<BuildCase> {
+    let library = ["-p", CRATE, "--lib"];
+    let everywhere = |case: BuildCase| for_targets(case, |_| true);
+    let mut cases =
+        vec![everywhere(BuildCase::new("default features", &library)), everywhere(BuildCase::alone(""))];
+    for feature in features {
+        let needs_c = NEEDS_C.contains(&feature.as_str());
+        cases.push(for_targets(BuildCase::alone(feature), |c_compiler| {
+            !needs_c || c_compiler == CCompiler::Available
+        }));
+    }
+    for wanted in [CCompiler::Available, CCompiler::Missing] {
         let usable: Vec<&str> = features
             .iter()
             .map(String::as_str)
-            .filter(|feature| self.c_compiler == CCompiler::Available || !needs_c(feature))
+            .filter(|feature| wanted == CCompiler::Available || !NEEDS_C.contains(feature))
             .collect();
-        let library = ["-p", CRATE, "--lib"];
-        let all = usable.join(",");
-        let mut cases = vec![
-            BuildCase::new("default features", &library),
-            BuildCase::new(
-                "all of these features",
-                &[&library[..], &["--no-default-features", "--features", &all]].concat(),
-            ),
-            BuildCase::alone(""),
-        ];
-        cases.extend(usable.iter().map(|feature| BuildCase::alone(feature)));
-        if self.c_compiler == CCompiler::Available {
-            cases.push(BuildCase::new("the command", &["-p", "toolway-cli", "--bins"]));
-        }
-        for case in &mut cases {
-            case.name = format!("{}: {}", self.name, case.name);
-            case.arguments.extend(["--target".to_owned(), self.name.to_owned()]);
-        }
-        cases
+        let usable = usable.join(",");
+        let all = [&library[..], &["--no-default-features", "--features", &usable]].concat();
+        let case = BuildCase::new("all of its features", &all);
+        cases.push(for_targets(case, |c_compiler| c_compiler == wanted));
     }
+    let command = BuildCase::new("the command", &["-p", "toolway-cli", "--bins"]);
+    cases.push(for_targets(command, |c_compiler| c_compiler == CCompiler::Available));
+    cases
+}
+
+/// The case for the targets whose C compiler is as wanted.
+fn for_targets(mut case: BuildCase, is_wanted: impl Fn(CCompiler) -> bool) -> BuildCase {
+    let mut names = Vec::new();
+    for target in TARGETS.iter().filter(|target| is_wanted(target.c_compiler)) {
+        case.arguments.extend(["--target".to_owned(), target.name.to_owned()]);
+        names.push(target.name);
+    }
+    case.name = format!("{}: {}", case.name, names.join(", "));
+    case
 }
 
 /// Installs the target's standard library with rustup, unless it is installed. The error is one line: what is missing
@@ -97,23 +105,29 @@ const MINGW: (&str, &str) = ("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64");
 
 #[cfg(test)]
 mod tests {
-    use super::{CCompiler, TARGETS};
+    use super::{CCompiler, TARGETS, cases};
 
     #[test]
     fn each_feature_is_checked_alone_and_without_dev_dependencies() {
-        let features = ["http".to_owned(), "tls".to_owned()];
+        let cases = cases(&["http".to_owned(), "tls".to_owned()]);
         for target in &TARGETS {
-            let cases = target.cases(&features);
             let alone = |feature: &str| {
-                cases.iter().any(|case| case.arguments.windows(2).any(|pair| pair == ["--features", feature]))
+                cases.iter().any(|case| {
+                    let has = |pair: [&str; 2]| case.arguments.windows(2).any(|words| words == pair);
+                    has(["--features", feature]) && has(["--target", target.name])
+                })
             };
             assert!(alone("http") && alone(""), "{}", target.name);
-            assert_eq!(alone("tls"), target.c_compiler == CCompiler::Available, "{}", target.name);
-            for case in &cases {
-                // Any other kind of target would need the dev-dependencies.
-                assert!(case.arguments.iter().any(|word| word == "--lib" || word == "--bins"), "{case:?}");
-                assert!(case.arguments.windows(2).any(|pair| pair == ["--target", target.name]), "{case:?}");
+            for whole in ["default features: ", "all of its features: "] {
+                let is_checked = |name: &str| name.starts_with(whole) && name.contains(target.name);
+                assert!(cases.iter().any(|case| is_checked(&case.name)), "{whole}{}", target.name);
             }
+            assert_eq!(alone("tls"), target.c_compiler == CCompiler::Available, "{}", target.name);
+        }
+        for case in &cases {
+            // Any other kind of target would need the dev-dependencies.
+            assert!(case.arguments.iter().any(|word| word == "--lib" || word == "--bins"), "{case:?}");
+            assert!(case.arguments.iter().any(|word| word == "--target"), "{case:?}");
         }
     }
 }

@@ -17,11 +17,12 @@ use serde_json::{Value, json};
 use crate::page;
 use crate::run::{self, KillOnDrop, Result};
 use crate::server_process::ServerProcess;
+use crate::test;
 use crate::workspace::Workspace;
 
 /// Exports a test for each call, compiles them all, and runs them.
 pub(crate) fn run(workspace: &Workspace, folder: &Path) -> Result {
-    run::check_success(&mut workspace.cargo(&page::BUILD))?;
+    test::build_programs(workspace, &page::BUILD)?;
     let fixture = workspace.debug_program("examples/cli-fixture");
     let server = ServerProcess::start(
         &fixture,

@@ -15,6 +15,7 @@ use crate::arguments::Arguments;
 use crate::cache::CachedPackages;
 use crate::node::{Node, link_modules};
 use crate::run::{self, KillOnDrop, Result};
+use crate::test;
 use crate::workspace::Workspace;
 
 /// The job that the options of `cargo xtask page` choose.
@@ -59,13 +60,13 @@ pub(crate) fn run(workspace: &Workspace, job: &Job) -> Result {
         Job::Watch => page.watch(),
         Job::Test(only) => {
             page.build(&page.dist())?;
-            run::check_success(&mut workspace.cargo(&BUILD))?;
+            test::build_programs(workspace, &BUILD)?;
             page.drive_browser(workspace, "tests/run.mjs", only.as_deref())
         }
         Job::Screenshots => {
             ensure_fonts()?;
             page.build(&page.dist())?;
-            run::check_success(workspace.cargo(&BUILD).args(PICTURED))?;
+            test::build_programs(workspace, &[&BUILD[..], &PICTURED].concat())?;
             page.drive_browser(workspace, "tests/screenshots.mjs", None)
         }
     }
@@ -245,10 +246,9 @@ const FILES: [&str; 3] = ["index.html", "page.js", "page.css"];
 const BUDGETS: [(&str, u64); 2] = [("page.js", 120 * 1024), ("page.css", 24 * 1024)];
 const FONTS: [(&str, &str); 2] = [("Inter", "fonts-inter"), ("JetBrains Mono", "fonts-jetbrains-mono")];
 /// Builds the command, and the server that the tests look into.
-pub(crate) const BUILD: [&str; 7] =
-    ["build", "--workspace", "--all-features", "--bin", "toolway", "--example", "cli-fixture"];
+pub(crate) const BUILD: [&str; 2] = ["--bin=toolway", "--example=cli-fixture"];
 /// The servers in the pictures.
-const PICTURED: [&str; 4] = ["--example", "notes", "--example", "everything"];
+const PICTURED: [&str; 2] = ["--example=notes", "--example=everything"];
 /// A server of others, which the page is tested with as well.
 const EVERYTHING: &str = "@modelcontextprotocol/server-everything@2026.8.31";
 const EVERYTHING_PROGRAM: &str = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";

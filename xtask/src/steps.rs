@@ -36,6 +36,15 @@ pub(crate) enum Needs {
     Build,
 }
 
+/// Whether the programs that a step starts are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Programs {
+    /// This run has built all of them.
+    Built,
+    /// The step has to build its own.
+    Unknown,
+}
+
 /// The end of a step that did not fail.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum StepSuccess {
@@ -98,6 +107,11 @@ impl Plan<'_> {
         }
     }
 
+    fn programs(&self, is_built: bool) -> Programs {
+        let builds = self.steps().any(|step| step.name == BUILD);
+        if builds && is_built { Programs::Built } else { Programs::Unknown }
+    }
+
     fn steps(&self) -> impl Iterator<Item = &Step> {
         self.stages.iter().flat_map(|stage| stage.iter())
     }
@@ -134,7 +148,8 @@ impl Plan<'_> {
                 several => {
                     let names: Vec<&str> = several.iter().map(|step| step.name).collect();
                     println!("== {first}-{begun}/{total} side by side: {} …", names.join(", "));
-                    self.run_concurrently(workspace, several, round, report);
+                    let programs = self.programs(is_built);
+                    self.run_concurrently(workspace, several, programs, round, report);
                 }
             }
             report.stages.resize(report.stages.len().max(number + 1), 0.0);
@@ -142,7 +157,14 @@ impl Plan<'_> {
         }
     }
 
-    fn run_concurrently(&self, workspace: &Workspace, steps: &[&Step], round: usize, report: &mut Report) {
+    fn run_concurrently(
+        &self,
+        workspace: &Workspace,
+        steps: &[&Step],
+        programs: Programs,
+        round: usize,
+        report: &mut Report,
+    ) {
         let mut waiting: VecDeque<&Step> = steps.iter().copied().collect();
         let mut running: Vec<RunningStep<'_>> = Vec::new();
         let mut told = Instant::now();
@@ -150,7 +172,7 @@ impl Plan<'_> {
             while running.len() < MAX_CONCURRENT
                 && let Some(step) = waiting.pop_front()
             {
-                match RunningStep::start(workspace, self.command, step) {
+                match RunningStep::start(workspace, self.command, step, programs) {
                     Ok(started) => running.push(started),
                     Err(error) => report.add(step, round, 0.0, Outcome::Failed(error), 0),
                 }
@@ -207,7 +229,7 @@ struct RunningStep<'a> {
 }
 
 impl<'a> RunningStep<'a> {
-    fn start(workspace: &Workspace, command: &str, step: &'a Step) -> Result<Self> {
+    fn start(workspace: &Workspace, command: &str, step: &'a Step, programs: Programs) -> Result<Self> {
         let log = log_path(workspace, step);
         let not_written = |error: std::io::Error| format!("could not write {}: {error}", log.display());
         if let Some(folder) = log.parent() {
@@ -217,6 +239,9 @@ impl<'a> RunningStep<'a> {
         let mut program = Command::new(&workspace.xtask);
         program.args([command, "--step", step.name]).current_dir(&workspace.root);
         program.stdout(file.try_clone().map_err(not_written)?).stderr(file);
+        if programs == Programs::Built {
+            program.env(BUILT, "1");
+        }
         Ok(Self { step, process: KillOnDrop::spawn(&mut program)?, log, start: Instant::now() })
     }
 
@@ -399,6 +424,11 @@ impl Report {
     }
 }
 
+/// Returns whether this process runs a step after the step called [`BUILD`].
+pub(crate) fn is_built() -> bool {
+    std::env::var_os(BUILT).is_some()
+}
+
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
@@ -409,6 +439,8 @@ fn last_line(text: &str) -> &str {
 
 /// If this step fails, the steps that need a build do not run.
 pub(crate) const BUILD: &str = "build";
+/// The variable that tells a step that everything is built.
+const BUILT: &str = "TOOLWAY_XTASK_BUILT";
 const NOT_BUILT: &str = "the workspace does not build";
 /// The exit code of `--step` when the step cannot run here.
 const SKIPPED_EXIT_CODE: u8 = 77;
@@ -463,7 +495,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         // Stands in for this program: it is called with the command, `--step` and the step's name.
         let script = folder.join("fake");
-        let text = "#!/bin/sh\necho \"$1 $3 has 3 passed\"\ncase $3 in bad) echo 'xtask: it broke' >&2; exit 1;; off) echo 'no network'; exit 77;; esac";
+        let text = "#!/bin/sh\necho \"$1 $3 has 3 passed$TOOLWAY_XTASK_BUILT\"\ncase $3 in bad) echo 'xtask: it broke' >&2; exit 1;; off) echo 'no network'; exit 77;; esac";
         // Another process writes the script: a file that this process has written may still be open in a child of
         // another test, and could not be run then.
         let write = Command::new("sh")
@@ -495,6 +527,14 @@ mod tests {
         Plan { command: "test", stages: &[&[build], &together] }.run_once(&workspace, 1, &mut report);
         let (table, _) = report.summary();
         assert_eq!(table.matches("not run, the workspace does not build").count(), 3, "{table}");
+
+        let build = Step { needs: Needs::Nothing, ..step(BUILD, None) };
+        Plan { command: "test", stages: &[&[build], &together] }.run_once(&workspace, 1, &mut report);
+        assert_eq!(
+            fs::read_to_string(log_path_by_name(&workspace, "good")).unwrap(),
+            "test good has 3 passed1\n",
+            "it builds nothing"
+        );
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -6,7 +6,9 @@
 //! `Cargo.toml`.
 
 use std::fs;
+use std::num::NonZero;
 use std::process::ExitCode;
+use std::thread;
 
 use crate::arguments::Arguments;
 use crate::conformance;
@@ -158,17 +160,18 @@ pub(crate) fn build(workspace: &Workspace) -> Result {
     ]))
 }
 
-/// Builds the programs that the conformance suite and the other SDKs' clients talk to.
-pub(crate) fn build_programs(workspace: &Workspace) -> Result {
-    run::check_success(&mut workspace.cargo(&[
-        "build",
-        "--quiet",
-        "--workspace",
-        "--all-features",
-        "--bin=conformance-server",
-        "--bin=conformance-client",
-        "--example=hello",
-    ]))
+/// Builds programs, which are named as for cargo, such as `--bin=toolway`.
+///
+/// An example is always one of them: it needs the dev-dependencies, so cargo chooses the same features as for the tests.
+/// Otherwise most of the workspace would be built once more. A step beside others starts no cargo if everything is built:
+/// it would wait for the build of another step.
+pub(crate) fn build_programs(workspace: &Workspace, programs: &[&str]) -> Result {
+    if steps::is_built() {
+        return Ok(());
+    }
+    let mut cargo =
+        workspace.cargo(&["build", "--quiet", "--workspace", "--all-features", "--example=hello"]);
+    run::check_success(cargo.args(programs))
 }
 
 /// How many rounds the repeating tests run.
@@ -194,6 +197,11 @@ pub(crate) fn run_tests(workspace: &Workspace, rounds: Rounds, filter: Option<&s
     });
     if let Some(filter) = filter {
         command.args(["-E", filter]);
+    }
+    if has_nextest {
+        // One of them mostly waits; see `.config/nextest.toml`.
+        let cores = thread::available_parallelism().map_or(2, NonZero::get);
+        command.arg(format!("--test-threads={}", cores + 1));
     }
     if rounds == Rounds::Full {
         command.env("TOOLWAY_ROUNDS", "full");

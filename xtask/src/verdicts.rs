@@ -19,6 +19,7 @@ use crate::arguments::Arguments;
 use crate::node::Node;
 use crate::python::Python;
 use crate::run::{self, Result};
+use crate::test;
 use crate::workspace::Workspace;
 
 /// Reads the number of tokens.
@@ -69,10 +70,7 @@ pub(crate) fn run(workspace: &Workspace, tokens: u32) -> Result {
 }
 
 fn build(workspace: &Workspace) -> Result<PathBuf> {
-    // Naming an example makes cargo choose the same features as for the tests; otherwise everything would be built once
-    // more.
-    let build = ["build", "--quiet", "--workspace", "--all-features", "--bin=verdicts", "--example=hello"];
-    run::check_success(&mut workspace.cargo(&build))?;
+    test::build_programs(workspace, &["--bin=verdicts"])?;
     Ok(workspace.debug_program("verdicts"))
 }
 

@@ -19,6 +19,7 @@ use crate::node::Node;
 use crate::python::Python;
 use crate::run::{self, Result};
 use crate::server_process::{ServerProcess, free_port};
+use crate::test;
 use crate::workspace::Workspace;
 
 /// Signs in to every server, to several at once, and then with every client to ours.
@@ -47,8 +48,7 @@ pub(super) fn run(workspace: &Workspace) -> Result {
 /// which opens the browser.
 pub(super) fn try_out(workspace: &Workspace) -> Result {
     let directory = workspace.target.join("interop");
-    let build = ["build", "--quiet", "--workspace", "--all-features", "--bin=toolway", "--example=protected"];
-    run::check_success(&mut workspace.cargo(&build))?;
+    test::build_programs(workspace, &["--bin=toolway", "--example=protected"])?;
     let node = install_node(workspace, &directory)?;
     let (idp_port, port) = (free_port()?, free_port()?);
     let (issuer, address) = (format!("http://127.0.0.1:{idp_port}"), format!("127.0.0.1:{port}"));

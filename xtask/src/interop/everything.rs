@@ -16,7 +16,8 @@ use super::table::{Coverage, Peers, Run, Table};
 use super::transport::{OpenServer, ServerSpec, Transport};
 use crate::node::Node;
 use crate::python::Python;
-use crate::run::{self, Result};
+use crate::run::Result;
+use crate::test;
 use crate::workspace::Workspace;
 
 /// Which clients run, over which transports, and against which server.
@@ -111,8 +112,7 @@ fn check_running(server: &mut OpenServer) -> Result {
 
 /// Builds the example that is the server.
 pub(super) fn build_example(workspace: &Workspace) -> Result<PathBuf> {
-    let build = ["build", "--quiet", "--workspace", "--all-features", "--example=everything"];
-    run::check_success(&mut workspace.cargo(&build))?;
+    test::build_programs(workspace, &["--example=everything"])?;
     Ok(workspace.debug_program("examples/everything"))
 }
 

@@ -26,7 +26,7 @@ pub(super) fn run(workspace: &Workspace, transports: &[Transport], latency: Opti
     let directory = workspace.target.join("interop");
     let clients =
         [python_client(workspace, &directory.join("py"))?, node_client(workspace, directory.join("node"))?];
-    test::build_programs(workspace)?;
+    test::build_programs(workspace, &[])?;
     let hello = ServerSpec::program(&workspace.debug_program("examples/hello"));
 
     let mut rows = Vec::new();

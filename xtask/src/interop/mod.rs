@@ -28,8 +28,9 @@ mod transport;
 use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
-use crate::run::{self, Result};
+use crate::run::Result;
 use crate::steps::StepSuccess;
+use crate::test;
 use crate::workspace::Workspace;
 use cluster::{ClusterSpec, Programs, Search};
 pub(crate) use everything::ClientSet;
@@ -204,13 +205,7 @@ fn run_behind_proxy(workspace: &Workspace, transports: &[Transport]) -> Result {
         return Err("the part `proxy` serves stdio and HTTP".to_owned());
     }
     let server = everything::build_example(workspace)?;
-    run::check_success(&mut workspace.cargo(&[
-        "build",
-        "--quiet",
-        "--workspace",
-        "--all-features",
-        "--bin=toolway",
-    ]))?;
+    test::build_programs(workspace, &["--bin=toolway"])?;
     let options = everything::Options {
         title: "every feature through the proxy",
         clients: ClientSet::Current,

@@ -18,8 +18,9 @@ use super::transport::Transport;
 use crate::latency::LatencyProxy;
 use crate::node::Node;
 use crate::python::Python;
-use crate::run::{self, Result};
+use crate::run::Result;
 use crate::server_process::free_port;
+use crate::test;
 use crate::workspace::Workspace;
 
 /// Runs our side against every server over each of the transports, several at once.
@@ -50,18 +51,7 @@ pub(super) fn run(workspace: &Workspace, transports: &[Transport], latency: Opti
 
 /// Builds the client and the `toolway` command.
 pub(super) fn build(workspace: &Workspace) -> Result<PathBuf> {
-    // Naming an example makes cargo choose the same features as for the tests; otherwise everything would be built once
-    // more.
-    let build = [
-        "build",
-        "--quiet",
-        "--workspace",
-        "--all-features",
-        "--bin=interop",
-        "--bin=toolway",
-        "--example=hello",
-    ];
-    run::check_success(&mut workspace.cargo(&build))?;
+    test::build_programs(workspace, &["--bin=interop", "--bin=toolway"])?;
     Ok(workspace.debug_program("interop"))
 }
 

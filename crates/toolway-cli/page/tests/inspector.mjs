@@ -20,7 +20,7 @@ export const FIXTURE = process.env.TOOLWAY_FIXTURE ?? join(REPOSITORY, 'target/d
 export const EVERYTHING = process.env.TOOLWAY_EVERYTHING;
 
 /** Long enough for a machine with other work; only a test that fails waits this long. */
-export const LONGEST_WAIT = Number(process.env.TOOLWAY_LONGEST_WAIT ?? 20_000);
+export const LONGEST_WAIT = Number(process.env.TOOLWAY_LONGEST_WAIT ?? 60_000);
 
 /** The fixture on a pipe. */
 export const ON_PIPE = ['--', FIXTURE, 'serve'];
