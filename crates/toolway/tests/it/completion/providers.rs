@@ -126,7 +126,7 @@ async fn only_prompts_and_templates_are_completed() {
     })
     .await;
 
-    // `#[arg(complete = …)]` on a tool does not compile (crates/toolway-macros/tests/ui); without macros a tool cannot
+    // `#[arg(complete = …)]` on a tool does not compile (crates/toolway/tests/macros/ui); without macros a tool cannot
     // have a completer, and one for a plain resource or for an unknown argument is a mistake.
     let named = || Completer::list(["a"]);
     let front = resources![front].remove(0).with_completer("kind", named());

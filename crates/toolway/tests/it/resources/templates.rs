@@ -149,7 +149,7 @@ fn swapped(third: u8, ctx: Ctx, first: String, second: &str) -> String {
     format!("first={first} second={second} third={third}")
 }
 
-/// The compiler refuses what the macro can see: `toolway-macros/tests/ui`.
+/// The compiler refuses what the macro can see: `toolway/tests/macros/ui`.
 #[tokio::test]
 async fn a_name_that_fits_nothing_is_refused_when_the_server_is_built() {
     let completer = || Completer::list(["a", "b"]);
