@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::time::Duration;
 
 use crate::proxy::{Mode, Proxy};
-use crate::server::{Server, eventually};
+use crate::server::{Server, eventually, eventually_within};
 
 /// A primary, and a replica that gets its data through a proxy.
 pub(crate) struct Pair {
@@ -71,7 +72,7 @@ impl Watched {
     /// Waits until each Sentinel knows the replica and the other Sentinels.
     async fn wait_until_known(&self) {
         for sentinel in &self.sentinels {
-            eventually("a Sentinel knows the replica and the others", async || {
+            eventually_within(SENTINEL_PATIENCE, "a Sentinel knows the replica and the others", async || {
                 let state: HashMap<String, String> = sentinel.query(&["SENTINEL", "MASTER", "main"]).await;
                 state["num-slaves"] == "1" && state["num-other-sentinels"] == "2"
             })
@@ -85,7 +86,7 @@ impl Watched {
         self.primary.kill();
         let port = self.replica.port.to_string();
         for sentinel in &self.sentinels {
-            eventually("the replica has taken over", async || {
+            eventually_within(SENTINEL_PATIENCE, "the replica has taken over", async || {
                 let query = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", "main"];
                 sentinel.query::<Vec<String>>(&query).await[1] == port
             })
@@ -135,3 +136,6 @@ fn number(info: &str, name: &str) -> u64 {
 
 /// A replica may come at any time, and is not kept waiting.
 const REPLICATED: [&str; 2] = ["--repl-diskless-sync-delay", "0"];
+/// The time limit of what Sentinels decide. One that has stood still for 2 s, as on a busy machine, does nothing for the next 30 s,
+/// and a vote without a winner is repeated after 10 s.
+const SENTINEL_PATIENCE: Duration = Duration::from_secs(100);

@@ -28,8 +28,12 @@ async fn the_store_follows_a_fail_over() {
     assert_eq!(get(&store, "key").await.unwrap().unwrap(), "value");
     let gap = tokio::time::timeout(PATIENCE, subscription.next()).await.unwrap();
     assert_eq!(gap, None);
-    store.publish("channel", "after".into()).await.unwrap();
-    let message = tokio::time::timeout(PATIENCE, subscription.next()).await.unwrap();
+    // The connection for messages may be opened once more, which is one more gap. What is published meanwhile is missed.
+    let mut message = None;
+    while message.is_none() {
+        store.publish("channel", "after".into()).await.unwrap();
+        message = tokio::time::timeout(PATIENCE, subscription.next()).await.unwrap();
+    }
     assert_eq!(message.unwrap(), "after");
     watched.wait_until_in_step().await;
     assert!(watched.replica.query::<bool>(&["EXISTS", "tw1:{group}v/new"]).await, "it has joined again");

@@ -182,13 +182,18 @@ pub(crate) fn draw_port() -> u16 {
 }
 
 /// Waits until something is true, and panics if it does not become true.
-pub(crate) async fn eventually(what: &str, mut is_true: impl AsyncFnMut() -> bool) {
+pub(crate) async fn eventually(what: &str, is_true: impl AsyncFnMut() -> bool) {
+    eventually_within(PATIENCE, what, is_true).await;
+}
+
+/// Like [`eventually`], with another time limit.
+pub(crate) async fn eventually_within(limit: Duration, what: &str, mut is_true: impl AsyncFnMut() -> bool) {
     let waiting = async {
         while !is_true().await {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, waiting).await.is_ok(), "it must become true that {what}");
+    assert!(tokio::time::timeout(limit, waiting).await.is_ok(), "it must become true that {what}");
 }
 
 /// How long a server may take to start. It reads its file first.
