@@ -11,6 +11,7 @@ mod caller;
 mod issuer;
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -224,7 +225,7 @@ pub async fn each_wire(server: &Server, test: impl AsyncFn(Client)) {
 ///
 /// Panics as [`each_wire`] does.
 pub async fn each_wire_as(builder: ClientBuilder, server: &Server, test: impl AsyncFn(Client)) {
-    run_on(builder, server, Wire::all(), test).await;
+    run_on(builder, server, &mut Wire::all(), &|client| Box::pin(test(client))).await;
 }
 
 /// Runs a test as [`each_wire`] does, but only with the revisions that have sessions, up to 2025-11-25. With these
@@ -243,20 +244,23 @@ pub async fn each_session(server: &Server, test: impl AsyncFn(Client)) {
 ///
 /// Panics as [`each_wire`] does.
 pub async fn each_session_as(builder: ClientBuilder, server: &Server, test: impl AsyncFn(Client)) {
-    let wires = Wire::all().filter(|wire| wire.version.era() == Era::Handshake);
-    run_on(builder, server, wires, test).await;
+    let mut wires = Wire::all().filter(|wire| wire.version.era() == Era::Handshake);
+    run_on(builder, server, &mut wires, &|client| Box::pin(test(client))).await;
 }
+
+/// A test, with its type erased, so that a program with hundreds of them has one copy of what runs them.
+type Test<'t> = dyn Fn(Client) -> Pin<Box<dyn Future<Output = ()> + 't>> + 't;
 
 async fn run_on(
     builder: ClientBuilder,
     server: &Server,
-    wires: impl Iterator<Item = Wire>,
-    test: impl AsyncFn(Client),
+    wires: &mut dyn Iterator<Item = Wire>,
+    test: &Test<'_>,
 ) {
     for wire in wires {
         let (client, _serving) = connect_over(builder.clone(), server, wire).await;
         assert_eq!(client.protocol_version(), wire.version, "on {wire}");
-        if let Err(panic) = catch_panic_async(|| Box::pin(test(client))).await {
+        if let Err(panic) = catch_panic_async(|| test(client)).await {
             panic!("on {wire}: {panic}");
         }
     }

@@ -20,15 +20,10 @@ pub(crate) async fn catch_panic_async<F: Future + Unpin>(
 ///
 /// After a panic, the caller must not use values that `work` may have left in an inconsistent state.
 pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-        let panic = Panic::new(&*payload);
-        // Dropping the payload also runs application code, and may panic again. The payload of the second panic is
-        // leaked.
-        if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-            std::mem::forget(again);
-        }
-        panic
-    })
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(value) => Ok(value),
+        Err(payload) => Err(Panic::caught(payload)),
+    }
 }
 
 /// A future that drops its inner future as soon as the inner future has completed or panicked.
@@ -63,6 +58,18 @@ impl<F> Drop for CatchUnwind<F> {
 pub(crate) struct Panic(String);
 
 impl Panic {
+    /// Not part of [`catch_panic`], which is compiled for each type of work.
+    #[cold]
+    fn caught(payload: Box<dyn Any + Send>) -> Self {
+        let panic = Self::new(&*payload);
+        // Dropping the payload also runs application code, and may panic again. The payload of the second panic is
+        // leaked.
+        if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            std::mem::forget(again);
+        }
+        panic
+    }
+
     fn new(payload: &(dyn Any + Send)) -> Self {
         let text = payload.downcast_ref::<&str>().map(ToString::to_string);
         Self(

@@ -143,7 +143,8 @@ async fn cut_once(
     proxy.plan([cut]);
     let (heard, outcome) = tell(client, &key, true).await;
     let passed = proxy.passed();
-    let came = events(&unchunk(body(&passed[0]).unwrap_or_default()));
+    let Some(first) = passed.first() else { panic!("{about}: the call was not sent: {outcome:?}") };
+    let came = events(&unchunk(body(first).unwrap_or_default()));
     let has_id = came.iter().any(|event| event.id.is_some());
     match outcome {
         Ok(end) => {

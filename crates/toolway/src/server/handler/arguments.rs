@@ -88,52 +88,61 @@ impl Arguments {
     ///
     /// One text with all problems, for the model.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, ToolError> {
-        self.read_by_rules().map(|Whole(value)| value)
+        let mut whole = Whole(None);
+        self.read_by_rules(&mut whole)?;
+        Ok(whole.0.expect("what was read without an error is there"))
     }
 
     /// Reads each argument into its slot. The code of `#[tool]` calls this.
     #[doc(hidden)]
     pub fn read<S: Slots>(&self) -> Result<S, ToolError> {
-        self.read_by_rules()
+        let mut slots = S::default();
+        self.read_by_rules(&mut slots)?;
+        Ok(slots)
     }
 
     /// Reads the text strictly if it follows the rules, otherwise with coercions.
-    fn read_by_rules<T: Target>(&self) -> Result<T, ToolError> {
-        let Some(rules) = &self.rules else { return self.read_strictly().map_err(ToolError::new) };
+    fn read_by_rules(&self, target: &mut dyn Target) -> Result<(), ToolError> {
+        let Some(rules) = &self.rules else { return self.read_strictly(target).map_err(ToolError::new) };
         let mut told = None;
-        if T::enforces(rules) && !self.may_contain_null(rules) {
-            match self.read_strictly() {
-                Ok(target) => return Ok(target),
+        if target.enforces(rules) && !self.may_contain_null(rules) {
+            match self.read_strictly(target) {
+                Ok(()) => return Ok(()),
                 Err(text) => told = Some(text),
             }
         } else {
             let mut value = self.value()?;
             if rules.checker.check(&value).is_empty() {
                 // The text is more exact than the value for numbers with many digits.
-                let target = if insert_defaults(&mut value, &rules.checker) {
-                    T::from_value(value)
+                let read = if insert_defaults(&mut value, &rules.checker) {
+                    target.read_value(value)
                 } else {
-                    self.read_strictly()
+                    self.read_strictly(target)
                 };
-                match target {
-                    Ok(target) => return Ok(target),
+                match read {
+                    Ok(()) => return Ok(()),
                     Err(text) => told = Some(text),
                 }
             }
         }
-        self.read_leniently(rules, told)
+        self.read_leniently(target, rules, told)
     }
 
     /// Reads the text without coercions.
-    fn read_strictly<T: Target>(&self) -> Result<T, String> {
+    fn read_strictly(&self, target: &mut dyn Target) -> Result<(), String> {
         match &self.text {
-            Some(text) => T::from_text(text.as_bytes()),
-            None => T::from_value(Value::Object(Map::new())),
+            Some(text) => target.read_text(text.as_bytes()),
+            None => target.read_value(Value::Object(Map::new())),
         }
     }
 
     /// Reads the arguments after coercing what can be coerced, or reports all problems.
-    fn read_leniently<T: Target>(&self, rules: &Rules, told: Option<String>) -> Result<T, ToolError> {
+    fn read_leniently(
+        &self,
+        target: &mut dyn Target,
+        rules: &Rules,
+        told: Option<String>,
+    ) -> Result<(), ToolError> {
         let mut value = self.value()?;
         let mut is_changed = rules.coerces && rules.checker.coerce(&mut value);
         let problems = rules.checker.check(&value);
@@ -144,12 +153,12 @@ impl Arguments {
         // The schema finds no problem, so the error of the type itself is all that can be reported.
         let told = match told {
             Some(text) if !is_changed => text,
-            _ => match T::from_value(value.clone()) {
-                Ok(target) => return Ok(target),
+            _ => match target.read_value(value.clone()) {
+                Ok(()) => return Ok(()),
                 Err(text) => text,
             },
         };
-        Err(ToolError::new(T::find_error(&value, &rules.checker).unwrap_or(told)))
+        Err(ToolError::new(target.find_error(&value, &rules.checker).unwrap_or(told)))
     }
 
     /// Returns whether the text may contain a null that stands for a default. Missing arguments do not matter here:
@@ -183,36 +192,40 @@ fn insert_defaults(value: &mut Value, checker: &Checker) -> bool {
     is_changed
 }
 
-/// A type that arguments are read into. All problems are returned as one text.
-trait Target: Sized {
+/// A place for arguments that are read. All problems are returned as one text, and what was read before is lost then.
+///
+/// A trait of values, so that the code that reads by rules is compiled once, and not for each tool.
+trait Target {
     /// Reads the text of an object.
-    fn from_text(text: &[u8]) -> Result<Self, String>;
+    fn read_text(&mut self, text: &[u8]) -> Result<(), String>;
 
     /// Reads an object that was parsed from the text.
-    fn from_value(object: Value) -> Result<Self, String>;
+    fn read_value(&mut self, object: Value) -> Result<(), String>;
 
     /// Returns whether reading enforces everything that the schema requires.
-    fn enforces(rules: &Rules) -> bool;
+    fn enforces(&self, rules: &Rules) -> bool;
 
     /// Reads an object whose types refuse it once more. Returns the error with its exact path, and with the format that
     /// the schema expects there.
-    fn find_error(object: &Value, checker: &Checker) -> Option<String>;
+    fn find_error(&self, object: &Value, checker: &Checker) -> Option<String>;
 }
 
 impl<S: Slots> Target for S {
-    fn from_text(text: &[u8]) -> Result<Self, String> {
-        read_slots(&mut serde_json::Deserializer::from_slice(text))
+    fn read_text(&mut self, text: &[u8]) -> Result<(), String> {
+        *self = read_slots(&mut serde_json::Deserializer::from_slice(text))?;
+        Ok(())
     }
 
-    fn from_value(object: Value) -> Result<Self, String> {
-        read_slots(object)
+    fn read_value(&mut self, object: Value) -> Result<(), String> {
+        *self = read_slots(object)?;
+        Ok(())
     }
 
-    fn enforces(rules: &Rules) -> bool {
+    fn enforces(&self, rules: &Rules) -> bool {
         rules.is_typed
     }
 
-    fn find_error(object: &Value, checker: &Checker) -> Option<String> {
+    fn find_error(&self, object: &Value, checker: &Checker) -> Option<String> {
         let mut track = Track::new();
         let tracked = serde_path_to_error::Deserializer::new(object, &mut track);
         let mut walk = SlotsVisitor { slots: S::default(), problems: Vec::new(), current: None };
@@ -248,25 +261,28 @@ fn argument(path: &Path) -> Option<&str> {
     }
 }
 
-/// One type for all arguments together. Most arguments fit, so the path to a mistake is tracked only in a second pass.
-struct Whole<T>(T);
+/// One type for all arguments together, after they were read. Most arguments fit, so the path to a mistake is tracked only in
+/// a second pass.
+struct Whole<T>(Option<T>);
 
 impl<T: DeserializeOwned> Target for Whole<T> {
-    fn from_text(text: &[u8]) -> Result<Self, String> {
-        serde_json::from_slice(text)
-            .or_else(|_| read_whole(&mut serde_json::Deserializer::from_slice(text)))
-            .map(Self)
+    fn read_text(&mut self, text: &[u8]) -> Result<(), String> {
+        let read = serde_json::from_slice(text)
+            .or_else(|_| read_whole(&mut serde_json::Deserializer::from_slice(text)));
+        self.0 = Some(read?);
+        Ok(())
     }
 
-    fn from_value(object: Value) -> Result<Self, String> {
-        T::deserialize(&object).or_else(|_| read_whole(&object)).map(Self)
+    fn read_value(&mut self, object: Value) -> Result<(), String> {
+        self.0 = Some(T::deserialize(&object).or_else(|_| read_whole(&object))?);
+        Ok(())
     }
 
-    fn enforces(_: &Rules) -> bool {
+    fn enforces(&self, _: &Rules) -> bool {
         false
     }
 
-    fn find_error(object: &Value, checker: &Checker) -> Option<String> {
+    fn find_error(&self, object: &Value, checker: &Checker) -> Option<String> {
         let error = serde_path_to_error::deserialize::<_, T>(object).err()?;
         Some(with_path_and_format(error.path(), error.inner(), checker))
     }
@@ -460,7 +476,7 @@ impl<'de, S: Slots> Visitor<'de> for &mut SlotsVisitor<S> {
                 Ok(true) => {}
                 Ok(false) => {
                     map.next_value::<IgnoredAny>()?;
-                    self.problems.push(unknown_argument::<S>(&name));
+                    self.problems.push(unknown_argument(&name, &S::names()));
                     if self.problems.len() >= MAX_PROBLEMS {
                         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
                         return Ok(());
@@ -476,14 +492,13 @@ impl<'de, S: Slots> Visitor<'de> for &mut SlotsVisitor<S> {
     }
 }
 
-fn unknown_argument<S: Slots>(name: &str) -> String {
-    let names = S::names();
+fn unknown_argument(name: &str, names: &[&str]) -> String {
     let meant = closest(name, names.iter().copied());
     let name = truncate(name);
     if let Some(meant) = meant {
         return format!("unknown argument `{name}`, did you mean `{meant}`?");
     }
-    match names.as_slice() {
+    match names {
         [] => format!("unknown argument `{name}`: this tool takes none"),
         names => format!("unknown argument `{name}`, known are `{}`", names.join("`, `")),
     }
