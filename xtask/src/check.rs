@@ -1,7 +1,7 @@
 //! What does CI run?
 //!
-//! Everything here, in one process on one machine, so that a local run and a CI run check the same things. It takes the
-//! time of `cargo xtask test` and at most ten minutes more; longer checks belong to `cargo xtask deep`.
+//! Everything here, in one process on one machine, so that a local run and a CI run check the same things: the tests of
+//! `cargo xtask test`, and other checks before and beside them. Longer checks belong to `cargo xtask deep`.
 
 use std::process::{Command, ExitCode};
 
@@ -15,7 +15,7 @@ use crate::publish;
 use crate::python::Python;
 use crate::run::{self, Result};
 use crate::schema;
-use crate::steps::{Needs, Plan, Stage, Step, StepSuccess};
+use crate::steps::{Load, Needs, Plan, Stage, Step, StepSuccess};
 use crate::surface;
 use crate::test::{self, passed_if_ok};
 use crate::workspace::Workspace;
@@ -24,138 +24,86 @@ use crate::workspace::Workspace;
 pub(crate) fn run(workspace: &Workspace, mut arguments: Arguments) -> Result<ExitCode> {
     let step = arguments.value("--step")?;
     arguments.finish()?;
+    let stages = stages();
+    let stages: Vec<Stage<'_>> = stages.iter().map(Vec::as_slice).collect();
+    let plan = Plan { command: "check", stages: &stages };
     if let Some(name) = step {
-        return PLAN.run_step(workspace, &name);
+        return plan.run_step(workspace, &name);
     }
-    let (seconds, verdict) = PLAN.run_timed(workspace, 1);
-    let tests: f64 = seconds.iter().skip(QUICK.len()).take(test::STAGES.len()).sum();
-    let rest = seconds.iter().sum::<f64>() - tests;
-    println!(
-        "check: {tests:.0} s of it are `cargo xtask test`, {rest:.0} s the rest, for which {MAX_EXTRA_SECONDS} s are planned"
-    );
+    let verdict = plan.run(workspace, 1);
+    println!("check: {PLANNED_SECONDS} s are planned for all of it");
     println!("{NOT_CHECKED}");
     verdict.map(|()| ExitCode::SUCCESS)
 }
 
-const PLAN: Plan<'_> = Plan {
-    command: "check",
-    stages: &[
-        QUICK[0],
-        QUICK[1],
-        QUICK[2],
-        QUICK[3],
-        QUICK[4],
-        QUICK[5],
-        test::STAGES[0],
-        test::STAGES[1],
-        test::STAGES[2],
-        OTHER_BUILDS[0],
-        OTHER_BUILDS[1],
-        OTHER_BUILDS[2],
-        OTHER_BUILDS[3],
-        LAST[0],
-        LAST[1],
-        LAST[2],
-    ],
-};
+/// The stages of the tests, with the other steps before and beside them.
+fn stages() -> Vec<Vec<Step>> {
+    let [build, tests, last] = test::STAGES;
+    vec![QUICK.to_vec(), build.to_vec(), tests.to_vec(), [last, &BESIDE].concat()]
+}
 
 /// Steps that take seconds and fail often come first.
-const QUICK: [Stage<'_>; 6] = [
-    &[Step {
+const QUICK: [Step; 6] = [
+    Step {
         name: "format",
         rerun_command: "cargo xtask check --step format",
         needs: Needs::Nothing,
+        load: Load::Computes,
         work: |workspace| {
             passed_if_ok(run::check_success(&mut workspace.cargo(&["fmt", "--all", "--check"])))
                 .map_err(|error| format!("{error}; `cargo fmt --all` fixes it"))
         },
         counter: None,
-    }],
-    &[Step {
+    },
+    Step {
         name: "typos",
         rerun_command: "cargo xtask check --step typos",
         needs: Needs::Nothing,
+        load: Load::Waits,
         work: |workspace| passed_if_ok(typos(workspace)),
         counter: None,
-    }],
-    &[Step {
+    },
+    Step {
         name: "dependencies",
         rerun_command: "cargo xtask check --step dependencies",
         needs: Needs::Nothing,
+        load: Load::Waits,
         work: |workspace| passed_if_ok(dependencies::run(workspace)),
         counter: None,
-    }],
-    &[Step {
+    },
+    Step {
         name: "package",
         rerun_command: "cargo xtask check --step package",
         needs: Needs::Nothing,
+        load: Load::Computes,
         work: |workspace| passed_if_ok(publish::package(workspace)),
         counter: None,
-    }],
-    &[Step {
+    },
+    Step {
         name: "proxies",
         rerun_command: "cargo xtask check --step proxies",
         needs: Needs::Nothing,
+        load: Load::Waits,
         work: proxies::run,
         counter: None,
-    }],
-    &[Step {
+    },
+    Step {
         name: "page",
         rerun_command: "cargo xtask page --check",
         needs: Needs::Nothing,
+        load: Load::Waits,
         work: |workspace| passed_if_ok(page::run(workspace, &page::Job::Check)),
         counter: None,
-    }],
+    },
 ];
 
-/// These run one after the other, because they share a target folder with all other builds: most dependencies are built
-/// only once.
-const OTHER_BUILDS: [Stage<'_>; 4] = [
-    // The browser tests mostly wait, and use no cargo.
-    &[
-        Step {
-            name: "cross",
-            rerun_command: "cargo xtask cross",
-            needs: Needs::Build,
-            work: cross::run,
-            counter: None,
-        },
-        Step {
-            name: "page-tests",
-            rerun_command: "cargo xtask page --test",
-            needs: Needs::Build,
-            work: |workspace| passed_if_ok(page::run(workspace, &page::Job::Test(None))),
-            counter: None,
-        },
-    ],
-    &[Step {
-        name: "newcomers",
-        rerun_command: "cargo xtask newcomers",
-        needs: Needs::Build,
-        work: |workspace| passed_if_ok(newcomers::run(workspace)),
-        counter: None,
-    }],
-    &[Step {
-        name: "oldest-rust",
-        rerun_command: "cargo xtask check --step oldest-rust",
-        needs: Needs::Nothing,
-        work: publish::oldest_rust,
-        counter: None,
-    }],
-    &[Step {
-        name: "surface",
-        rerun_command: "cargo xtask surface",
-        needs: Needs::Nothing,
-        work: |workspace| surface::run(workspace, surface::Mode::Compare),
-        counter: None,
-    }],
-];
-
-const LAST: [Stage<'_>; 3] = [
-    &[Step {
+/// These run beside the longer tests. All of them share a target folder, so most dependencies are built only once.
+const BESIDE: [Step; 8] = [
+    Step {
         name: "clippy",
         rerun_command: "cargo xtask check --step clippy",
         needs: Needs::Build,
+        load: Load::Computes,
         work: |workspace| {
             passed_if_ok(run::check_success(&mut workspace.cargo(&[
                 "clippy",
@@ -168,18 +116,52 @@ const LAST: [Stage<'_>; 3] = [
             ])))
         },
         counter: None,
-    }],
-    &[Step {
+    },
+    Step {
+        name: "cross",
+        rerun_command: "cargo xtask cross",
+        needs: Needs::Build,
+        load: Load::Computes,
+        work: cross::run,
+        counter: None,
+    },
+    Step {
+        name: "newcomers",
+        rerun_command: "cargo xtask newcomers",
+        needs: Needs::Build,
+        load: Load::Computes,
+        work: |workspace| passed_if_ok(newcomers::run(workspace)),
+        counter: None,
+    },
+    Step {
+        name: "surface",
+        rerun_command: "cargo xtask surface",
+        needs: Needs::Nothing,
+        load: Load::Computes,
+        work: |workspace| surface::run(workspace, surface::Mode::Compare),
+        counter: None,
+    },
+    Step {
+        name: "oldest-rust",
+        rerun_command: "cargo xtask check --step oldest-rust",
+        needs: Needs::Nothing,
+        load: Load::Computes,
+        work: publish::oldest_rust,
+        counter: None,
+    },
+    Step {
         name: "docs",
         rerun_command: "cargo xtask check --step docs",
         needs: Needs::Build,
+        load: Load::Computes,
         work: |workspace| passed_if_ok(docs(workspace)),
         counter: None,
-    }],
-    &[Step {
+    },
+    Step {
         name: "schema",
         rerun_command: "cargo xtask check --step schema",
         needs: Needs::Nothing,
+        load: Load::Computes,
         work: |workspace| {
             let schemas = workspace.root.join(SCHEMAS);
             if schemas.is_dir() {
@@ -189,7 +171,15 @@ const LAST: [Stage<'_>; 3] = [
             }
         },
         counter: None,
-    }],
+    },
+    Step {
+        name: "page-tests",
+        rerun_command: "cargo xtask page --test",
+        needs: Needs::Build,
+        load: Load::Waits,
+        work: |workspace| passed_if_ok(page::run(workspace, &page::Job::Test(None))),
+        counter: None,
+    },
 ];
 
 fn docs(workspace: &Workspace) -> Result {
@@ -206,8 +196,8 @@ fn typos(workspace: &Workspace) -> Result {
     })
 }
 
-/// Seconds on two cores, busy or idle. A step that does not fit goes to `cargo xtask deep`.
-const MAX_EXTRA_SECONDS: u32 = 600;
+/// On two busy cores. A step that does not fit goes to `cargo xtask deep`.
+const PLANNED_SECONDS: u32 = 1_800;
 /// The official schemas are not part of the repository; this folder is used where it exists.
 const SCHEMAS: &str = "../shared/spec";
 /// Pinned, because a newer word list finds new words in old text.
@@ -218,13 +208,13 @@ the comparison with the published API (both need data from outside)";
 
 #[cfg(test)]
 mod tests {
-    use super::PLAN;
+    use super::stages;
     use crate::test;
 
     #[test]
     fn check_runs_every_step_of_the_tests_and_each_name_is_used_once() {
-        let names: Vec<&str> =
-            PLAN.stages.iter().flat_map(|stage| stage.iter().map(|step| step.name)).collect();
+        let stages = stages();
+        let names: Vec<&str> = stages.iter().flatten().map(|step| step.name).collect();
         for step in test::STAGES.iter().flat_map(|stage| stage.iter()) {
             assert_eq!(names.iter().filter(|name| **name == step.name).count(), 1, "{}", step.name);
         }

@@ -14,7 +14,7 @@ use crate::features;
 use crate::fuzz;
 use crate::interop;
 use crate::run::{self, Result};
-use crate::steps::{Needs, Plan, Stage, Step, StepSuccess};
+use crate::steps::{Load, Needs, Plan, Stage, Step, StepSuccess};
 use crate::test::{self, Rounds, passed_if_ok};
 use crate::verdicts;
 use crate::workspace::Workspace;
@@ -41,7 +41,7 @@ pub(crate) fn run(workspace: &Workspace, mut arguments: Arguments) -> Result<Exi
 }
 
 const fn part(name: &'static str, repeat: &'static str, work: fn(&Workspace) -> Result<StepSuccess>) -> Step {
-    Step { name, rerun_command: repeat, needs: Needs::Nothing, work, counter: None }
+    Step { name, rerun_command: repeat, needs: Needs::Nothing, load: Load::Computes, work, counter: None }
 }
 
 const PARTS: [Stage<'_>; 16] = [

@@ -15,6 +15,7 @@ use crate::arguments::Arguments;
 use crate::cache::CachedPackages;
 use crate::node::{Node, link_modules};
 use crate::run::{self, KillOnDrop, Result};
+use crate::steps;
 use crate::test;
 use crate::workspace::Workspace;
 
@@ -59,7 +60,10 @@ pub(crate) fn run(workspace: &Workspace, job: &Job) -> Result {
         Job::Check => page.check(&workspace.target.join("page")),
         Job::Watch => page.watch(),
         Job::Test(only) => {
-            page.build(&page.dist())?;
+            // A run that has built the command leaves the page as it was, so that nothing is built again beside other steps.
+            if !steps::is_built() {
+                page.build(&page.dist())?;
+            }
             test::build_programs(workspace, &BUILD)?;
             page.drive_browser(workspace, "tests/run.mjs", only.as_deref())
         }

@@ -2,8 +2,9 @@
 //!
 //! A run is a list of stages. A stage with one step runs on the terminal. The steps of a larger stage run concurrently,
 //! each in its own process (`cargo xtask COMMAND --step NAME`); the output of each goes to a file and is shown when the
-//! step is done. A failed step does not stop the steps after it, except those that need a build when the build failed.
-//! A failure names the command that repeats just this step.
+//! step is done. Beside a step that uses all cores runs one that mostly waits, so neither cores nor time are wasted. A
+//! failed step does not stop the steps after it, except those that need a build when the build failed. A failure names
+//! the command that repeats just this step.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -23,6 +24,7 @@ pub(crate) struct Step {
     /// The command that runs nothing but this step.
     pub(crate) rerun_command: &'static str,
     pub(crate) needs: Needs,
+    pub(crate) load: Load,
     pub(crate) work: fn(&Workspace) -> Result<StepSuccess>,
     /// How to count the checks in the file that the step has written, if at all.
     pub(crate) counter: Option<CheckCounter>,
@@ -36,11 +38,22 @@ pub(crate) enum Needs {
     Build,
 }
 
+/// What a step mostly does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Load {
+    /// It waits for other programs.
+    Waits,
+    /// It uses all cores, mostly for the compiler. Such steps run one after the other: cargo has a lock for all of its builds.
+    Computes,
+}
+
 /// Whether the programs that a step starts are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Programs {
     /// This run has built all of them.
     Built,
+    /// This run could not build them.
+    Broken,
     /// The step has to build its own.
     Unknown,
 }
@@ -75,11 +88,6 @@ pub(crate) struct Plan<'a> {
 impl Plan<'_> {
     /// Runs every stage `rounds` times, prints what ran and for how long. An error if a step failed.
     pub(crate) fn run(&self, workspace: &Workspace, rounds: usize) -> Result {
-        self.run_timed(workspace, rounds).1
-    }
-
-    /// Like [`run`](Self::run), and also returns the seconds of each stage.
-    pub(crate) fn run_timed(&self, workspace: &Workspace, rounds: usize) -> (Vec<f64>, Result) {
         let mut report = Report::new(self.command, rounds);
         for round in 1..=rounds {
             if rounds > 1 {
@@ -89,7 +97,7 @@ impl Plan<'_> {
         }
         let (table, verdict) = report.summary();
         print!("{table}");
-        (report.stages, verdict)
+        verdict
     }
 
     /// Runs the step with this name.
@@ -107,11 +115,6 @@ impl Plan<'_> {
         }
     }
 
-    fn programs(&self, is_built: bool) -> Programs {
-        let builds = self.steps().any(|step| step.name == BUILD);
-        if builds && is_built { Programs::Built } else { Programs::Unknown }
-    }
-
     fn steps(&self) -> impl Iterator<Item = &Step> {
         self.stages.iter().flat_map(|stage| stage.iter())
     }
@@ -119,11 +122,10 @@ impl Plan<'_> {
     fn run_once(&self, workspace: &Workspace, round: usize, report: &mut Report) {
         let total = self.steps().count();
         let mut begun = 0;
-        let mut is_built = true;
-        for (number, stage) in self.stages.iter().enumerate() {
-            let stage_start = Instant::now();
+        let mut programs = Programs::Unknown;
+        for stage in self.stages {
             let (ready, blocked): (Vec<&Step>, Vec<&Step>) =
-                stage.iter().partition(|step| is_built || step.needs == Needs::Nothing);
+                stage.iter().partition(|step| programs != Programs::Broken || step.needs == Needs::Nothing);
             for step in blocked {
                 begun += 1;
                 report.add(step, round, 0.0, Outcome::Skipped(NOT_BUILT.to_owned()), 0);
@@ -139,8 +141,11 @@ impl Plan<'_> {
                     let _ = fs::remove_file(&log);
                     let start = Instant::now();
                     let outcome = Outcome::of((step.work)(workspace));
-                    if step.name == BUILD && matches!(outcome, Outcome::Failed(_)) {
-                        is_built = false;
+                    if step.name == BUILD {
+                        programs = match outcome {
+                            Outcome::Failed(_) => Programs::Broken,
+                            Outcome::Passed | Outcome::Skipped(_) => Programs::Built,
+                        };
                     }
                     let said = fs::read_to_string(&log).unwrap_or_default();
                     report.add(step, round, start.elapsed().as_secs_f64(), outcome, step.count(&said));
@@ -148,12 +153,9 @@ impl Plan<'_> {
                 several => {
                     let names: Vec<&str> = several.iter().map(|step| step.name).collect();
                     println!("== {first}-{begun}/{total} side by side: {} …", names.join(", "));
-                    let programs = self.programs(is_built);
                     self.run_concurrently(workspace, several, programs, round, report);
                 }
             }
-            report.stages.resize(report.stages.len().max(number + 1), 0.0);
-            report.stages[number] += stage_start.elapsed().as_secs_f64();
         }
     }
 
@@ -170,7 +172,8 @@ impl Plan<'_> {
         let mut told = Instant::now();
         loop {
             while running.len() < MAX_CONCURRENT
-                && let Some(step) = waiting.pop_front()
+                && let Some(at) = next_step(&waiting, &running)
+                && let Some(step) = waiting.remove(at)
             {
                 match RunningStep::start(workspace, self.command, step, programs) {
                     Ok(started) => running.push(started),
@@ -202,6 +205,13 @@ impl Plan<'_> {
             thread::sleep(Duration::from_millis(50));
         }
     }
+}
+
+/// Returns which of these steps to start beside those that run: one that computes if none does, or else one that waits.
+fn next_step(steps: &VecDeque<&Step>, running: &[RunningStep<'_>]) -> Option<usize> {
+    let first = |wanted| steps.iter().position(|step| step.load == wanted);
+    let computing = running.iter().any(|running| running.step.load == Load::Computes);
+    first(Load::Computes).filter(|_| !computing).or_else(|| first(Load::Waits))
 }
 
 impl Step {
@@ -295,8 +305,6 @@ struct Report {
     command: &'static str,
     rounds: usize,
     start: Instant,
-    /// The seconds of each stage, summed over all rounds.
-    stages: Vec<f64>,
     rows: Vec<Row>,
 }
 
@@ -317,7 +325,7 @@ struct Row {
 
 impl Report {
     fn new(command: &'static str, rounds: usize) -> Self {
-        Self { command, rounds, start: Instant::now(), stages: Vec::new(), rows: Vec::new() }
+        Self { command, rounds, start: Instant::now(), rows: Vec::new() }
     }
 
     /// Records the end of a step and prints it.
@@ -452,7 +460,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests {
-    use super::{BUILD, CheckCounter, Needs, Outcome, Report, Step, StepSuccess, last_line};
+    use super::{BUILD, CheckCounter, Load, Needs, Outcome, Report, Step, StepSuccess, last_line};
     use crate::workspace::Workspace;
 
     fn step(name: &'static str, counted: Option<CheckCounter>) -> Step {
@@ -461,6 +469,7 @@ mod tests {
             name,
             rerun_command: "cargo xtask test --step it",
             needs: Needs::Build,
+            load: Load::Waits,
             work,
             counter: counted,
         }
@@ -536,6 +545,35 @@ mod tests {
             "it builds nothing"
         );
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn one_step_that_computes_runs_beside_one_that_waits() {
+        use super::{RunningStep, next_step};
+        use crate::run::KillOnDrop;
+        use std::collections::VecDeque;
+        use std::process::Command;
+        use std::time::Instant;
+
+        let waits = step("waits", None);
+        let computes = Step { load: Load::Computes, ..step("computes", None) };
+        let running = |step| RunningStep {
+            step,
+            process: KillOnDrop::spawn(&mut Command::new("true")).unwrap(),
+            log: std::path::PathBuf::new(),
+            start: Instant::now(),
+        };
+        let first = |steps: &[&Step], running: &[RunningStep<'_>]| {
+            let steps: VecDeque<&Step> = steps.iter().copied().collect();
+            next_step(&steps, running).map(|at| steps[at].name)
+        };
+        assert_eq!(first(&[&waits, &computes], &[]), Some("computes"));
+        assert_eq!(first(&[&computes, &waits], &[running(&computes)]), Some("waits"));
+        assert_eq!(first(&[&computes], &[running(&computes)]), None);
+        assert_eq!(first(&[&waits, &computes], &[running(&waits)]), Some("computes"));
+        assert_eq!(first(&[&waits], &[running(&waits)]), Some("waits"));
+        assert_eq!(first(&[], &[]), None);
     }
 
     #[test]

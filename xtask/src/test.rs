@@ -14,7 +14,7 @@ use crate::arguments::Arguments;
 use crate::conformance;
 use crate::interop;
 use crate::run::{self, Result};
-use crate::steps::{self, BUILD, CheckCounter, Needs, Plan, Stage, Step, StepSuccess};
+use crate::steps::{self, BUILD, CheckCounter, Load, Needs, Plan, Stage, Step, StepSuccess};
 use crate::test_report;
 use crate::verdicts;
 use crate::workspace::Workspace;
@@ -67,13 +67,13 @@ pub(crate) fn run_all(workspace: &Workspace, rounds: usize) -> Result {
 
 const PLAN: Plan<'_> = Plan { command: "test", stages: &STAGES };
 
-/// Conformance and interop mostly wait. The doctests, which mostly use the CPU, begin when all but one of them are done,
-/// because a few scenarios of the suite depend on timing.
+/// Conformance and interop mostly wait; the doctests, which use all cores, run beside them.
 pub(crate) const STAGES: [Stage<'_>; 3] = [
     &[Step {
         name: BUILD,
         rerun_command: "cargo xtask test --step build",
         needs: Needs::Nothing,
+        load: Load::Computes,
         work: |workspace| passed_if_ok(build(workspace)),
         counter: None,
     }],
@@ -81,6 +81,7 @@ pub(crate) const STAGES: [Stage<'_>; 3] = [
         name: TESTS,
         rerun_command: "cargo xtask test --step tests",
         needs: Needs::Build,
+        load: Load::Computes,
         work: |workspace| passed_if_ok(run_tests(workspace, Rounds::Few, None)),
         counter: Some(CheckCounter { unit: "tests", in_log: passed_by_cargo }),
     }],
@@ -89,6 +90,7 @@ pub(crate) const STAGES: [Stage<'_>; 3] = [
             name: "conformance",
             rerun_command: "cargo xtask conformance",
             needs: Needs::Build,
+            load: Load::Waits,
             work: |workspace| passed_if_ok(conformance::run(workspace, &conformance::Options::default())),
             counter: Some(CheckCounter { unit: "conformance scenarios", in_log: passed_by_conformance }),
         },
@@ -96,6 +98,7 @@ pub(crate) const STAGES: [Stage<'_>; 3] = [
             name: "interop",
             rerun_command: "cargo xtask interop",
             needs: Needs::Build,
+            load: Load::Waits,
             work: |workspace| passed_if_ok(interop::run(workspace, &interop::Options::default())),
             counter: Some(CheckCounter { unit: "interop checks", in_log: passed_by_interop }),
         },
@@ -103,6 +106,7 @@ pub(crate) const STAGES: [Stage<'_>; 3] = [
             name: "interop-cluster",
             rerun_command: "cargo xtask test --step interop-cluster",
             needs: Needs::Build,
+            load: Load::Waits,
             work: |workspace| interop::run_cluster(workspace, interop::ClientSet::Current),
             counter: Some(CheckCounter {
                 unit: "interop checks on several nodes",
@@ -113,6 +117,7 @@ pub(crate) const STAGES: [Stage<'_>; 3] = [
             name: "interop-auth",
             rerun_command: "cargo xtask test --step interop-auth",
             needs: Needs::Build,
+            load: Load::Waits,
             work: |workspace| passed_if_ok(interop::run_auth(workspace)),
             counter: Some(CheckCounter { unit: "logins to real servers", in_log: passed_by_interop }),
         },
@@ -120,6 +125,7 @@ pub(crate) const STAGES: [Stage<'_>; 3] = [
             name: "verdicts",
             rerun_command: "cargo xtask verdicts",
             needs: Needs::Build,
+            load: Load::Waits,
             work: |workspace| passed_if_ok(verdicts::run(workspace, verdicts::TOKENS_IN_CI)),
             counter: Some(CheckCounter {
                 unit: "tokens judged by other libraries too",
@@ -130,6 +136,7 @@ pub(crate) const STAGES: [Stage<'_>; 3] = [
             name: "doctests",
             rerun_command: "cargo xtask test --step doctests",
             needs: Needs::Build,
+            load: Load::Computes,
             work: |workspace| {
                 passed_if_ok(run::check_success(&mut workspace.cargo(&[
                     "test",
@@ -199,9 +206,9 @@ pub(crate) fn run_tests(workspace: &Workspace, rounds: Rounds, filter: Option<&s
         command.args(["-E", filter]);
     }
     if has_nextest {
-        // One of them mostly waits; see `.config/nextest.toml`.
+        // Many tests mostly wait, and one of them always does; see `.config/nextest.toml`.
         let cores = thread::available_parallelism().map_or(2, NonZero::get);
-        command.arg(format!("--test-threads={}", cores + 1));
+        command.arg(format!("--test-threads={}", 2 * cores));
     }
     if rounds == Rounds::Full {
         command.env("TOOLWAY_ROUNDS", "full");
