@@ -200,6 +200,12 @@ impl<'o> Members<'_, 'o> {
         self.encoder.raw(text);
     }
 
+    /// Writes a key whose value the frame inserts later. Returns the place of the value.
+    pub(crate) fn put_key(&mut self, key: &str) -> usize {
+        self.key(key);
+        self.encoder.out.len()
+    }
+
     /// Inserts members that are already encoded (`"a":1,"b":2`).
     pub fn splice(&mut self, members: &[u8]) {
         if !members.is_empty() {
