@@ -127,7 +127,7 @@ impl Arguments {
     /// Reads the text without coercions.
     fn read_strictly<T: Target>(&self) -> Result<T, String> {
         match &self.text {
-            Some(text) => T::from_text(text.as_bytes()),
+            Some(text) => T::from_text(text),
             None => T::from_value(Value::Object(Map::new())),
         }
     }
@@ -186,7 +186,7 @@ fn insert_defaults(value: &mut Value, checker: &Checker) -> bool {
 /// A type that arguments are read into. All problems are returned as one text.
 trait Target: Sized {
     /// Reads the text of an object.
-    fn from_text(text: &[u8]) -> Result<Self, String>;
+    fn from_text(text: &RawJson) -> Result<Self, String>;
 
     /// Reads an object that was parsed from the text.
     fn from_value(object: Value) -> Result<Self, String>;
@@ -200,8 +200,11 @@ trait Target: Sized {
 }
 
 impl<S: Slots> Target for S {
-    fn from_text(text: &[u8]) -> Result<Self, String> {
-        read_slots(&mut serde_json::Deserializer::from_slice(text))
+    fn from_text(text: &RawJson) -> Result<Self, String> {
+        match text.flat_object() {
+            Some(object) => read_slots(object),
+            None => read_slots(&mut serde_json::Deserializer::from_slice(text.as_bytes())),
+        }
     }
 
     fn from_value(object: Value) -> Result<Self, String> {
@@ -252,7 +255,8 @@ fn argument(path: &Path) -> Option<&str> {
 struct Whole<T>(T);
 
 impl<T: DeserializeOwned> Target for Whole<T> {
-    fn from_text(text: &[u8]) -> Result<Self, String> {
+    fn from_text(text: &RawJson) -> Result<Self, String> {
+        let text = text.as_bytes();
         serde_json::from_slice(text)
             .or_else(|_| read_whole(&mut serde_json::Deserializer::from_slice(text)))
             .map(Self)
