@@ -38,7 +38,7 @@ impl<'t> FlatObject<'t> {
         // The limits were checked when the frame was scanned.
         let limits = Limits { depth: MAX_DEPTH, nodes: u32::MAX };
         let mut scanner = Scanner::new(text, limits);
-        let scanned = scanner.members(|scanner, quoted, is_escaped| {
+        let outcome = scanner.members(|scanner, quoted, is_escaped| {
             is_flat &= !is_escaped && !matches!(scanner.peek()?, ValueKind::Object | ValueKind::Array);
             let value = scanner.skip_value()?;
             if is_flat {
@@ -46,7 +46,7 @@ impl<'t> FlatObject<'t> {
             }
             Ok(())
         });
-        (is_flat && scanned.is_ok() && scanner.expect_end().is_ok()).then_some(Self { text, members })
+        (is_flat && outcome.is_ok() && scanner.expect_end().is_ok()).then_some(Self { text, members })
     }
 }
 
