@@ -27,7 +27,7 @@ struct Member<'t> {
 
 impl<'t> FlatObject<'t> {
     /// Finds the members of an object. Returns `None` if one of them is an object or an array, or has a name with escapes,
-    /// or if the text is so short that this is no gain.
+    /// or if the text is so short that this gains nothing.
     pub(super) fn find(text: &'t [u8]) -> Option<Self> {
         if text.len() < WORTHWHILE {
             return None;

@@ -228,7 +228,7 @@ pub(super) struct WriteSignals {
     pub(super) done: oneshot::Sender<()>,
 }
 
-/// Makes a line of a frame. The memory of a frame that nobody else holds becomes that of the line.
+/// Makes a line of a frame. The memory of a frame without other owners becomes that of the line.
 fn to_line(frame: Bytes) -> BytesMut {
     match frame.try_into_mut() {
         Ok(frame) => end_line(frame),
