@@ -79,7 +79,7 @@ mod tests {
     fn a_frame_with_a_shared_part_is_the_frame_without() {
         let stamp = stateless::EncodedServerInfo::new(&Implementation::new("me", "1"));
         let mut shared = 0;
-        for count in [0, 1, 10, 100, 1000] {
+        for count in [0, 1, 10, 1000] {
             for cursor in [None, Some("next".to_owned())] {
                 let items = (0..count).map(|number| Resource::new(format!("a://{number}"), "a resource"));
                 let reply = Reply::Resources(Listing::new(items.collect(), cursor).into());
@@ -100,7 +100,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(shared, 8, "long pages are shared, short ones are copied");
+        assert_eq!(shared, 4, "long pages are shared, short ones are copied");
     }
 
     #[test]
