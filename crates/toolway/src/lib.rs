@@ -168,7 +168,7 @@ pub mod __private {
     pub use crate::server::catalog::named::{NamedPrompt, NamedResource, NamedTool, unmarked};
     pub use crate::server::catalog::prompt::PromptFuture;
     pub use crate::server::catalog::resource::ReadFuture;
-    pub use crate::server::catalog::tool::CallFuture;
+    pub use crate::server::catalog::tool::{CallFuture, ToolDeclaration};
     pub use crate::server::convert::{
         IntoCompletion, IntoPrompt, IntoResource, IntoToolResult, ResourceInfo,
     };

@@ -153,16 +153,22 @@ fn implement(
         }
     });
     let scopes = scopes_method(definition);
-    let check = call::check(&quote! {
-        __mistakes.extend(Self::__input().mistakes);
-        #checks
-    });
+    let check = call::check(checks);
     let handler = host.implement(
         Some("ToolHandler"),
         &quote! {
             fn definition(&self) -> ::toolway::__private::Tool {
-                let tool = ::toolway::__private::Tool::new(#name, Self::__input().schema) #listed #hints;
-                #output_schema
+                ::toolway::__private::ToolHandler::declaration(self).definition
+            }
+
+            fn declaration(&self) -> ::toolway::__private::ToolDeclaration {
+                let input = Self::__input();
+                let tool = ::toolway::__private::Tool::new(#name, input.schema) #listed #hints;
+                ::toolway::__private::ToolDeclaration {
+                    definition: #output_schema,
+                    is_typed: input.is_typed,
+                    mistakes: input.mistakes,
+                }
             }
 
             fn call(
@@ -180,10 +186,6 @@ fn implement(
             #(#deadline)*
 
             #scopes
-
-            fn is_typed(&self) -> bool {
-                Self::__input().is_typed
-            }
         },
     );
     quote! { #input #handler }

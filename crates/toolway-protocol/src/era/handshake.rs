@@ -1,7 +1,8 @@
 //! The codec of the handshake era: how are requests read and replies written in the four older revisions?
 
 use crate::capability::{ClientCapabilities, JsonObject, ServerCapabilities};
-use crate::jsonrpc::{Code, Id, RpcError, write_raw_result, write_request, write_result};
+use crate::json::Members;
+use crate::jsonrpc::{Code, Frame, Id, RpcError, write_raw_result, write_request, write_result};
 use crate::messages::{Notification, Reply, Request};
 use crate::meta::{Key, put_own};
 use crate::method::Method;
@@ -127,11 +128,27 @@ pub fn write_initialize_result(
 /// assert_eq!(frame, br#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"5"}]}}"#);
 /// ```
 pub fn write_reply(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, reply: &Reply) {
+    write_reply_with(out, version, id, reply, |members| reply.put(members));
+}
+
+/// Like [`write_reply`], for a new frame, which shares a long page of a list with other frames.
+pub fn write_reply_frame(frame: &mut Frame, version: ProtocolVersion, id: &Id, reply: &Reply) {
+    let Frame { text, shared } = frame;
+    write_reply_with(text, version, id, reply, |members| *shared = reply.put_around_page(members));
+}
+
+fn write_reply_with(
+    out: &mut Vec<u8>,
+    version: ProtocolVersion,
+    id: &Id,
+    reply: &Reply,
+    put_body: impl FnOnce(&mut Members<'_, '_>),
+) {
     if let Some(result) = reply.non_object() {
         return write_raw_result(out, id, result);
     }
     write_result(out, version, id, |members| {
-        reply.put(members);
+        put_body(members);
         members.maybe("_meta", reply.meta());
     });
 }

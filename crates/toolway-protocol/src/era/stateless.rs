@@ -3,7 +3,9 @@
 use crate::capability::{JsonObject, ServerCapabilities};
 use crate::era::Envelope;
 use crate::json::{Members, RawJson};
-use crate::jsonrpc::{Id, RpcError, write_notification, write_raw_result, write_request, write_result};
+use crate::jsonrpc::{
+    Frame, Id, RpcError, write_notification, write_raw_result, write_request, write_result,
+};
 use crate::messages::{Notification, Reply, Request};
 use crate::meta::{Key, put_own};
 use crate::method::Method;
@@ -57,6 +59,29 @@ pub fn resource_not_found(uri: &str) -> RpcError {
 /// assert!(frame.starts_with(br#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":"#));
 /// ```
 pub fn write_reply(out: &mut Vec<u8>, id: &Id, reply: &Reply, cache: &CacheHints, stamp: &EncodedServerInfo) {
+    write_reply_with(out, id, reply, cache, stamp, |members| reply.put(members));
+}
+
+/// Like [`write_reply`], for a new frame, which shares a long page of a list with other frames.
+pub fn write_reply_frame(
+    frame: &mut Frame,
+    id: &Id,
+    reply: &Reply,
+    cache: &CacheHints,
+    stamp: &EncodedServerInfo,
+) {
+    let Frame { text, shared } = frame;
+    write_reply_with(text, id, reply, cache, stamp, |members| *shared = reply.put_around_page(members));
+}
+
+fn write_reply_with(
+    out: &mut Vec<u8>,
+    id: &Id,
+    reply: &Reply,
+    cache: &CacheHints,
+    stamp: &EncodedServerInfo,
+    put_body: impl FnOnce(&mut Members<'_, '_>),
+) {
     if let Some(result) = reply.non_object() {
         return write_raw_result(out, id, result);
     }
@@ -65,7 +90,7 @@ pub fn write_reply(out: &mut Vec<u8>, id: &Id, reply: &Reply, cache: &CacheHints
         if !matches!(reply, Reply::Custom(result) if has_result_type(result)) {
             put_complete_type(members);
         }
-        reply.put(members);
+        put_body(members);
         if reply.is_cacheable() {
             cache.put_hints(members);
         }

@@ -1,7 +1,10 @@
 //! Which bytes of a string need no escape?
 
+use memchr::memchr2;
+
 /// Returns the number of leading bytes that need no escape in a string: up to a quote, a backslash or a control
 /// character.
+#[inline]
 pub(super) fn plain_prefix(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(chunk) = text.get(at..at + 8) {
@@ -13,6 +16,38 @@ pub(super) fn plain_prefix(text: &[u8]) -> usize {
     }
     at + text[at..].iter().take_while(|byte| PLAIN[**byte as usize]).count()
 }
+
+/// Returns the number of leading bytes that a string in JSON may hold as they are, up to its closing quote, an escape or a
+/// control character. Long strings are searched with vector instructions. A control character ends the reading of a
+/// text, so what is searched behind one is searched once.
+#[inline]
+pub(super) fn string_prefix(text: &[u8]) -> usize {
+    let start = plain_prefix(text.get(..LONG).unwrap_or(text));
+    if start < LONG { start } else { LONG + long_prefix(&text[LONG..]) }
+}
+
+/// Not inlined, so that the search in short strings stays small.
+#[inline(never)]
+fn long_prefix(text: &[u8]) -> usize {
+    let text = &text[..memchr2(b'"', b'\\', text).unwrap_or(text.len())];
+    if has_control_character(text) {
+        return text.iter().take_while(|byte| **byte >= 0x20).count();
+    }
+    text.len()
+}
+
+/// Returns whether no byte of a text needs an escape. Fast for texts that are long, and mostly plain.
+pub(super) fn is_plain(text: &[u8]) -> bool {
+    memchr2(b'"', b'\\', text).is_none() && !has_control_character(text)
+}
+
+/// The smallest byte is found with vector instructions, which a search for the first such byte does not allow.
+fn has_control_character(text: &[u8]) -> bool {
+    text.iter().fold(u8::MAX, |least, byte| least.min(*byte)) < 0x20
+}
+
+/// The length of a string from which a call of `memchr` pays.
+const LONG: usize = 64;
 
 /// Finds the bytes that need an escape among eight bytes: the highest bit of each such byte is set. The subtraction may
 /// borrow from a higher byte and set its bit by mistake, so only the lowest bit that is set is reliable.
@@ -41,3 +76,33 @@ const PLAIN: [bool; 256] = {
     table[b'\\' as usize] = false;
     table
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_ways_find_the_same_prefix() {
+        let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+        for round in 0..20_000 {
+            let mut draw = |count: u64| -> usize {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                usize::try_from(state % count).unwrap()
+            };
+            let length = draw(300);
+            let text: Vec<u8> = (0..length)
+                .map(|_| match draw(150) {
+                    0 => [b'"', b'\\', b'\n', 0, 0x1f][draw(5)],
+                    1 => [0x20, 0x7f, 0x80, 0xff, b'!', b'#', b'[', b']'][draw(8)],
+                    _ => b'x',
+                })
+                .collect();
+            let expected = text.iter().take_while(|byte| PLAIN[**byte as usize]).count();
+            assert_eq!(plain_prefix(&text), expected, "round {round}");
+            assert_eq!(string_prefix(&text), expected, "round {round}");
+            assert_eq!(is_plain(&text), expected == text.len(), "round {round}");
+        }
+    }
+}

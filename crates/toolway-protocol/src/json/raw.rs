@@ -8,6 +8,7 @@ use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use super::flat::FlatObject;
 use super::ordered_map::OrderedMap;
 use super::tag::find_tag;
 use super::write::{Encode, Encoder};
@@ -83,6 +84,22 @@ impl RawJson {
         decode_scanned(&self.0)
     }
 
+    /// Returns an object of long texts, numbers and literals, to be read faster than by [`decode`](Self::decode); `None` if
+    /// the value is something else, or short.
+    ///
+    /// ```
+    /// use serde::Deserialize;
+    /// use toolway_protocol::RawJson;
+    ///
+    /// let object = RawJson::parse(&format!(r#"{{"text":"{}"}}"#, "a".repeat(9999)))?;
+    /// let texts = std::collections::BTreeMap::<String, String>::deserialize(object.flat_object().unwrap())?;
+    /// assert_eq!(texts["text"].len(), 9999);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn flat_object(&self) -> Option<FlatObject<'_>> {
+        FlatObject::find(&self.0)
+    }
+
     /// Returns the text of a member that says what an object is; `None` if there is no such member, or if it is `null`.
     ///
     /// ```
@@ -97,7 +114,7 @@ impl RawJson {
     ///
     /// When the value is not an object, or the member occurs twice or is not a string.
     pub fn tag(&self, key: &'static str) -> Result<Option<Cow<'_, str>>, serde_json::Error> {
-        find_tag(self.as_str(), key)
+        find_tag(&self.0, key)
     }
 
     /// Returns the members of an object in their order, each as text, or `None` if the value is not an object.

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use super::escape::unescape;
 use super::keys::{KeyFilter, fingerprint, plain_key};
-use super::plain::plain_prefix;
+use super::plain::string_prefix;
 
 /// The limits on the depth and the number of values of one frame.
 ///
@@ -376,7 +376,7 @@ impl<'a> Scanner<'a> {
         let mut at = start + 1;
         let mut escaped = false;
         loop {
-            at += plain_prefix(&self.text[at..]);
+            at += string_prefix(&self.text[at..]);
             match self.text.get(at) {
                 Some(b'"') => break,
                 Some(b'\\') => {

@@ -6,9 +6,9 @@ use std::fmt;
 use memchr::{memchr2, memchr2_iter};
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 
-/// Returns the text of the member `key`; `None` if there is no such member, or if it is `null`.
+/// Returns the text of the member `key` of scanned JSON; `None` if there is no such member, or if it is `null`.
 pub(crate) fn find_tag<'t>(
-    text: &'t str,
+    text: &'t [u8],
     key: &'static str,
 ) -> Result<Option<Cow<'t, str>>, serde_json::Error> {
     match leading_tag(text, key) {
@@ -19,16 +19,19 @@ pub(crate) fn find_tag<'t>(
 
 /// Returns the tag of an object that begins with it, as most do, without reading the rest. `None` if the key may occur again,
 /// also in a spelling with escapes.
-fn leading_tag<'t>(text: &'t str, key: &str) -> Option<&'t str> {
-    let quoted = text.strip_prefix("{\"")?.strip_prefix(key)?.strip_prefix("\":\"")?;
-    let end = memchr2(b'"', b'\\', quoted.as_bytes())?;
+fn leading_tag<'t>(text: &'t [u8], key: &str) -> Option<&'t str> {
+    let quoted = text.strip_prefix(b"{\"")?.strip_prefix(key.as_bytes())?.strip_prefix(b"\":\"")?;
+    let end = memchr2(b'"', b'\\', quoted)?;
     let (tag, rest) = quoted.split_at(end);
-    (rest.starts_with('"') && !may_contain(rest, key)).then_some(tag)
+    if !rest.starts_with(b"\"") || may_contain(rest, key) {
+        return None;
+    }
+    std::str::from_utf8(tag).ok()
 }
 
 /// Returns whether a text may contain a key: as it is, or with escapes.
-fn may_contain(text: &str, key: &str) -> bool {
-    let (text, key) = (text.as_bytes(), key.as_bytes());
+fn may_contain(text: &[u8], key: &str) -> bool {
+    let key = key.as_bytes();
     // Searched for by its last letter but one, which is rare in texts: the keys are `type`, `resultType` and `mode`.
     let Some(place) = key.len().checked_sub(2) else { return true };
     memchr2_iter(key[place], b'\\', text).any(|at| match text[at] {
@@ -38,7 +41,7 @@ fn may_contain(text: &str, key: &str) -> bool {
 }
 
 /// Reads the whole object.
-fn read_tag(text: &str, key: &'static str) -> Result<Option<String>, serde_json::Error> {
+fn read_tag(text: &[u8], key: &'static str) -> Result<Option<String>, serde_json::Error> {
     struct FindTag(&'static str);
     impl<'de> Visitor<'de> for FindTag {
         type Value = Option<String>;
@@ -61,6 +64,7 @@ fn read_tag(text: &str, key: &'static str) -> Result<Option<String>, serde_json:
             Ok(found.flatten())
         }
     }
+    let text = std::str::from_utf8(text).expect("the scanner accepts only UTF-8");
     serde_json::Deserializer::from_str(text).deserialize_map(FindTag(key))
 }
 
@@ -100,9 +104,10 @@ mod tests {
             r"[]",
         ];
         let mut short = 0;
-        for text in texts {
+        for text in texts.map(str::as_bytes) {
+            let shown = String::from_utf8_lossy(text);
             let (found, read) = (find_tag(text, "type").ok(), read_tag(text, "type").ok());
-            assert_eq!(found.map(|tag| tag.map(Cow::into_owned)), read, "{text}");
+            assert_eq!(found.map(|tag| tag.map(Cow::into_owned)), read, "{shown}");
             short += usize::from(leading_tag(text, "type").is_some());
         }
         assert_eq!(short, 5);

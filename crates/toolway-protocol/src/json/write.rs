@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Number, Value};
 
-use super::plain::plain_prefix;
+use super::plain::{is_plain, plain_prefix};
 use crate::version::ProtocolVersion;
 use crate::version::since::VersionRange;
 
@@ -141,9 +141,13 @@ impl<'o> Encoder<'o> {
 /// compiler turns into vector instructions.
 fn plain_length(text: &[u8]) -> usize {
     let needs_escape = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
-    let blocks = text.chunks_exact(BLOCK);
-    let plain = blocks.take_while(|block| !block.iter().fold(false, |any, byte| any | needs_escape(byte)));
-    let start = plain.count() * BLOCK;
+    let is_plain_block = |block: &&[u8]| !block.iter().fold(false, |any, byte| any | needs_escape(byte));
+    let mut start = text.chunks_exact(BLOCK).take(BLOCKS).take_while(is_plain_block).count() * BLOCK;
+    if start == BLOCK * BLOCKS {
+        // A text that is plain so far is looked at in larger pieces, which take fewer instructions for each byte.
+        start += text[start..].chunks_exact(PIECE).take_while(|piece| is_plain(piece)).count() * PIECE;
+        start += text[start..].chunks_exact(BLOCK).take_while(is_plain_block).count() * BLOCK;
+    }
     start + plain_prefix(&text[start..])
 }
 
@@ -151,6 +155,10 @@ fn plain_length(text: &[u8]) -> usize {
 const LONG: usize = 512;
 /// The number of bytes that are looked at together.
 const BLOCK: usize = 32;
+/// How many plain blocks come before larger pieces.
+const BLOCKS: usize = 8;
+/// The size of a larger piece.
+const PIECE: usize = 1 << 10;
 
 /// The members of an object that is being written.
 #[derive(Debug)]
@@ -198,6 +206,12 @@ impl<'o> Members<'_, 'o> {
     pub fn put_raw(&mut self, key: &str, text: &[u8]) {
         self.key(key);
         self.encoder.raw(text);
+    }
+
+    /// Writes a key whose value the frame inserts later. Returns the place of the value.
+    pub(crate) fn put_key(&mut self, key: &str) -> usize {
+        self.key(key);
+        self.encoder.out.len()
     }
 
     /// Inserts members that are already encoded (`"a":1,"b":2`).
@@ -306,9 +320,11 @@ mod tests {
                 usize::try_from(state % count).unwrap()
             };
             // Mostly plain, so that specials are at every place of a block, also at none.
-            let length = draw(140);
+            let length = if round % 20 == 0 { draw(5_000) } else { draw(140) };
+            // Long texts have few specials, so that some reach the larger pieces.
+            let rarity = 40 + length as u64;
             let text: String = (0..length)
-                .map(|_| match draw(40) {
+                .map(|_| match draw(rarity) {
                     0 => ['"', '\\', '\n', '\0', '\u{1f}', '\u{7f}', 'é', '\u{2028}', '😀'][draw(9)],
                     _ => 'x',
                 })

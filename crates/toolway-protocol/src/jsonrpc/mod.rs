@@ -5,6 +5,7 @@
 //! read.
 
 mod error;
+mod frame;
 mod id;
 mod message;
 mod oversized;
@@ -13,6 +14,8 @@ mod parse;
 mod write;
 
 pub use error::{Code, RpcError};
+pub use frame::Frame;
+pub(crate) use frame::SharedPart;
 pub use id::Id;
 pub use message::Message;
 pub use oversized::{OversizedMessage, OversizedMessageReader};

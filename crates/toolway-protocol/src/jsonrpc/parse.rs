@@ -263,6 +263,9 @@ impl ScannedMessage {
 }
 
 pub(super) fn read_id(text: &[u8]) -> Result<Id, RpcError> {
+    if let Some(number) = short_number(text) {
+        return Ok(Id::Number(number));
+    }
     let wrong = |what| RpcError::invalid_request(format!("`id` must be a string or an integer, {what}"));
     match text.first() {
         Some(b'"') => {
@@ -278,5 +281,32 @@ pub(super) fn read_id(text: &[u8]) -> Result<Id, RpcError> {
             .ok_or_else(|| wrong("and an integer must fit 64 bits")),
         Some(b'n') => Err(wrong("not null")),
         _ => Err(wrong("nothing else")),
+    }
+}
+
+/// Reads a number of digits only that fits 64 bits in any case, as most ids do.
+fn short_number(text: &[u8]) -> Option<i64> {
+    if !(1..=18).contains(&text.len()) {
+        return None;
+    }
+    let append =
+        |number: i64, byte: &u8| byte.is_ascii_digit().then(|| number * 10 + i64::from(*byte - b'0'));
+    text.iter().try_fold(0, append)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_of_digits_is_read_as_any_number() {
+        for digits in ["0", "7", "12345", "999999999999999999", "1000000000000000000", "9223372036854775807"]
+        {
+            assert_eq!(read_id(digits.as_bytes()), Ok(Id::Number(digits.parse().unwrap())), "{digits}");
+        }
+        for wrong in ["", "1.0", "1e3", "9223372036854775808", "null", "true"] {
+            assert!(read_id(wrong.as_bytes()).is_err(), "{wrong}");
+        }
+        assert_eq!(read_id(b"-7"), Ok(Id::Number(-7)));
     }
 }

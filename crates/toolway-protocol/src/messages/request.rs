@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::capability::JsonObject;
 use crate::json::{Members, RawJson, message_without_position};
-use crate::jsonrpc::{Params, RpcError};
+use crate::jsonrpc::{Params, RpcError, SharedPart};
 use crate::method::{Facts, Method, methods};
 use crate::types::{
     CallToolResult, Complete, CompleteResult, GetPromptResult, InputRequired, Listing, LogLevel, Prompt,
@@ -189,6 +189,20 @@ macro_rules! request {
 methods!(request);
 
 impl Reply {
+    /// Like [`put`](Self::put), but the page of a list may be left out: the frame has to insert the returned part.
+    pub(crate) fn put_around_page(&self, members: &mut Members<'_, '_>) -> Option<SharedPart> {
+        match self {
+            Self::Tools(page) => page.put_body_around_page(members),
+            Self::Prompts(page) => page.put_body_around_page(members),
+            Self::Resources(page) => page.put_body_around_page(members),
+            Self::ResourceTemplates(page) => page.put_body_around_page(members),
+            other => {
+                other.put(members);
+                None
+            }
+        }
+    }
+
     /// Returns the result of a custom method, if it is not an object. Members cannot be added to such a result.
     pub(crate) fn non_object(&self) -> Option<&RawJson> {
         if let Self::Custom(result) = self { Some(result).filter(|result| !result.is_object()) } else { None }

@@ -216,7 +216,7 @@ impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let block = Box::<RawValue>::deserialize(deserializer)?;
         let text = block.get();
-        let kind = find_tag(text, "type").map_err(de::Error::custom)?;
+        let kind = find_tag(text.as_bytes(), "type").map_err(de::Error::custom)?;
         let kind = kind.ok_or_else(|| de::Error::missing_field("type"))?;
         let read = match &*kind {
             "text" => serde_json::from_str(text).map(Self::Text),

@@ -76,9 +76,8 @@ fn root_mistake(schema: &Value) -> Option<String> {
 fn find_contradictions(schema: &Value, at: &str, mistakes: &mut Vec<String>) {
     let Value::Object(members) = schema else { return };
     for (low, high, may_meet) in LIMITS {
-        let limits =
-            members.get(low).and_then(Value::as_number).zip(members.get(high).and_then(Value::as_number));
-        let Some((least, most)) = limits else { continue };
+        let Some(least) = members.get(low).and_then(Value::as_number) else { continue };
+        let Some(most) = members.get(high).and_then(Value::as_number) else { continue };
         let order = number::compare(least, most);
         if order.is_some_and(|order| order.is_gt() || (order.is_eq() && !may_meet)) {
             mistakes

@@ -61,9 +61,9 @@ pub(crate) fn output_schema<T: JsonSchema>() -> RawJson {
 /// Adds `"type": "object"` to a schema that lists members but has no type, because old clients require it. Returns
 /// `None` if the schema needs no change.
 pub(crate) fn with_object_type(schema: &RawJson) -> Option<RawJson> {
-    let members: Map<String, Value> = schema.decode().ok()?;
-    let means_object = ["properties", "required"].iter().any(|keyword| members.contains_key(*keyword));
-    if !means_object || members.contains_key("type") {
+    let members = schema.members()?;
+    let has = |keyword: &str| members.iter().any(|(name, _)| name == keyword);
+    if has("type") || !(has("properties") || has("required")) {
         return None;
     }
     RawJson::parse(&format!(r#"{{"type":"object",{}"#, &schema.as_str()[1..])).ok()

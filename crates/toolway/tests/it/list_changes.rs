@@ -66,6 +66,30 @@ async fn a_server_tells_by_hand_that_its_lists_have_changed() {
 }
 
 #[tokio::test]
+async fn a_long_list_is_complete_and_changes_with_the_server() {
+    let entry = |number: usize| {
+        let name = format!("tool_{number}");
+        ToolEntry::from_fn(name, || async { "done" }).with_description("A description. ".repeat(20))
+    };
+    // Longer than what is copied into each reply.
+    let server = Server::new("long", "1.0.0").tools((0..100).map(entry)).build().unwrap();
+    each_wire(&server, async |client| {
+        let names = async || -> Vec<String> {
+            client.list_tools().all().await.unwrap().into_iter().map(|tool| tool.name).collect()
+        };
+        let before = names().await;
+        assert_eq!(before.len(), 100);
+        assert_eq!(names().await, before);
+        server.add_tool(entry(100)).unwrap();
+        let after = names().await;
+        assert_eq!((after.len(), &*after[100]), (101, "tool_100"));
+        assert!(server.remove_tool("tool_100"));
+        assert_eq!(names().await, before);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn news_are_lines_on_a_pipe_and_events_over_http() {
     let server = server();
     let tell = [

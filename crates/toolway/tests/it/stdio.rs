@@ -21,10 +21,19 @@ impl Drop for Running {
 }
 
 fn start(stdin: impl Into<Stdio>, stdout: impl Into<Stdio>, stderr: impl Into<Stdio>) -> Running {
+    start_with(&[], stdin, stdout, stderr)
+}
+
+fn start_with(
+    arguments: &[&str],
+    stdin: impl Into<Stdio>,
+    stdout: impl Into<Stdio>,
+    stderr: impl Into<Stdio>,
+) -> Running {
     // Examples are built beside the tests: target/PROFILE/deps/it-… and target/PROFILE/examples/….
     let tests = std::env::current_exe().unwrap();
     let program = tests.ancestors().nth(2).unwrap().join("examples/stdio-fixture");
-    let spawned = Command::new(&program).stdin(stdin).stdout(stdout).stderr(stderr).spawn();
+    let spawned = Command::new(&program).args(arguments).stdin(stdin).stdout(stdout).stderr(stderr).spawn();
     Running(
         spawned.unwrap_or_else(|error| panic!("{}: {error}; build it with --examples", program.display())),
     )
@@ -60,6 +69,20 @@ fn pipes() {
     for noise in ["printed by the tool", "printed by the child"] {
         assert!(errors.contains(noise), "{errors}");
     }
+}
+
+#[test]
+fn a_call_ends_when_the_program_stops_serving() {
+    let mut process = start_with(&["--abandon"], Stdio::piped(), Stdio::piped(), Stdio::piped());
+    // Stays open: the server does not end because its input does.
+    let mut stdin = process.0.stdin.take().unwrap();
+    writeln!(stdin, r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"waits"}}}}"#)
+        .unwrap();
+    let mut errors = String::new();
+    process.0.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    assert!(process.0.wait().unwrap().success(), "{errors}");
+    assert!(errors.contains("the call was dropped"), "{errors}");
+    drop(stdin);
 }
 
 #[test]

@@ -227,7 +227,10 @@ impl Connection {
                 return given_up.finish(work.await, self, size);
             };
             if let Some(outcome) = lazy_timeout_at(until, work.as_mut()).await {
-                *waited += sent.elapsed().saturating_sub(question_time());
+                // Only a deadline counts the time of earlier rounds.
+                if terms.deadline.is_some() {
+                    *waited += sent.elapsed().saturating_sub(question_time());
+                }
                 return given_up.finish(outcome, self, size);
             }
             let now = Instant::now();

@@ -9,13 +9,14 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
+use bytes::{BufMut, Bytes, BytesMut};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, Semaphore, oneshot};
 
 use crate::client::pipe::pending::{PendingRequest, wake};
 use crate::client::record::Recorder;
 use crate::ground::mutex::Mutex;
-use crate::transport::frame::push_line;
+use crate::transport::frame::replace_line_breaks;
 
 /// The maximum number of messages in the bounded queue.
 const QUEUE_CAPACITY: usize = 64;
@@ -36,7 +37,7 @@ pub(super) struct Outbox {
 #[derive(Default)]
 struct Queues {
     lines: VecDeque<QueuedLine>,
-    priority: VecDeque<Vec<u8>>,
+    priority: VecDeque<BytesMut>,
     priority_bytes: usize,
     /// The waker of the writer.
     writer: Option<Waker>,
@@ -118,7 +119,7 @@ impl Outbox {
     }
 
     fn push_priority(&self, frame: &[u8]) {
-        let line = to_line(frame);
+        let line = copied_line(frame);
         let mut queues = self.queues.lock();
         // The server may be gone, and the writer with it.
         if !queues.has_ended {
@@ -160,7 +161,7 @@ impl WriteQueue {
         let _ = writer.flush().await;
     }
 
-    fn next_priority(&self) -> Option<Vec<u8>> {
+    fn next_priority(&self) -> Option<BytesMut> {
         self.0.queues.lock().priority.pop_front()
     }
 
@@ -207,7 +208,7 @@ impl Drop for WriteQueue {
 
 /// A line that waits to be written.
 pub(super) struct QueuedLine {
-    pub(super) line: Vec<u8>,
+    pub(super) line: BytesMut,
     pub(super) sender: LineSender,
 }
 
@@ -227,9 +228,23 @@ pub(super) struct WriteSignals {
     pub(super) done: oneshot::Sender<()>,
 }
 
-fn to_line(frame: &[u8]) -> Vec<u8> {
-    let mut line = Vec::with_capacity(frame.len() + 1);
-    push_line(&mut line, frame);
+/// Makes a line of a frame. The memory of a frame without other owners becomes that of the line.
+fn to_line(frame: Bytes) -> BytesMut {
+    match frame.try_into_mut() {
+        Ok(frame) => end_line(frame),
+        Err(shared) => copied_line(&shared),
+    }
+}
+
+fn copied_line(frame: &[u8]) -> BytesMut {
+    let mut line = BytesMut::with_capacity(frame.len() + 1);
+    line.extend_from_slice(frame);
+    end_line(line)
+}
+
+fn end_line(mut line: BytesMut) -> BytesMut {
+    replace_line_breaks(&mut line);
+    line.put_u8(b'\n');
     line
 }
 
@@ -241,12 +256,12 @@ pub(super) struct Ticket {
 
 impl QueuedLine {
     /// Makes the line of a request.
-    pub(super) fn request(frame: &[u8], request: Arc<PendingRequest>) -> Self {
+    pub(super) fn request(frame: Bytes, request: Arc<PendingRequest>) -> Self {
         Self { line: to_line(frame), sender: LineSender::Request(request) }
     }
 
     /// Makes the line of a notification and its ticket. Dropping the ticket before writing begins withdraws the line.
-    pub(super) fn notification(frame: &[u8]) -> (Self, Ticket) {
+    pub(super) fn notification(frame: Bytes) -> (Self, Ticket) {
         let (begun, has_begun) = oneshot::channel();
         let (done, is_done) = oneshot::channel();
         let signals = WriteSignals { begun, done };

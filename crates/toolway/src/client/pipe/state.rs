@@ -66,11 +66,11 @@ impl PipeState {
         match outgoing.id {
             Some(id) => {
                 let pending = self.pending.register(id);
-                self.queue(QueuedLine::request(&outgoing.frame, pending.request())).await?;
+                self.queue(QueuedLine::request(outgoing.frame, pending.request())).await?;
                 pending.reply(&self.end_reason).await.map(Some)
             }
             None => {
-                let (queued, ticket) = QueuedLine::notification(&outgoing.frame);
+                let (queued, ticket) = QueuedLine::notification(outgoing.frame);
                 self.queue(queued).await?;
                 self.wait_until_written(ticket).await.map(|()| None)
             }

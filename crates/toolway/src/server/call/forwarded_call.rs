@@ -120,7 +120,7 @@ impl ForwardedCall {
         self.check_askable(&question)?;
         let past = self.scope().arrival().questions.replay.as_deref();
         check_rounds(past)?;
-        let mut state = self.scope().question_log().0.lock();
+        let mut state = self.scope().question_log().state();
         if state.open.len() >= MAX_OPEN_QUESTIONS {
             let text = format!("more than {MAX_OPEN_QUESTIONS} questions were asked at once");
             return Err(AskError::new(AskErrorKind::Busy, text));
@@ -152,7 +152,7 @@ impl ForwardedCall {
     /// Passes state to the next run. `held` is kept in memory until the call ends, which requires that the call
     /// [stays open](Self::stays_open); otherwise `held` is dropped at once.
     pub(crate) fn carry_state(&self, note: RawJson, held: Option<HeldState>) -> Result<(), AskError> {
-        let mut state = self.scope().question_log().0.lock();
+        let mut state = self.scope().question_log().state();
         state.reserve(note.as_bytes().len(), self.scope().arrival().questions.replay.as_deref())?;
         state.carried_state = Some(note);
         state.held = held;

@@ -1,7 +1,7 @@
 //! What was asked, answered and done in one run of a function?
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use toolway_protocol::types::InputRequest;
@@ -54,9 +54,10 @@ pub(crate) trait Asker: std::fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Answers>;
 }
 
-/// The questions and effects of one run so far.
+/// The questions and effects of one run so far. The state is made when the run asks, logs, or has an effect: most runs do
+/// none of these, and would only make it to drop it.
 #[derive(Debug, Default)]
-pub(crate) struct QuestionLog(pub(super) Mutex<QuestionLogState>);
+pub(crate) struct QuestionLog(OnceLock<Box<Mutex<QuestionLogState>>>);
 
 #[derive(Debug, Default)]
 pub(super) struct QuestionLogState {
@@ -85,7 +86,17 @@ pub(super) struct QuestionLogState {
 impl QuestionLog {
     /// Returns whether a question has no answer. The run then ends with the question, whatever the function returns.
     pub(crate) fn has_open_questions(&self) -> bool {
-        !self.0.lock().open.is_empty()
+        self.0.get().is_some_and(|state| !state.lock().open.is_empty())
+    }
+
+    /// Returns the state, to read or change it.
+    pub(super) fn state(&self) -> MutexGuard<'_, QuestionLogState> {
+        self.0.get_or_init(Box::default).lock()
+    }
+
+    /// Takes the state out, if there is any.
+    pub(super) fn take_state(&self) -> Option<QuestionLogState> {
+        self.0.get().map(|state| std::mem::take(&mut *state.lock()))
     }
 
     pub(super) fn record_answer(
@@ -94,7 +105,7 @@ impl QuestionLog {
         taken: UsedAnswer,
         past: Option<&ReplayState>,
     ) -> Result<(), AskError> {
-        let mut state = self.0.lock();
+        let mut state = self.state();
         if state.answers.contains_key(key) {
             return Ok(());
         }

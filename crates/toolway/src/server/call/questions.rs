@@ -31,7 +31,7 @@ impl Scope {
         let QuestionContext { replay: past, new_answers: fresh, .. } = &self.arrival().questions;
         let past = past.as_deref();
         let (form, whole) = digests(peer.version, question);
-        let mut state = self.question_log().0.lock();
+        let mut state = self.question_log().state();
         match state.question_digests.get(key) {
             None => drop(state.question_digests.insert(key.to_owned(), whole)),
             Some(seen) if *seen == whole => {}
@@ -120,13 +120,13 @@ impl Scope {
         if let Some(result) = past.and_then(|past| past.effects.get(key)) {
             return Ok(Some(result.clone()));
         }
-        Ok(self.question_log().0.lock().effects.get(key).cloned())
+        Ok(self.question_log().state().effects.get(key).cloned())
     }
 
     /// Remembers the result of an effect.
     pub(crate) fn record_effect(&self, key: String, result: RawJson) -> Result<(), AskError> {
         let past = self.arrival().questions.replay.as_deref();
-        let mut state = self.question_log().0.lock();
+        let mut state = self.question_log().state();
         state.reserve(key_size(&key) + result.as_bytes().len(), past)?;
         // The effect is not repeated, so its log messages will not be repeated either.
         state.effect_logs.remove(&key);
@@ -138,9 +138,9 @@ impl Scope {
     pub(crate) async fn run_effect<F: Future>(&self, key: &str, effect: F) -> F::Output {
         let mut effect = pin!(effect);
         poll_fn(|cx| {
-            let around = self.question_log().0.lock().enter_effect(key);
+            let around = self.question_log().state().enter_effect(key);
             let polled = effect.as_mut().poll(cx);
-            self.question_log().0.lock().exit_effect(key, around);
+            self.question_log().state().exit_effect(key, around);
             polled
         })
         .await
@@ -154,7 +154,7 @@ impl Scope {
         }
         let text = serde_json::to_vec(message).unwrap_or_default();
         let digest = digest(&text);
-        let mut state = self.question_log().0.lock();
+        let mut state = self.question_log().state();
         // The number of remembered messages is limited.
         if state.logs.len() < MAX_RUN_LOGS {
             state.logs.push(digest);
@@ -168,10 +168,7 @@ impl Scope {
 
     /// Returns the open questions of the run and the state for the next run; `None` if no question is open.
     pub(crate) fn take_questions(&self) -> Option<(Vec<(String, InputRequest)>, ReplayState)> {
-        let state = std::mem::take(&mut *self.question_log().0.lock());
-        if state.open.is_empty() {
-            return None;
-        }
+        let state = self.question_log().take_state().filter(|state| !state.open.is_empty())?;
         let mut past = self.arrival().questions.replay.as_deref().cloned().unwrap_or_default();
         past.rounds += 1;
         past.answers.extend(state.answers);

@@ -74,10 +74,10 @@ pub trait ToolHandler: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Returns whether reading the arguments enforces everything that the schema requires. Called once.
+    /// Returns the definition, and what was found while its schema was made. Called once.
     #[doc(hidden)]
-    fn is_typed(&self) -> bool {
-        false
+    fn declaration(&self) -> ToolDeclaration {
+        ToolDeclaration { definition: self.definition(), is_typed: false, mistakes: Vec::new() }
     }
 
     /// Returns whether a client may call again with the same state only once. Called once; see
@@ -98,6 +98,17 @@ pub trait ToolHandler: Send + Sync + 'static {
     fn scopes(&self) -> &'static [&'static str] {
         &[]
     }
+}
+
+/// The definition of a tool, and what only the code that makes its schema knows.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct ToolDeclaration {
+    pub definition: Tool,
+    /// `true` if reading the arguments enforces everything that the schema requires.
+    pub is_typed: bool,
+    /// Mistakes in what the author has declared about the arguments.
+    pub mistakes: Vec<String>,
 }
 
 /// A tool whose arguments are the fields of a struct: the struct is marked `#[tool]`, and its implementation of this
@@ -220,6 +231,8 @@ pub struct ToolEntry {
     description_kind: DescriptionKind,
     /// Mistakes that were found when the input schema was generated.
     mistakes: Vec<String>,
+    /// Mistakes in the handler's declarations about its arguments.
+    declared_mistakes: Vec<String>,
     /// Mistakes in the input and output schemas, in sentences for their author.
     schema_mistakes: Vec<String>,
     /// The arguments whose wrong defaults are reported in `schema_mistakes`.
@@ -309,13 +322,13 @@ impl ToolEntry {
     }
 
     fn uncompiled(handler: impl ToolHandler) -> Self {
-        let definition = handler.definition();
+        let ToolDeclaration { definition, is_typed, mistakes: declared_mistakes } = handler.declaration();
         let description = definition.description();
         let is_described = !description.is_empty() && description != definition.name;
         let described = if is_described { DescriptionKind::Written } else { DescriptionKind::Missing };
         Self {
             definition: Arc::new(definition),
-            is_typed: handler.is_typed(),
+            is_typed,
             coerces: true,
             is_single_use: handler.is_single_use(),
             deadline: handler.deadline(),
@@ -327,6 +340,7 @@ impl ToolEntry {
             blocking_monitor: BlockingMonitor::default(),
             description_kind: described,
             mistakes: Vec::new(),
+            declared_mistakes,
             schema_mistakes: Vec::new(),
             wrong_defaults: Vec::new(),
         }
@@ -531,7 +545,8 @@ impl Entry for ToolEntry {
     fn mistakes(&self, states: &States) -> Vec<String> {
         // If the schema reports a wrong default too, leave out the handler's message, which explains less.
         let told: Vec<String> = self.wrong_defaults.iter().map(|name| wrong_default_message(name)).collect();
-        let handler = self.handler.check(states).into_iter().filter(|mistake| !told.contains(mistake));
+        let handler = self.declared_mistakes.iter().cloned().chain(self.handler.check(states));
+        let handler = handler.filter(|mistake| !told.contains(mistake));
         let found = self.mistakes.iter().chain(&self.schema_mistakes).cloned();
         name_mistake(self.key()).into_iter().chain(found).chain(handler).collect()
     }

@@ -25,8 +25,8 @@ impl OversizedReply {
 
 impl Server {
     /// Returns what to send instead if a reply is too large. The replacement is sent even if it exceeds the limit too.
-    pub(crate) fn check_reply_size(&self, method: &Method, frame: &[u8]) -> Option<OversizedReply> {
-        let (size, max) = (frame.len(), self.max_message());
+    pub(crate) fn check_reply_size(&self, method: &Method, size: usize) -> Option<OversizedReply> {
+        let max = self.max_message();
         if size <= max {
             return None;
         }

@@ -131,7 +131,7 @@ impl Arguments {
     /// Reads the text without coercions.
     fn read_strictly(&self, target: &mut dyn Target) -> Result<(), String> {
         match &self.text {
-            Some(text) => target.read_text(text.as_bytes()),
+            Some(text) => target.read_text(text),
             None => target.read_value(Value::Object(Map::new())),
         }
     }
@@ -197,7 +197,7 @@ fn insert_defaults(value: &mut Value, checker: &Checker) -> bool {
 /// A trait of values, so that the code that reads by rules is compiled once, and not for each tool.
 trait Target {
     /// Reads the text of an object.
-    fn read_text(&mut self, text: &[u8]) -> Result<(), String>;
+    fn read_text(&mut self, text: &RawJson) -> Result<(), String>;
 
     /// Reads an object that was parsed from the text.
     fn read_value(&mut self, object: Value) -> Result<(), String>;
@@ -211,8 +211,11 @@ trait Target {
 }
 
 impl<S: Slots> Target for S {
-    fn read_text(&mut self, text: &[u8]) -> Result<(), String> {
-        *self = read_slots(&mut serde_json::Deserializer::from_slice(text))?;
+    fn read_text(&mut self, text: &RawJson) -> Result<(), String> {
+        *self = match text.flat_object() {
+            Some(object) => read_slots(object)?,
+            None => read_slots(&mut serde_json::Deserializer::from_slice(text.as_bytes()))?,
+        };
         Ok(())
     }
 
@@ -266,7 +269,8 @@ fn argument(path: &Path) -> Option<&str> {
 struct Whole<T>(Option<T>);
 
 impl<T: DeserializeOwned> Target for Whole<T> {
-    fn read_text(&mut self, text: &[u8]) -> Result<(), String> {
+    fn read_text(&mut self, text: &RawJson) -> Result<(), String> {
+        let text = text.as_bytes();
         let read = serde_json::from_slice(text)
             .or_else(|_| read_whole(&mut serde_json::Deserializer::from_slice(text)));
         self.0 = Some(read?);

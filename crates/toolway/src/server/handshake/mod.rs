@@ -12,7 +12,7 @@ pub(super) use session::Session;
 
 use toolway_protocol::era::handshake as codec;
 use toolway_protocol::era::lifecycle::Lifecycle;
-use toolway_protocol::jsonrpc::{Params, write_error};
+use toolway_protocol::jsonrpc::{Frame, Params, write_error};
 use toolway_protocol::types::CallToolResult;
 use toolway_protocol::{Id, Method, Outcome, Reply, Request, RpcError};
 
@@ -60,8 +60,8 @@ pub(super) async fn serve(
     method: &Method,
     params: &Params,
     arrival: Box<Arrival>,
-) -> Vec<u8> {
-    let mut frame = Vec::with_capacity(256);
+) -> Frame {
+    let mut frame = Frame::from(Vec::with_capacity(256));
     if let Err(trouble) = answer(server, session, id, method, params, arrival, &mut frame).await {
         let error = match trouble {
             Failure::Rpc(error) => error,
@@ -73,21 +73,21 @@ pub(super) async fn serve(
             // model can read.
             Failure::MissingCapabilities(_, text) if *method == Method::CallTool => {
                 let reply = Reply::ToolCalled(CallToolResult::error(text));
-                codec::write_reply(&mut frame, session.version(), id, &reply);
+                codec::write_reply_frame(&mut frame, session.version(), id, &reply);
                 return frame;
             }
             Failure::MissingCapabilities(_, text) => RpcError::invalid_request(text),
         };
-        write_error(&mut frame, Some(id), &error);
+        write_error(&mut frame.text, Some(id), &error);
     }
-    if let Some(too_large) = server.check_reply_size(method, &frame) {
+    if let Some(too_large) = server.check_reply_size(method, frame.len()) {
         // A new buffer, because the old one holds more memory than this text needs.
-        frame = Vec::new();
+        frame = Frame::default();
         if too_large.is_result {
             let reply = Reply::ToolCalled(CallToolResult::error(too_large.text));
-            codec::write_reply(&mut frame, session.version(), id, &reply);
+            codec::write_reply_frame(&mut frame, session.version(), id, &reply);
         } else {
-            write_error(&mut frame, Some(id), &too_large.into_error());
+            write_error(&mut frame.text, Some(id), &too_large.into_error());
         }
     }
     frame
@@ -100,11 +100,11 @@ async fn answer(
     method: &Method,
     params: &Params,
     mut arrival: Box<Arrival>,
-    frame: &mut Vec<u8>,
+    frame: &mut Frame,
 ) -> Result<(), Failure> {
     let version = session.version();
     if *method == Method::Ping {
-        codec::write_empty(frame, version, id);
+        codec::write_empty(&mut frame.text, version, id);
         return Ok(());
     }
     if let Some(settling) = server.wait_for_sources() {
@@ -143,7 +143,7 @@ async fn answer(
             }
         }
     };
-    codec::write_reply(frame, version, id, &reply);
+    codec::write_reply_frame(frame, version, id, &reply);
     Ok(())
 }
 

@@ -86,7 +86,7 @@ impl PipeSession {
         if *method == Method::Initialize {
             return self.open(server, id, params);
         }
-        handshake::serve(server, self.current(), id, method, params, arrival).await
+        handshake::serve(server, self.current(), id, method, params, arrival).await.into_vec()
     }
 
     fn open(&self, server: &Server, id: &Id, params: &Params) -> Vec<u8> {

@@ -9,7 +9,7 @@ use std::future::ready;
 use ::http::{Response, StatusCode};
 use toolway_protocol::era::Envelope;
 use toolway_protocol::http::status;
-use toolway_protocol::jsonrpc::{Code, Params};
+use toolway_protocol::jsonrpc::{Code, Frame, Params};
 use toolway_protocol::meta::Key;
 use toolway_protocol::{Id, Message, Method, RpcError};
 
@@ -75,7 +75,7 @@ async fn answer(
         Err(error) => return unavailable(Some(&id), &error),
     };
     if !may_speak || !accepts_events(arrival) {
-        let mut frame = Vec::new();
+        let mut frame = Frame::default();
         let error = stateless::serve(server, &id, &method, &params, received, &mut frame).await;
         return reply(status_of(&method, error), frame).map(|body| body.with_permit(permit));
     }
@@ -83,7 +83,7 @@ async fn answer(
     let (server, max_message) = (server.clone(), server.max_message());
     let Received { arrival, refusal } = received;
     Box::pin(exchange(Some(id.clone()), permit, arrival, max_message, |arrival| async move {
-        let (received, mut frame) = (Received { arrival, refusal }, Vec::new());
+        let (received, mut frame) = (Received { arrival, refusal }, Frame::default());
         let error = stateless::serve(&server, &id, &method, &params, received, &mut frame).await;
         (frame, status_of(&method, error))
     }))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use toolway_protocol::era::{Claim, Delivery, batch, classify_in};
-use toolway_protocol::jsonrpc::{ParsedFrame, Rejection, parse, write_error};
+use toolway_protocol::jsonrpc::{Frame, ParsedFrame, Rejection, parse, write_error};
 use toolway_protocol::{Id, Message, Method, RawJson, RpcError};
 
 use crate::ground::budget::Resource;
@@ -110,10 +110,10 @@ impl Conversation {
             match message {
                 Message::Request { id, method, params } => Some(match claim {
                     Ok(Claim::Stateless(Some(envelope))) => {
-                        let mut frame = Vec::new();
+                        let mut frame = Frame::default();
                         let received = Received::new(arrival, &id, envelope, &params);
                         stateless::serve(server, &id, &method, &params, received, &mut frame).await;
-                        frame
+                        frame.into_vec()
                     }
                     Ok(Claim::Handshake(_) | Claim::Stateless(None)) => {
                         session.serve(server, &id, &method, &params, arrival).await

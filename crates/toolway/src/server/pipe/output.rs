@@ -74,6 +74,9 @@ impl OutputBuffer {
             self.buffer.clear();
             self.written = 0;
             self.charge = None;
+            // Nearly all streams do this at once, and then the pipe waits once less.
+            writer.flush().await?;
+            self.unflushed = false;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ pub(crate) mod seal;
 use std::sync::Arc;
 
 use toolway_protocol::era::{Envelope, stateless as codec};
-use toolway_protocol::jsonrpc::{Code, Params, write_error};
+use toolway_protocol::jsonrpc::{Code, Frame, Params, write_error};
 use toolway_protocol::meta::Key;
 use toolway_protocol::types::CallToolResult;
 use toolway_protocol::{Era, Id, Method, Outcome, ProtocolVersion, Reply, Request, RpcError};
@@ -52,9 +52,9 @@ pub(super) async fn serve(
     method: &Method,
     params: &Params,
     received: Received,
-    frame: &mut Vec<u8>,
+    frame: &mut Frame,
 ) -> Option<Code> {
-    frame.reserve(256);
+    frame.text.reserve(256);
     let error = match answer(server, id, method, params, received, frame).await {
         Ok(()) => None,
         Err(trouble) => {
@@ -70,16 +70,16 @@ pub(super) async fn serve(
                     error
                 }
             };
-            write_error(frame, Some(id), &error);
+            write_error(&mut frame.text, Some(id), &error);
             Some(error.code)
         }
     };
-    match server.check_reply_size(method, frame) {
+    match server.check_reply_size(method, frame.len()) {
         None => error,
         Some(too_large) => {
             // A new buffer, because the old one holds more memory than this text needs.
-            *frame = Vec::new();
-            write_too_large(server, id, too_large, frame)
+            *frame = Frame::default();
+            write_too_large(server, id, too_large, &mut frame.text)
         }
     }
 }
@@ -102,7 +102,7 @@ async fn answer(
     method: &Method,
     params: &Params,
     Received { mut arrival, refusal }: Received,
-    frame: &mut Vec<u8>,
+    frame: &mut Frame,
 ) -> Result<(), Failure> {
     if let Some(refusal) = refusal {
         return Err((*refusal).into());
@@ -119,7 +119,7 @@ async fn answer(
         let mut discovered = codec::DiscoverResult::new(supported, capabilities);
         discovered.instructions.clone_from(&inner.instructions);
         let hints = inner.cache.get(Cacheable::Discovery);
-        codec::write_discover_result(frame, id, &discovered, hints, &inner.stamp);
+        codec::write_discover_result(&mut frame.text, id, &discovered, hints, &inner.stamp);
         return Ok(());
     }
     if let Some(settling) = server.wait_for_sources() {
@@ -136,7 +136,7 @@ async fn answer(
         return Err(refuse.error().into());
     }
     if let Request::Listen(wanted) = request {
-        return Ok(Box::pin(listen::listen(server, id, wanted, arrival, frame)).await?);
+        return Ok(Box::pin(listen::listen(server, id, wanted, arrival, &mut frame.text)).await?);
     }
     arrival.questions =
         match request_state::question_context(server, &request, arrival.principal.as_ref()).await {
@@ -148,13 +148,13 @@ async fn answer(
     match outcome {
         Outcome::Complete(reply) => {
             let hints = cache.as_ref().unwrap_or_else(|| inner.cache.hints_for(&reply));
-            codec::write_reply(frame, id, &reply, hints, &inner.stamp);
+            codec::write_reply_frame(frame, id, &reply, hints, &inner.stamp);
         }
         Outcome::NeedInput(required) => {
             let past = past.unwrap_or_default();
             let required =
                 request_state::seal(server, method, params, principal.as_ref(), required, &past, is_http)?;
-            codec::write_input_required(frame, id, &required, &inner.stamp);
+            codec::write_input_required(&mut frame.text, id, &required, &inner.stamp);
         }
     }
     Ok(())

@@ -6,11 +6,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
+use std::vec::IntoIter;
 
 use ::http::Response;
 use ::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
+use http_body::{Body, SizeHint};
+use toolway_protocol::jsonrpc::Frame;
 
 use super::permit::RequestPermit;
 use crate::ground::budget::{Account, Charge, Exhausted, Resource};
@@ -24,6 +26,8 @@ pub struct ResponseBody(BodyKind);
 #[derive(Debug)]
 enum BodyKind {
     Whole(Option<Bytes>, Hold),
+    /// Several pieces, which are written without copying them together. There is always a next one until the end.
+    Pieces(IntoIter<Bytes>, Hold),
     Streamed(StreamedBody),
     WithHooks(Box<BodyWithHooks>),
 }
@@ -80,9 +84,17 @@ impl ResponseBody {
         Self(BodyKind::Whole(Some(bytes.into()), Hold::default()))
     }
 
+    /// Creates a body of a frame. A part that the frame shares with others is not copied.
+    pub(super) fn of_frame(frame: Frame) -> Self {
+        match frame.into_pieces() {
+            Ok(whole) => Self::whole(whole),
+            Err(pieces) => Self(BodyKind::Pieces(pieces.to_vec().into_iter(), Hold::default())),
+        }
+    }
+
     /// Holds the permit of the request until the whole body is sent.
     pub(crate) fn with_permit(mut self, permit: Option<RequestPermit>) -> Self {
-        if let BodyKind::Whole(_, hold) = &mut self.0 {
+        if let BodyKind::Whole(_, hold) | BodyKind::Pieces(_, hold) = &mut self.0 {
             hold.permit = permit;
         }
         self
@@ -90,9 +102,12 @@ impl ResponseBody {
 
     /// Charges the memory of the body to the peer until the body is sent. A stream charges its pieces itself.
     pub(crate) fn charge(&mut self, account: &Arc<Account>) -> Result<(), Exhausted> {
-        if let BodyKind::Whole(Some(bytes), hold) = &mut self.0 {
-            hold.charge = Some(account.charge(Resource::Replies, bytes.len())?);
-        }
+        let (length, hold) = match &mut self.0 {
+            BodyKind::Whole(Some(bytes), hold) => (bytes.len(), hold),
+            BodyKind::Pieces(pieces, hold) => (length_of(pieces), hold),
+            BodyKind::Whole(None, _) | BodyKind::Streamed(_) | BodyKind::WithHooks(_) => return Ok(()),
+        };
+        hold.charge = Some(account.charge(Resource::Replies, length)?);
         Ok(())
     }
 
@@ -149,8 +164,8 @@ impl Body for ResponseBody {
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll(cx).map(|piece| piece.map(|bytes| Ok(Frame::data(bytes))))
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
+        self.0.poll(cx).map(|piece| piece.map(|bytes| Ok(http_body::Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -168,6 +183,13 @@ impl BodyKind {
             Self::Whole(bytes, hold) => {
                 Poll::Ready(bytes.take().map(|bytes| std::mem::take(hold).attach_to(bytes)))
             }
+            Self::Pieces(pieces, hold) => {
+                let next = pieces.next();
+                let is_last = pieces.as_slice().is_empty();
+                Poll::Ready(
+                    next.map(|next| if is_last { std::mem::take(hold).attach_to(next) } else { next }),
+                )
+            }
             Self::Streamed(pieces) => pieces.poll(cx),
             Self::WithHooks(watched) => watched.kind.poll(cx),
         }
@@ -176,6 +198,7 @@ impl BodyKind {
     fn is_over(&self) -> bool {
         match self {
             Self::Whole(bytes, _) => bytes.is_none(),
+            Self::Pieces(pieces, _) => pieces.as_slice().is_empty(),
             Self::Streamed(pieces) => pieces.work.is_none(),
             Self::WithHooks(watched) => watched.kind.is_over(),
         }
@@ -186,10 +209,15 @@ impl BodyKind {
             Self::Whole(bytes, _) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
+            Self::Pieces(pieces, _) => SizeHint::with_exact(length_of(pieces) as u64),
             Self::Streamed(_) => SizeHint::default(),
             Self::WithHooks(watched) => watched.kind.size_hint(),
         }
     }
+}
+
+fn length_of(pieces: &IntoIter<Bytes>) -> usize {
+    pieces.as_slice().iter().map(Bytes::len).sum()
 }
 
 /// How long a stream may be silent before a keep-alive comment is sent.
@@ -287,4 +315,46 @@ where
     // Asks proxies not to buffer the reply.
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+    use tokio::sync::Semaphore;
+    use toolway_protocol::era::stateless::{EncodedServerInfo, write_reply_frame};
+    use toolway_protocol::types::{CacheHints, Implementation, Listing, Resource};
+    use toolway_protocol::{Id, Reply};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_of_several_pieces_is_counted_as_one_and_holds_its_permit_to_the_end() {
+        let items = (0..1000).map(|number| Resource::new(format!("a://{number}"), "a resource"));
+        let reply = Reply::Resources(Listing::new(items.collect(), None).into());
+        let stamp = EncodedServerInfo::new(&Implementation::new("me", "1"));
+        let mut frame = Frame::default();
+        write_reply_frame(&mut frame, &Id::from(7), &reply, &CacheHints::default(), &stamp);
+        let length = frame.len();
+        let running = Arc::new(Semaphore::new(1));
+        let permit = RequestPermit::new(None, running.clone().try_acquire_owned().ok());
+        let mut body = ResponseBody::of_frame(frame).with_permit(Some(permit));
+        let (mut pieces, mut received) = (Vec::new(), 0);
+        while received < length {
+            assert_eq!(body.size_hint().exact(), Some((length - received) as u64));
+            assert!(!body.is_end_stream());
+            let piece = body.frame().await.expect("more").expect("no error").into_data().expect("data");
+            received += piece.len();
+            pieces.push(piece);
+        }
+        assert!(body.is_end_stream());
+        assert!(body.frame().await.is_none());
+        assert_eq!((pieces.len(), received), (3, length));
+        drop(body);
+        // The connection writes the pieces in their order, and drops each when it is written.
+        for piece in pieces {
+            assert_eq!(running.available_permits(), 0);
+            drop(piece);
+        }
+        assert_eq!(running.available_permits(), 1);
+    }
 }

@@ -6,7 +6,7 @@ use std::task::Poll;
 use ::http::{Response, StatusCode};
 use tokio::sync::mpsc;
 use toolway_protocol::Id;
-use toolway_protocol::jsonrpc::write_error;
+use toolway_protocol::jsonrpc::{Frame, write_error};
 
 use super::body::{BodyWriter, KEEP_ALIVE_INTERVAL, ResponseBody, event_stream};
 use super::permit::RequestPermit;
@@ -34,7 +34,7 @@ pub(crate) async fn exchange<W>(
     start: impl FnOnce(Box<Arrival>) -> W,
 ) -> Response<ResponseBody>
 where
-    W: Future<Output = (Vec<u8>, StatusCode)> + Send + 'static,
+    W: Future<Output = (Frame, StatusCode)> + Send + 'static,
 {
     let account = arrival.account.clone();
     let (outbound, said) = Outbound::new(MAX_QUEUED_ITEMS, max_message, account.clone());
@@ -55,7 +55,7 @@ where
     };
     // From here on the reply advances only as fast as the client reads. The work is spawned as a task, so that it also
     // runs while the body is not polled.
-    stream_reply(id, permit, account, first, said, async move { work.await.0 })
+    stream_reply(id, permit, account, first, said, async move { work.await.0.into_vec() })
 }
 
 /// Creates the reply of work that has finished: a stream if it has sent notifications.
@@ -64,11 +64,11 @@ fn finished_reply(
     permit: Option<RequestPermit>,
     account: Option<Arc<Account>>,
     mut said: mpsc::Receiver<OutboundItem>,
-    frame: Vec<u8>,
+    frame: Frame,
     status: StatusCode,
 ) -> Response<ResponseBody> {
     match said.try_recv() {
-        Ok(first) => stream_reply(id, permit, account, first, said, async move { frame }),
+        Ok(first) => stream_reply(id, permit, account, first, said, async move { frame.into_vec() }),
         Err(_) => reply(status, frame).map(|body| body.with_permit(permit)),
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use ::http::{Response, StatusCode};
-use toolway_protocol::jsonrpc::write_error;
+use toolway_protocol::jsonrpc::{Frame, write_error};
 use toolway_protocol::{Id, Message, RpcError};
 
 use super::body::ResponseBody;
@@ -22,8 +22,8 @@ pub(crate) fn request_id(message: &Message) -> Option<&Id> {
 }
 
 /// Creates a reply with one JSON frame as its body.
-pub(crate) fn reply(status: StatusCode, frame: Vec<u8>) -> Response<ResponseBody> {
-    let mut response = Response::new(ResponseBody::whole(frame));
+pub(crate) fn reply(status: StatusCode, frame: impl Into<Frame>) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::of_frame(frame.into()));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response

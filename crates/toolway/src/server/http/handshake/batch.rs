@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use ::http::{Response, StatusCode};
 use toolway_protocol::era::{Claim, Delivery, batch, classify};
 use toolway_protocol::http::header::MirroredHeaders;
-use toolway_protocol::jsonrpc::{Rejection, write_error};
+use toolway_protocol::jsonrpc::{Frame, Rejection, write_error};
 use toolway_protocol::{Era, Message, ProtocolVersion, RpcError};
 
 use super::super::endpoint::body::ResponseBody;
@@ -214,17 +214,21 @@ impl BatchFuture {
 }
 
 impl Future for BatchFuture {
-    type Output = Option<Vec<u8>>;
+    type Output = Option<Frame>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { answers: gathered, running, max_message } = &mut *self;
         running.retain_mut(|(index, work)| match work.as_mut().poll(cx) {
             Poll::Ready(answer) => {
-                gathered.set_answer(*index, answer);
+                gathered.set_answer(*index, answer.map(Frame::into_vec));
                 false
             }
             Poll::Pending => true,
         });
-        if running.is_empty() { Poll::Ready(gathered.take_frame(*max_message)) } else { Poll::Pending }
+        if running.is_empty() {
+            Poll::Ready(gathered.take_frame(*max_message).map(Frame::from))
+        } else {
+            Poll::Pending
+        }
     }
 }

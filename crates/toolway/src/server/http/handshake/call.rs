@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolway_protocol::era::handshake::has_priming_events;
-use toolway_protocol::jsonrpc::Params;
+use toolway_protocol::jsonrpc::{Frame, Params};
 use toolway_protocol::{Id, Message, Method, ProtocolVersion, RpcError};
 
 use super::super::endpoint::body::{ResponseBody, event_stream};
@@ -48,7 +48,7 @@ const STREAM_DELAY: Duration = Duration::from_millis(500);
 const MAX_RENEWAL_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
 /// The future of a request. Returns `None` if the request is cancelled.
-pub(super) type Work = Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>>;
+pub(super) type Work = Pin<Box<dyn Future<Output = Option<Frame>> + Send>>;
 
 /// Answers a message without a session, which the protocol allows.
 pub(super) async fn serve_without_session(
@@ -98,7 +98,8 @@ pub(super) async fn update_record(
     let server = visit.server();
     for _ in 0..MAX_SAVE_ATTEMPTS {
         let before = live.apply_count();
-        let frame = handshake::serve(server, &live.session, id, method, params, Box::default()).await;
+        let frame =
+            handshake::serve(server, &live.session, id, method, params, Box::default()).await.into_vec();
         let is_saved = live.save().await.map_err(store_unavailable)?;
         if is_saved && live.apply_count() == before {
             return Ok(frame);
@@ -329,7 +330,7 @@ impl RequestOutput {
             tokio::select! {
                 biased;
                 Some(spoken) = self.said.recv() => next = Some(spoken),
-                answer = &mut work => break answer,
+                answer = &mut work => break answer.map(Frame::into_vec),
                 wanted = &mut wants_stream, if may_begin => {
                     may_begin = false;
                     if wanted.is_ok() {

@@ -27,11 +27,11 @@ impl CancelHandle {
     }
 
     /// Runs the work of the request. Returns `None` if the request is cancelled first, or if its session ends.
-    pub(super) async fn run(
+    pub(super) async fn run<T>(
         &self,
         session_end: &CancellationToken,
-        mut work: Pin<&mut impl Future<Output = Vec<u8>>>,
-    ) -> Option<Vec<u8>> {
+        mut work: Pin<&mut impl Future<Output = T>>,
+    ) -> Option<T> {
         if self.is_cancelled.load(Ordering::SeqCst) || session_end.is_cancelled() {
             return None;
         }
@@ -71,7 +71,7 @@ mod tests {
         let (handle, session_end) = (CancelHandle::default(), CancellationToken::new());
         let work = async {
             handle.cancel();
-            std::future::pending().await
+            std::future::pending::<()>().await
         };
         assert_eq!(handle.run(&session_end, pin!(work)).await, None);
     }
@@ -80,7 +80,7 @@ mod tests {
     async fn a_request_that_waits_ends_when_it_is_cancelled_or_its_session_ends() {
         for by_session in [false, true] {
             let (handle, session_end) = (CancelHandle::default(), CancellationToken::new());
-            let work = pin!(std::future::pending());
+            let work = pin!(std::future::pending::<()>());
             let mut running = pin!(handle.run(&session_end, work));
             assert!(poll_once(running.as_mut()).await.is_pending());
             if by_session {

@@ -578,7 +578,7 @@ pub(super) struct RunningRequest {
 
 impl RunningRequest {
     /// Runs the work. Returns `None` if the request is cancelled first, or if its session ends.
-    pub(super) async fn run(self, work: Pin<&mut impl Future<Output = Vec<u8>>>) -> Option<Vec<u8>> {
+    pub(super) async fn run<T>(self, work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
         self.cancel.run(&self.live.ended, work).await
     }
 }
