@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Method, Request, StatusCode};
+use http::header::CONTENT_ENCODING;
+use http::{HeaderValue, Method, Request, StatusCode};
 use hyper::body::Incoming;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -19,12 +20,12 @@ use super::fields::CheckedArguments;
 use super::frame_lines::{describe_all, send_frames};
 use super::hub_view::hub_view;
 use super::inspector::Inspector;
-use super::page;
+use super::page::{self, PageFile};
 use super::provider_tools::provider_report;
 use super::questions::AnswerRequest;
 use super::recording::Recording;
 use super::server::InspectedServer;
-use super::web::{Refusal, Reply, bytes_reply, json_reply, lines_reply, read_body};
+use super::web::{Refusal, Reply, accepts_gzip, bytes_reply, json_reply, lines_reply, read_body};
 
 /// How often an empty line is sent to a reader of events if there is nothing else.
 const QUIET: Duration = Duration::from_secs(15);
@@ -38,11 +39,8 @@ pub(super) async fn answer(inspector: &Arc<Inspector>, request: Request<Incoming
     if let Err(forbidden) = inspector.gate.check_origin(request.headers()) {
         return Refusal::forbidden(forbidden.0).reply();
     }
-    if let Some((_, media_type, content)) = page::FILES.iter().find(|(known, _, _)| *known == path) {
-        if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            return wrong_method("GET").reply();
-        }
-        return bytes_reply(StatusCode::OK, media_type, Bytes::from_static(content.as_bytes()));
+    if let Some(file) = page::FILES.iter().find(|file| file.path == path) {
+        return page_file(file, &request).unwrap_or_else(Refusal::reply);
     }
     let outcome = match path.as_str() {
         "/api/enter" => enter(inspector, request).await,
@@ -53,6 +51,22 @@ pub(super) async fn answer(inspector: &Arc<Inspector>, request: Request<Incoming
         _ => route(inspector, &path, request).await,
     };
     outcome.unwrap_or_else(Refusal::reply)
+}
+
+fn page_file(file: &PageFile, request: &Request<Incoming>) -> Result<Reply, Refusal> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Err(wrong_method("GET"));
+    }
+    if file.is_gzip && !accepts_gzip(request.headers()) {
+        let message = "this file is sent compressed, and the request does not accept gzip; use a browser, or \
+                       `curl --compressed`";
+        return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, "usage", message));
+    }
+    let mut reply = bytes_reply(StatusCode::OK, file.media_type, Bytes::from_static(file.content));
+    if file.is_gzip {
+        reply.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    Ok(reply)
 }
 
 fn wrong_method(right: &str) -> Refusal {

@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName};
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
@@ -101,6 +101,24 @@ impl From<toolway::Error> for Refusal {
     }
 }
 
+/// Returns whether the client of a request accepts a reply that is compressed with gzip.
+pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let lists = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|list| list.to_str().ok());
+    // The parameter `q`, between 0 and 1, is the only one. A name counts more than `*`, which stands for all others.
+    let mut by_star = false;
+    for encoding in lists.flat_map(|list| list.split(',')) {
+        let (name, quality) = encoding.split_once(';').unwrap_or((encoding, ""));
+        let (name, quality) = (name.trim(), quality.trim().trim_start_matches(['q', 'Q', '=']));
+        let is_accepted =
+            quality.is_empty() || quality.bytes().any(|digit| digit.is_ascii_digit() && digit != b'0');
+        if name.eq_ignore_ascii_case("gzip") {
+            return is_accepted;
+        }
+        by_star |= name == "*" && is_accepted;
+    }
+    by_star
+}
+
 /// Reads the body of a request.
 pub(super) async fn read_body(request: Request<Incoming>) -> Result<Bytes, Refusal> {
     let body = Limited::new(request.into_body(), MAX_BODY).collect();
@@ -158,4 +176,31 @@ fn reply(status: StatusCode, media_type: &'static str, body: ReplyBody) -> Reply
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
     reply
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_is_accepted_by_name_or_by_star_unless_its_quality_is_zero() {
+        for (lists, is_accepted) in [
+            (&[][..], false),
+            (&[""], false),
+            (&["gzip"], true),
+            (&["br, GZIP;q=0.5"], true),
+            (&["deflate", "gzip"], true),
+            (&["*"], true),
+            (&["identity", "*;q=0"], false),
+            (&["gzip;q=0, *"], false),
+            (&["gzip ; q=0.000"], false),
+            (&["br", "x-gzipped"], false),
+        ] {
+            let mut headers = HeaderMap::new();
+            for list in lists {
+                headers.append(ACCEPT_ENCODING, HeaderValue::from_static(list));
+            }
+            assert_eq!(accepts_gzip(&headers), is_accepted, "{lists:?}");
+        }
+    }
 }
