@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::Notify;
 use toolway::client::QuestionOrigin;
 use toolway::client::record::Recorder;
@@ -17,7 +16,9 @@ use toolway_protocol::uri_template::UriTemplate;
 use super::elements::Elements;
 use super::event_log::{EventLog, millis};
 use super::frame_lines;
+use super::object::{SetMember, ToJson, object};
 use super::outcome::CallOutcome;
+use super::request_members::RequestMembers;
 use super::web::Refusal;
 use crate::failure::{Failure, Fault};
 
@@ -27,44 +28,74 @@ const MAX_CALLS: usize = 1000;
 /// The maximum total size in bytes of the results that are kept.
 const MAX_RESULTS: usize = 64 << 20;
 
+/// The longest time limit of a call, in milliseconds.
+const MAX_TIMEOUT_MS: u64 = 86_400_000;
+
 /// How many calls may run at a time.
 const MAX_RUNNING: usize = 100;
 
 /// A call that the page wants.
-#[derive(Debug, Clone, Deserialize)]
 pub(super) struct CallRequest {
     pub(super) server: usize,
-    pub(super) kind: String,
-    #[serde(default)]
-    pub(super) name: String,
-    #[serde(default)]
-    pub(super) uri: String,
+    kind: String,
+    name: String,
+    uri: String,
     /// The template of a resource, instead of its URI.
-    #[serde(default)]
-    pub(super) template: String,
-    #[serde(default)]
-    pub(super) arguments: Option<String>,
-    #[serde(default)]
-    pub(super) argument: String,
-    #[serde(default)]
-    pub(super) typed: String,
-    #[serde(default)]
-    pub(super) timeout_ms: Option<u64>,
-    #[serde(default)]
-    pub(super) meta: Option<String>,
-    #[serde(default)]
+    template: String,
+    arguments: Option<String>,
+    argument: String,
+    typed: String,
+    pub(super) timeout: Option<Duration>,
+    meta: Option<String>,
     pub(super) answers: Vec<KeptAnswer>,
 }
 
+impl CallRequest {
+    pub(super) fn read(mut members: RequestMembers) -> Result<Self, Refusal> {
+        // The requests about tools name one as `tool`.
+        let tool = members.optional_text("tool")?;
+        let mut answers = Vec::new();
+        for answer in members.objects("answers")? {
+            answers.push(KeptAnswer::read(answer)?);
+        }
+        let limit = members.optional_number("timeout_ms")?;
+        Ok(Self {
+            server: members.server()?,
+            kind: if tool.is_some() { "tool".to_owned() } else { members.text("kind")? },
+            name: match tool {
+                Some(name) => name,
+                None => members.text_or_empty("name")?,
+            },
+            uri: members.text_or_empty("uri")?,
+            template: members.text_or_empty("template")?,
+            arguments: members.optional_text("arguments")?,
+            argument: members.text_or_empty("argument")?,
+            typed: members.text_or_empty("typed")?,
+            timeout: limit.map(|limit| Duration::from_millis(limit.clamp(1, MAX_TIMEOUT_MS))),
+            meta: members.optional_text("meta")?,
+            answers,
+        })
+    }
+}
+
 /// An answer that the user has kept for the next call.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Clone)]
 pub(super) struct KeptAnswer {
     message: String,
     pub(super) action: String,
-    #[serde(default)]
     pub(super) fields: Option<Vec<(String, String)>>,
-    #[serde(default)]
     pub(super) content: Option<String>,
+}
+
+impl KeptAnswer {
+    fn read(mut members: RequestMembers) -> Result<Self, Refusal> {
+        Ok(Self {
+            message: members.text("message")?,
+            action: members.text("action")?,
+            fields: members.pairs("fields")?,
+            content: members.optional_text("content")?,
+        })
+    }
 }
 
 /// The request of a call, checked.
@@ -242,8 +273,9 @@ impl CallKind {
     /// Returns the arguments as the text of a JSON object.
     pub(super) fn arguments(&self) -> String {
         let object = |pairs: &[(String, String)]| {
-            let members: serde_json::Map<String, Value> =
-                pairs.iter().map(|(name, text)| (name.clone(), text.clone().into())).collect();
+            // Inserted one by one, as in all maps here: `collect` would sort, with code for each type of iterator.
+            let mut members = serde_json::Map::new();
+            members.extend(pairs.iter().map(|(name, text)| (name.clone(), text.to_json())));
             Value::Object(members).to_string()
         };
         match self {
@@ -353,7 +385,7 @@ impl Calls {
 /// Describes an error as every command does.
 fn error_json(error: &Error) -> Value {
     let failure = Failure::from_error(Fault::of(error), error);
-    json!({"code": failure.fault.name(), "message": failure.message, "hint": failure.hint})
+    object! {"code": failure.fault.name(), "message": failure.message, "hint": failure.hint}
 }
 
 async fn send(call: &Arc<Call>, client: &Client, timeout: Option<Duration>) -> toolway::Result<CallOutcome> {
@@ -516,43 +548,43 @@ impl Call {
     }
 
     fn note_progress(&self, progress: &Progress) {
-        self.state().progress = Some(json!({
+        self.state().progress = Some(object! {
             "progress": progress.progress, "total": progress.total, "message": progress.message,
-        }));
+        });
         self.tell();
     }
 
     fn tell(&self) {
-        self.events.add(json!({"type": "call", "server": self.target.server, "call": self.summary()}));
+        self.events.add(object! {"type": "call", "server": self.target.server, "call": self.summary()});
     }
 
     pub(super) fn summary(&self) -> Value {
         let state = self.state();
         let (kind, name) = self.kind.label();
-        json!({
+        object! {
             "id": self.id, "server": self.target.server, "kind": kind, "name": name, "state": state.name,
             "revision": state.revision, "began_ms": self.began_ms, "took_ms": state.took_ms, "asked_ms": state.asked_ms,
             "asked_since_ms": state.asked_since_ms,
             "rounds": state.rounds, "progress": state.progress, "error": state.error, "timeout": state.timeout,
             "bytes": state.outcome.as_ref().map_or(0, CallOutcome::bytes),
-            "frames": [state.frames.0, state.frames.1], "both": self.both,
-        })
+            "frames": [Some(state.frames.0), state.frames.1], "both": self.both,
+        }
     }
 
     /// Returns everything that is known of the call.
     pub(super) fn details(&self) -> Value {
         let mut details = self.summary();
         let state = self.state();
-        details["arguments"] = json!(self.kind.arguments());
-        details["last"] = json!(state.previous.as_ref().map(RawJson::as_str));
+        details.set("arguments", &self.kind.arguments());
+        details.set("last", &state.previous.as_ref().map(RawJson::as_str));
         match &state.outcome {
             Some(outcome) => outcome.describe(&mut details, state.previous.as_ref()),
             None => {
                 for name in ["result", "structured", "diff"] {
                     details[name] = Value::Null;
                 }
-                details["blocks"] = json!([]);
-                details["output"] = json!({"state": "none", "problems": []});
+                details.set("blocks", &Value::Array(Vec::new()));
+                details.set("output", &object! {"state": "none", "problems": Value::Array(Vec::new())});
             }
         }
         details

@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 use super::inspector::Inspector;
 use super::routes;
 use super::socket::TimedSocket;
+use super::spawn::spawn;
 
 /// How many connections are served at a time.
 const MAX_CONNECTIONS: usize = 256;
@@ -31,7 +32,7 @@ pub(super) async fn serve(listener: TcpListener, inspector: Arc<Inspector>) {
             continue;
         };
         let inspector = inspector.clone();
-        tokio::spawn(async move {
+        spawn(Box::pin(async move {
             let answer = service_fn(|request| {
                 let inspector = inspector.clone();
                 async move { Ok::<_, Infallible>(routes::answer(&inspector, request).await) }
@@ -43,6 +44,6 @@ pub(super) async fn serve(listener: TcpListener, inspector: Arc<Inspector>) {
                 .serve_connection(TokioIo::new(TimedSocket::new(socket)), answer)
                 .await;
             drop(place);
-        });
+        }));
     }
 }

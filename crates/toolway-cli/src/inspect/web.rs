@@ -11,10 +11,13 @@ use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::mpsc;
+use toolway::BoxFuture;
 
+use super::object::object;
 use super::page::POLICY;
+use super::spawn::spawn;
 use crate::failure::{Failure, Fault};
 
 /// The maximum size in bytes of the body of a request.
@@ -79,8 +82,8 @@ impl Refusal {
     }
 
     pub(super) fn reply(self) -> Reply {
-        let error = json!({"code": self.code, "message": self.message, "hint": self.hint});
-        json_reply(self.status, &json!({ "error": error }))
+        let error = object! {"code": self.code, "message": self.message, "hint": self.hint};
+        json_reply(self.status, &object! {"error": error})
     }
 }
 
@@ -144,19 +147,20 @@ pub(super) fn bytes_reply(status: StatusCode, media_type: &'static str, bytes: B
 }
 
 /// Returns a reply whose lines are sent by a task of `write`. The task ends when the client has gone.
-pub(super) fn lines_reply<F: Future<Output = ()> + Send + 'static>(
-    write: impl FnOnce(mpsc::Sender<Bytes>) -> F,
-) -> Reply {
+pub(super) fn lines_reply(write: impl FnOnce(mpsc::Sender<Bytes>) -> BoxFuture<'static, ()>) -> Reply {
     let (sender, receiver) = mpsc::channel(4);
     let gone = sender.clone();
-    let writing = write(sender);
-    tokio::spawn(async move {
+    spawn(write_until_gone(write(sender), gone));
+    reply(StatusCode::OK, "application/x-ndjson", ReplyBody::Lines(receiver))
+}
+
+fn write_until_gone(writing: BoxFuture<'static, ()>, gone: mpsc::Sender<Bytes>) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
         tokio::select! {
             () = writing => {}
             () = gone.closed() => {}
         }
-    });
-    reply(StatusCode::OK, "application/x-ndjson", ReplyBody::Lines(receiver))
+    })
 }
 
 fn reply(status: StatusCode, media_type: &'static str, body: ReplyBody) -> Reply {
