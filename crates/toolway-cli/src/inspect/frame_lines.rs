@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 use toolway::client::record::{Direction, FrameBody, RecordedFrame, Recorder, StreamEnd};
+use toolway::server::http::StreamWriter;
 
 use super::event_log::millis;
 use super::object::{SetMember, object};
@@ -163,7 +162,7 @@ pub(super) async fn send_frames(
     offset: f64,
     after: u64,
     redact: impl Fn(String) -> String + Send,
-    to: mpsc::Sender<Bytes>,
+    to: StreamWriter,
 ) {
     let mut describer = FrameDescriber::default();
     // Earlier frames are read, too, because later ones may answer them.
@@ -174,9 +173,7 @@ pub(super) async fn send_frames(
             None => tokio::select! {
                 frame = reader.next() => frame,
                 () = tokio::time::sleep(QUIET) => {
-                    if to.send(Bytes::from_static(b"\n")).await.is_err() {
-                        return;
-                    }
+                    to.write("\n").await;
                     continue;
                 }
             },
@@ -186,9 +183,7 @@ pub(super) async fn send_frames(
         if frame.number <= after {
             continue;
         }
-        if to.send(redact(format!("{line}\n")).into()).await.is_err() {
-            return;
-        }
+        to.write(redact(format!("{line}\n"))).await;
     }
 }
 

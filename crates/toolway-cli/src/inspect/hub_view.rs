@@ -23,10 +23,10 @@ pub(super) fn hub_view(inspector: &Inspector) -> Result<Value, Refusal> {
     let (mut rows, mut total) = (Vec::new(), Map::new());
     let mut owners: BTreeMap<String, Vec<String>> = BTreeMap::new();
     // The order of the configuration, whichever server was connected first.
-    let states = hub.status();
+    let found = hub.status();
     let place = |status: &ServerStatus| servers.iter().position(|server| server.name() == status.name);
-    for at in ordered_places(states.len(), &|at| place(&states[at])) {
-        let status = &states[at];
+    for at in ordered_places(found.len(), &|at| place(&found[at])) {
+        let status = &found[at];
         let server = servers.iter().find(|server| server.name() == status.name);
         let elements = server.map(|server| server.elements());
         let tokens =

@@ -212,9 +212,7 @@ fn events(inspector: &Arc<Inspector>, mut after: u64) -> Reply {
                     }
                     Err(_) => "\n".to_owned(),
                 };
-                if to.send(text.into()).await.is_err() {
-                    return;
-                }
+                to.write(text).await;
             }
         })
     })

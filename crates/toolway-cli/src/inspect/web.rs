@@ -1,23 +1,18 @@
 //! How is a request read, and how does a reply look?
 
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
-use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use serde_json::Value;
-use tokio::sync::mpsc;
 use toolway::BoxFuture;
+use toolway::server::http::{ResponseBody, StreamWriter};
 
 use super::object::object;
 use super::page::POLICY;
-use super::spawn::spawn;
 use crate::failure::{Failure, Fault};
 
 /// The maximum size in bytes of the body of a request.
@@ -26,34 +21,7 @@ const MAX_BODY: usize = 4 << 20;
 /// How long a client may take to send the body of a request.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The body of a reply.
-pub(super) enum ReplyBody {
-    Whole(Option<Bytes>),
-    /// Lines that are sent as they come.
-    Lines(mpsc::Receiver<Bytes>),
-}
-
-impl Body for ReplyBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let chunk = match &mut *self {
-            Self::Whole(bytes) => bytes.take(),
-            Self::Lines(lines) => std::task::ready!(lines.poll_recv(context)),
-        };
-        Poll::Ready(chunk.map(|chunk| Ok(Frame::data(chunk))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(None))
-    }
-}
-
-pub(super) type Reply = Response<ReplyBody>;
+pub(super) type Reply = Response<ResponseBody>;
 
 /// Why a request has no answer.
 pub(super) struct Refusal {
@@ -143,27 +111,15 @@ pub(super) fn json_reply(status: StatusCode, value: &Value) -> Reply {
 }
 
 pub(super) fn bytes_reply(status: StatusCode, media_type: &'static str, bytes: Bytes) -> Reply {
-    reply(status, media_type, ReplyBody::Whole(Some(bytes).filter(|bytes| !bytes.is_empty())))
+    reply(status, media_type, ResponseBody::whole(bytes))
 }
 
-/// Returns a reply whose lines are sent by a task of `write`. The task ends when the client has gone.
-pub(super) fn lines_reply(write: impl FnOnce(mpsc::Sender<Bytes>) -> BoxFuture<'static, ()>) -> Reply {
-    let (sender, receiver) = mpsc::channel(4);
-    let gone = sender.clone();
-    spawn(write_until_gone(write(sender), gone));
-    reply(StatusCode::OK, "application/x-ndjson", ReplyBody::Lines(receiver))
+/// Returns a reply whose lines are written by `write` while the client reads them. The work ends when the client has gone.
+pub(super) fn lines_reply(write: impl FnOnce(StreamWriter) -> BoxFuture<'static, ()>) -> Reply {
+    reply(StatusCode::OK, "application/x-ndjson", ResponseBody::streamed(write))
 }
 
-fn write_until_gone(writing: BoxFuture<'static, ()>, gone: mpsc::Sender<Bytes>) -> BoxFuture<'static, ()> {
-    Box::pin(async move {
-        tokio::select! {
-            () = writing => {}
-            () = gone.closed() => {}
-        }
-    })
-}
-
-fn reply(status: StatusCode, media_type: &'static str, body: ReplyBody) -> Reply {
+fn reply(status: StatusCode, media_type: &'static str, body: ResponseBody) -> Reply {
     let mut reply = Response::new(body);
     *reply.status_mut() = status;
     let headers = reply.headers_mut();
