@@ -11,7 +11,8 @@ use toolway::client::record::{Direction, FrameBody, Recorder};
 use toolway::types::OrderedMap;
 use toolway::{Era, ProtocolVersion, RawJson};
 
-use super::calls::{Call, CallKind, CallTarget, Calls, KeptAnswer};
+use super::call_request::{CallKind, KeptAnswer};
+use super::calls::{Call, CallTarget, Calls};
 use super::difference::{Difference, differences};
 use super::event_log::EventLog;
 use super::frame_lines::describe_all;

@@ -6,7 +6,8 @@ use std::fmt::Write;
 use serde_json::Value;
 use toolway::client::record::{Direction, FrameBody, HttpPart, RecordedFrame};
 
-use super::calls::{Call, CallKind};
+use super::call_request::CallKind;
+use super::calls::Call;
 use super::frame_lines::{describe_all, find_request};
 use super::object::object;
 use super::server::InspectedServer;

@@ -24,6 +24,7 @@
 //! | `cutter.rs` | How is a connection cut? |
 //! | `event_log.rs` | Which events are kept for the page? |
 //! | `frame_lines.rs` | How are recorded frames described for the page? |
+//! | `call_request.rs` | Which call does the page want? |
 //! | `calls.rs` | Which calls are there, and how do they go on? |
 //! | `object.rs` | How is an object of JSON for the page made? |
 //! | `ordered_places.rs` | How is a short list put in order? |
@@ -40,6 +41,7 @@
 //! | `recording.rs` | How is a recording shown without its server? |
 
 mod both_eras;
+mod call_request;
 mod calls;
 mod changes;
 mod cutter;

@@ -10,7 +10,8 @@ use toolway::client::{Answer, AnswerError, ClientBuilder, Elicitation};
 use toolway::types::{Content, CreateMessage, CreateMessageResult, FormSchema, Role};
 use toolway::{ProtocolVersion, RawJson};
 
-use super::calls::{Call, Calls, KeptAnswer};
+use super::call_request::KeptAnswer;
+use super::calls::{Call, Calls};
 use super::event_log::EventLog;
 use super::fields::{form_fields, read_form};
 use super::object::{SetMember, object};

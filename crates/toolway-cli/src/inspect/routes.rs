@@ -12,7 +12,7 @@ use toolway::ProtocolVersion;
 use toolway::types::Tool;
 
 use super::both_eras;
-use super::calls::CallRequest;
+use super::call_request::CallRequest;
 use super::doctor_report::doctor_report;
 use super::export::export;
 use super::fields::CheckedArguments;
