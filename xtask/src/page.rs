@@ -1,8 +1,9 @@
 //! How is the inspector's page built, compared with the committed one, and tested in a browser?
 //!
-//! The sources are in `crates/toolway-cli/page/src/`; the three files that the command embeds are committed in
-//! `page/dist/`, because an installation of the command has neither Node nor a network for npm. The packages are
-//! installed once for all clones, without running their scripts, from a lock file that holds hashes and no addresses.
+//! The sources are in `crates/toolway-cli/page/src/`; the three files are committed in `page/dist/`, because an installation
+//! of the command has neither Node nor a network for npm. The command embeds the two large ones compressed. Versions of zlib
+//! compress differently, so a compressed file is compared by its content. The packages are installed once for all clones,
+//! without running their scripts, from a lock file that holds hashes and no addresses.
 
 use std::env;
 use std::fs;
@@ -156,7 +157,7 @@ impl Page {
                 return Err(format!("{name} has {bytes} bytes, and its budget is {budget}"));
             }
         }
-        Ok(())
+        compress(out)
     }
 
     fn write_index(&self, out: &Path) -> Result {
@@ -169,7 +170,8 @@ impl Page {
     /// Compares a fresh build with the committed files, byte for byte.
     fn check(&self, scratch: &Path) -> Result {
         self.build(scratch)?;
-        let differing = differing_files(&self.dist(), scratch);
+        let mut differing = differing_files(&self.dist(), scratch);
+        differing.extend(outdated_compressed(&self.dist()));
         if differing.is_empty() {
             println!("page: the committed files are those of a fresh build");
             return Ok(());
@@ -187,9 +189,17 @@ impl Page {
         println!("page: building after each change; `cargo xtask page` makes the files to commit");
         let mut esbuild =
             KillOnDrop::spawn_with_open_input(self.esbuild(&out).args(["--minify", "--watch"]))?;
+        let modified =
+            || COMPRESSED.map(|name| fs::metadata(out.join(name)).and_then(|file| file.modified()).ok());
+        let mut compressed = [None; COMPRESSED.len()];
         loop {
             if esbuild.try_wait()?.is_some() {
                 return Err("esbuild has ended".to_owned());
+            }
+            let now = modified();
+            if now != compressed && now.iter().all(Option::is_some) {
+                compress(&out)?;
+                compressed = now;
             }
             thread::sleep(Duration::from_millis(200));
         }
@@ -208,6 +218,31 @@ impl Page {
         node.env("TOOLWAY_IMAGES", workspace.root.join("docs/guide/images"));
         run::check_success(&mut node)
     }
+}
+
+/// Writes a compressed copy beside each file of [`COMPRESSED`], unless there is one with this content already.
+fn compress(folder: &Path) -> Result {
+    for name in outdated_compressed(folder) {
+        let raw = folder.join(name.trim_end_matches(".gz"));
+        run_zlib("fs.writeFileSync(packed, zlib.gzipSync(fs.readFileSync(raw), {level: 9}))", &raw)?;
+    }
+    Ok(())
+}
+
+/// The names of the compressed files that are missing, or whose content is not that of the file beside them.
+fn outdated_compressed(folder: &Path) -> Vec<String> {
+    let compare =
+        "process.exit(zlib.gunzipSync(fs.readFileSync(packed)).equals(fs.readFileSync(raw)) ? 0 : 1)";
+    let is_outdated = |name: &&str| run_zlib(compare, &folder.join(name)).is_err();
+    COMPRESSED.into_iter().filter(is_outdated).map(|name| format!("{name}.gz")).collect()
+}
+
+/// Runs a line of Node with a file and its compressed copy.
+fn run_zlib(line: &str, raw: &Path) -> Result {
+    let script = format!(
+        "const fs = require('fs'), zlib = require('zlib'), raw = process.argv[1], packed = raw + '.gz'; {line}"
+    );
+    run::output(Command::new("node").args(["-e", &script]).arg(raw)).map(drop)
 }
 
 /// The names of the built files that are missing or differ.
@@ -247,6 +282,8 @@ fn ensure_fonts() -> Result {
 }
 
 const FILES: [&str; 3] = ["index.html", "page.js", "page.css"];
+/// The files of which the command embeds a compressed copy.
+const COMPRESSED: [&str; 2] = ["page.js", "page.css"];
 const BUDGETS: [(&str, u64); 2] = [("page.js", 120 * 1024), ("page.css", 24 * 1024)];
 const FONTS: [(&str, &str); 2] = [("Inter", "fonts-inter"), ("JetBrains Mono", "fonts-jetbrains-mono")];
 /// Builds the command, and the server that the tests look into.
@@ -273,7 +310,7 @@ const NOTICE: &str = "// With Preact and @preact/signals (MIT): page/THIRD-PARTY
 
 #[cfg(test)]
 mod tests {
-    use super::{Job, differing_files};
+    use super::{Job, compress, differing_files, outdated_compressed};
     use crate::arguments::Arguments;
     use std::fs;
 
@@ -292,6 +329,23 @@ mod tests {
         fs::remove_file(committed.join("page.css")).unwrap();
         assert_eq!(differing_files(&committed, &fresh), ["page.js", "page.css"]);
         fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn a_compressed_file_is_compared_by_its_content() {
+        let folder = env_folder("page-compressed");
+        fs::create_dir_all(&folder).unwrap();
+        for name in super::COMPRESSED {
+            fs::write(folder.join(name), name).unwrap();
+        }
+        assert_eq!(outdated_compressed(&folder), ["page.js.gz", "page.css.gz"]);
+        compress(&folder).unwrap();
+        assert!(outdated_compressed(&folder).is_empty());
+        fs::write(folder.join("page.css"), "page.cst").unwrap();
+        assert_eq!(outdated_compressed(&folder), ["page.css.gz"]);
+        fs::write(folder.join("page.js.gz"), "not compressed").unwrap();
+        assert_eq!(outdated_compressed(&folder), ["page.js.gz", "page.css.gz"]);
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

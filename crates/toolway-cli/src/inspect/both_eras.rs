@@ -6,17 +6,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolway::client::record::{Direction, FrameBody, Recorder};
 use toolway::types::OrderedMap;
 use toolway::{Era, ProtocolVersion, RawJson};
 
-use super::calls::{Call, CallKind, CallTarget, Calls, KeptAnswer};
+use super::call_request::{CallKind, KeptAnswer};
+use super::calls::{Call, CallTarget, Calls};
 use super::difference::{Difference, differences};
 use super::event_log::EventLog;
 use super::frame_lines::describe_all;
 use super::live_server::LiveServer;
+use super::object::object;
 use super::server::InspectedServer;
+use super::spawn::spawn;
 use super::web::Refusal;
 use crate::failure::Failure;
 use crate::location::CLOSE_TIMEOUT;
@@ -91,7 +94,7 @@ impl Comparisons {
 
     fn tell(&self, comparison: &Comparison) {
         let name = if comparison.state().is_done { "done" } else { "running" };
-        self.events.add(json!({"type": "both", "id": comparison.id, "state": name}));
+        self.events.add(object! {"type": "both", "id": comparison.id, "state": name});
     }
 }
 
@@ -110,18 +113,18 @@ impl Comparison {
             .sides
             .iter()
             .map(|side| {
-                json!({
+                object! {
                     "revision": side.revision, "era": side.era,
                     "call": side.call.as_ref().map(|call| call.id()),
                     "summary": side.call.as_ref().map(|call| call.summary()),
                     "frames": describe_all(&side.recorder.frames(0), 0, u64::MAX),
-                })
+                }
             })
             .collect();
-        json!({
+        object! {
             "id": self.id, "state": if state.is_done { "done" } else { "running" }, "sides": sides,
             "verdict": state.verdict, "error": state.error,
-        })
+        }
     }
 }
 
@@ -136,7 +139,7 @@ pub(super) fn begin(
     server.need_live()?;
     let comparison = comparisons.add();
     let running = comparison.clone();
-    tokio::spawn(async move {
+    spawn(Box::pin(async move {
         let parts = (&*calls, &*comparisons);
         let outcome = compare(parts, &running, &server, kind, answers, timeout).await;
         {
@@ -144,12 +147,12 @@ pub(super) fn begin(
             state.is_done = true;
             if let Err(failure) = outcome {
                 state.error = Some(
-                    json!({"code": failure.fault.name(), "message": failure.message, "hint": failure.hint}),
+                    object! {"code": failure.fault.name(), "message": failure.message, "hint": failure.hint},
                 );
             }
         }
         comparisons.tell(&running);
-    });
+    }));
     Ok(comparison)
 }
 
@@ -241,15 +244,15 @@ fn verdict(sides: &[Side]) -> Value {
             let part = |result: &Option<RawJson>| result.as_ref().and_then(|result| part_of(result, name));
             let found = differences(part(&left_result).as_ref(), part(&right_result).as_ref());
             let found: Vec<Value> = found.iter().map(Difference::to_json).collect();
-            json!({"name": name, "equal": found.is_empty(), "differences": found})
+            object! {"name": name, "equal": found.is_empty(), "differences": found}
         })
         .collect();
     let both = left_result.is_some() == right_result.is_some();
     let is_equal = both && parts.iter().all(|part| part["equal"] == true);
-    json!({
+    object! {
         "equal": is_equal, "parts": parts,
-        "rounds": [{"left": questions(left), "right": questions(right)}],
-    })
+        "rounds": [object! {"left": questions(left), "right": questions(right)}],
+    }
 }
 
 /// Returns a part of a result, without what belongs to the protocol.

@@ -5,18 +5,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::Notify;
 use toolway::client::QuestionOrigin;
 use toolway::client::record::Recorder;
 use toolway::types::Progress;
 use toolway::{Client, Error, RawJson};
-use toolway_protocol::uri_template::UriTemplate;
 
-use super::elements::Elements;
+use super::call_request::{CallKind, KeptAnswer};
 use super::event_log::{EventLog, millis};
 use super::frame_lines;
+use super::object::{SetMember, object};
 use super::outcome::CallOutcome;
 use super::web::Refusal;
 use crate::failure::{Failure, Fault};
@@ -29,69 +28,6 @@ const MAX_RESULTS: usize = 64 << 20;
 
 /// How many calls may run at a time.
 const MAX_RUNNING: usize = 100;
-
-/// A call that the page wants.
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct CallRequest {
-    pub(super) server: usize,
-    pub(super) kind: String,
-    #[serde(default)]
-    pub(super) name: String,
-    #[serde(default)]
-    pub(super) uri: String,
-    /// The template of a resource, instead of its URI.
-    #[serde(default)]
-    pub(super) template: String,
-    #[serde(default)]
-    pub(super) arguments: Option<String>,
-    #[serde(default)]
-    pub(super) argument: String,
-    #[serde(default)]
-    pub(super) typed: String,
-    #[serde(default)]
-    pub(super) timeout_ms: Option<u64>,
-    #[serde(default)]
-    pub(super) meta: Option<String>,
-    #[serde(default)]
-    pub(super) answers: Vec<KeptAnswer>,
-}
-
-/// An answer that the user has kept for the next call.
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct KeptAnswer {
-    message: String,
-    pub(super) action: String,
-    #[serde(default)]
-    pub(super) fields: Option<Vec<(String, String)>>,
-    #[serde(default)]
-    pub(super) content: Option<String>,
-}
-
-/// The request of a call, checked.
-#[derive(Debug, Clone)]
-pub(super) enum CallKind {
-    Tool {
-        name: String,
-        arguments: RawJson,
-        meta: Option<serde_json::Map<String, Value>>,
-        /// The schema that the result must fit.
-        output_schema: Option<RawJson>,
-    },
-    Resource {
-        uri: String,
-    },
-    Prompt {
-        name: String,
-        arguments: Vec<(String, String)>,
-    },
-    Complete {
-        name: String,
-        is_template: bool,
-        argument: String,
-        typed: String,
-        known: Vec<(String, String)>,
-    },
-}
 
 pub(super) struct Calls {
     events: Arc<EventLog>,
@@ -150,109 +86,6 @@ struct CallState {
     outcome: Option<CallOutcome>,
     /// The result of the call before to the same element.
     previous: Option<RawJson>,
-}
-
-impl CallRequest {
-    /// Reads what is to be called.
-    pub(super) fn kind(&self, elements: &Elements) -> Result<CallKind, Refusal> {
-        let texts = || -> Result<Vec<(String, String)>, Refusal> {
-            let Some(text) = &self.arguments else { return Ok(Vec::new()) };
-            let arguments: serde_json::Map<String, Value> = serde_json::from_str(text)
-                .map_err(|error| Refusal::usage(format!("the arguments are not a JSON object: {error}")))?;
-            let text = |value: Value| match value {
-                Value::String(text) => text,
-                other => other.to_string(),
-            };
-            Ok(arguments.into_iter().map(|(name, value)| (name, text(value))).collect())
-        };
-        Ok(match self.kind.as_str() {
-            "tool" => {
-                CallKind::Tool {
-                    name: self.name.clone(),
-                    arguments: RawJson::parse(self.arguments.as_deref().unwrap_or("{}"))
-                        .ok()
-                        .filter(RawJson::is_object)
-                        .ok_or_else(|| Refusal::usage("the arguments are not a JSON object"))?,
-                    meta: match &self.meta {
-                        None => None,
-                        Some(text) => Some(serde_json::from_str(text).map_err(|error| {
-                            Refusal::usage(format!("`_meta` is not a JSON object: {error}"))
-                        })?),
-                    },
-                    output_schema: elements.tool(&self.name).and_then(|tool| tool.output_schema.clone()),
-                }
-            }
-            "resource" if !self.template.is_empty() => {
-                CallKind::Resource { uri: expand(&self.template, texts()?)? }
-            }
-            "resource" => CallKind::Resource { uri: self.uri.clone() },
-            "prompt" => CallKind::Prompt { name: self.name.clone(), arguments: texts()? },
-            "complete" => CallKind::Complete {
-                is_template: !self.template.is_empty() || !self.uri.is_empty(),
-                name: [&self.template, &self.uri, &self.name]
-                    .into_iter()
-                    .find(|name| !name.is_empty())
-                    .cloned()
-                    .unwrap_or_default(),
-                argument: self.argument.clone(),
-                typed: self.typed.clone(),
-                known: texts()?,
-            },
-            other => {
-                return Err(Refusal::usage(format!(
-                    "`kind` is one of tool, resource, prompt, complete, not {other:?}"
-                )));
-            }
-        })
-    }
-}
-
-/// Returns the URI that a template and its values give.
-fn expand(template: &str, texts: Vec<(String, String)>) -> Result<String, Refusal> {
-    let template = UriTemplate::parse(template)
-        .map_err(|error| Refusal::usage(format!("this is not a URI template: {error}")))?;
-    let missing: Vec<_> =
-        template.variables().filter(|name| texts.iter().all(|(known, _)| known != name)).collect();
-    if !missing.is_empty() {
-        return Err(Refusal::usage(format!("the template needs values for {}", missing.join(", "))));
-    }
-    Ok(template.expand(&texts.into_iter().collect()))
-}
-
-impl CallKind {
-    fn label(&self) -> (&'static str, &str) {
-        match self {
-            Self::Tool { name, .. } => ("tool", name),
-            Self::Resource { uri } => ("resource", uri),
-            Self::Prompt { name, .. } => ("prompt", name),
-            Self::Complete { name, .. } => ("complete", name),
-        }
-    }
-
-    /// Returns the method of the request, and the element that it names.
-    pub(super) fn request(&self) -> (&'static str, &str) {
-        match self {
-            Self::Tool { name, .. } => ("tools/call", name),
-            Self::Resource { uri } => ("resources/read", uri),
-            Self::Prompt { name, .. } => ("prompts/get", name),
-            Self::Complete { .. } => ("completion/complete", ""),
-        }
-    }
-
-    /// Returns the arguments as the text of a JSON object.
-    pub(super) fn arguments(&self) -> String {
-        let object = |pairs: &[(String, String)]| {
-            let members: serde_json::Map<String, Value> =
-                pairs.iter().map(|(name, text)| (name.clone(), text.clone().into())).collect();
-            Value::Object(members).to_string()
-        };
-        match self {
-            Self::Tool { arguments, .. } => arguments.as_str().to_owned(),
-            Self::Resource { .. } => "{}".to_owned(),
-            Self::Prompt { arguments, .. } => object(arguments),
-            Self::Complete { known, .. } => object(known),
-        }
-    }
 }
 
 impl Calls {
@@ -353,7 +186,7 @@ impl Calls {
 /// Describes an error as every command does.
 fn error_json(error: &Error) -> Value {
     let failure = Failure::from_error(Fault::of(error), error);
-    json!({"code": failure.fault.name(), "message": failure.message, "hint": failure.hint})
+    object! {"code": failure.fault.name(), "message": failure.message, "hint": failure.hint}
 }
 
 async fn send(call: &Arc<Call>, client: &Client, timeout: Option<Duration>) -> toolway::Result<CallOutcome> {
@@ -516,43 +349,43 @@ impl Call {
     }
 
     fn note_progress(&self, progress: &Progress) {
-        self.state().progress = Some(json!({
+        self.state().progress = Some(object! {
             "progress": progress.progress, "total": progress.total, "message": progress.message,
-        }));
+        });
         self.tell();
     }
 
     fn tell(&self) {
-        self.events.add(json!({"type": "call", "server": self.target.server, "call": self.summary()}));
+        self.events.add(object! {"type": "call", "server": self.target.server, "call": self.summary()});
     }
 
     pub(super) fn summary(&self) -> Value {
         let state = self.state();
         let (kind, name) = self.kind.label();
-        json!({
+        object! {
             "id": self.id, "server": self.target.server, "kind": kind, "name": name, "state": state.name,
             "revision": state.revision, "began_ms": self.began_ms, "took_ms": state.took_ms, "asked_ms": state.asked_ms,
             "asked_since_ms": state.asked_since_ms,
             "rounds": state.rounds, "progress": state.progress, "error": state.error, "timeout": state.timeout,
             "bytes": state.outcome.as_ref().map_or(0, CallOutcome::bytes),
-            "frames": [state.frames.0, state.frames.1], "both": self.both,
-        })
+            "frames": [Some(state.frames.0), state.frames.1], "both": self.both,
+        }
     }
 
     /// Returns everything that is known of the call.
     pub(super) fn details(&self) -> Value {
         let mut details = self.summary();
         let state = self.state();
-        details["arguments"] = json!(self.kind.arguments());
-        details["last"] = json!(state.previous.as_ref().map(RawJson::as_str));
+        details.set("arguments", &self.kind.arguments());
+        details.set("last", &state.previous.as_ref().map(RawJson::as_str));
         match &state.outcome {
             Some(outcome) => outcome.describe(&mut details, state.previous.as_ref()),
             None => {
                 for name in ["result", "structured", "diff"] {
                     details[name] = Value::Null;
                 }
-                details["blocks"] = json!([]);
-                details["output"] = json!({"state": "none", "problems": []});
+                details.set("blocks", &Value::Array(Vec::new()));
+                details.set("output", &object! {"state": "none", "problems": Value::Array(Vec::new())});
             }
         }
         details

@@ -1,9 +1,10 @@
 //! What has changed in a list?
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolway::RawJson;
 
 use super::difference::differences;
+use super::object::object;
 
 /// An element of a list: its name, and what the server says about it.
 pub(super) type NamedElement = (String, RawJson);
@@ -38,11 +39,11 @@ pub(super) fn changes(was: &[NamedElement], is: &[NamedElement]) -> Option<Value
                     }
                 })
                 .collect();
-            Some(json!({"name": name, "was": before.as_str(), "is": now.as_str(), "words": words}))
+            Some(object! {"name": name, "was": before.as_str(), "is": now.as_str(), "words": words})
         })
         .collect();
     let is_same = added.is_empty() && removed.is_empty() && changed.is_empty();
-    (!is_same).then(|| json!({"added": added, "removed": removed, "changed": changed}))
+    (!is_same).then(|| object! {"added": added, "removed": removed, "changed": changed})
 }
 
 fn shorten(text: &str) -> String {
@@ -55,6 +56,7 @@ fn shorten(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn list(elements: &[(&str, &str)]) -> Vec<NamedElement> {
         elements.iter().map(|(name, text)| ((*name).to_owned(), RawJson::parse(text).unwrap())).collect()

@@ -15,6 +15,8 @@ use toolway::client::{Command, Connector, HttpBody, HttpClient, Inbox, OutgoingM
 use toolway::{BoxFuture, Error, ErrorKind, ProtocolVersion, Result};
 use toolway_protocol::Message;
 
+use super::spawn::spawn;
+
 /// Cuts the connections of one server. Clones cut the same connections.
 #[derive(Clone)]
 pub(super) struct Cutter(Arc<CutterState>);
@@ -210,7 +212,7 @@ impl Connector for CuttableCommand {
             let inner: Arc<dyn Transport> = self.command.connect().await?.into();
             let (is_cut, seen) = watch::channel(false);
             let ending = inner.clone();
-            tokio::spawn(async move {
+            spawn(Box::pin(async move {
                 tokio::select! {
                     () = cut => {
                         let _ = is_cut.send(true);
@@ -219,7 +221,7 @@ impl Connector for CuttableCommand {
                     }
                     () = ending.disconnected() => {}
                 }
-            });
+            }));
             Ok(Box::new(CuttableTransport { inner, is_cut: seen }) as Box<dyn Transport>)
         })
     }

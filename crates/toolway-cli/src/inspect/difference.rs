@@ -1,8 +1,10 @@
 //! Where do two JSON values differ? Members are compared by name, whatever their order; numbers by their spelling.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolway::RawJson;
 use toolway::types::OrderedMap;
+
+use super::object::object;
 
 /// How many differences are listed.
 const MAX_DIFFERENCES: usize = 200;
@@ -22,7 +24,7 @@ pub(super) struct Difference {
 
 impl Difference {
     pub(super) fn to_json(&self) -> Value {
-        json!({"path": self.path, "was": self.was, "is": self.is})
+        object! {"path": self.path, "was": self.was, "is": self.is}
     }
 }
 

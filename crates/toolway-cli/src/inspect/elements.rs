@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use toolway::client::escape_for_terminal;
 use toolway::client::record::{Direction, FrameBody, RecordedFrame};
 use toolway::types::{Prompt, Resource, ResourceTemplate, Tool};
@@ -11,7 +11,9 @@ use toolway::{Client, Code, ProtocolVersion, RawJson};
 
 use super::changes::{NamedElement, changes};
 use super::fields::tool_fields;
+use super::object::object;
 use super::provider_tools::tool_tokens;
+use super::token_count::add_tokens;
 use crate::arguments::tool_line;
 use crate::doctor::findings::check_tool;
 use crate::failure::chain;
@@ -156,30 +158,27 @@ fn describe(
     let tools: Vec<Value> = tools.iter().map(describe_tool).collect();
     let mut tokens = Map::new();
     for tool in &tools {
-        for (provider, count) in tool["tokens"].as_object().into_iter().flatten() {
-            let sum = tokens.entry(provider.clone()).or_insert(json!(0));
-            *sum = json!(sum.as_u64().unwrap_or(0) + count.as_u64().unwrap_or(0));
-        }
+        add_tokens(&mut tokens, &tool["tokens"]);
     }
     let resources: Vec<Value> = resources
         .iter()
         .map(|resource| {
-            json!({
+            object! {
                 "uri": resource.uri, "name": resource.name, "title": resource.title,
                 "description": resource.description, "mime_type": resource.mime_type, "size": resource.size,
                 "hidden": hidden(&[("name", &resource.name), ("URI", &resource.uri), ("title", text(resource.title.as_ref())), ("description", text(resource.description.as_ref()))]),
-            })
+            }
         })
         .collect();
     let templates: Vec<Value> = templates
         .iter()
         .map(|template| {
-            json!({
+            object! {
                 "uri": template.uri_template, "name": template.name, "title": template.title,
                 "description": template.description, "mime_type": template.mime_type,
                 "variables": variables(&template.uri_template),
                 "hidden": hidden(&[("name", &template.name), ("URI", &template.uri_template), ("title", text(template.title.as_ref())), ("description", text(template.description.as_ref()))]),
-            })
+            }
         })
         .collect();
     let prompts: Vec<Value> = prompts
@@ -190,34 +189,34 @@ fn describe(
                 .iter()
                 .flatten()
                 .map(|argument| {
-                    json!({
+                    object! {
                         "name": argument.name, "description": argument.description,
                         "required": argument.required == Some(true),
-                    })
+                    }
                 })
                 .collect();
-            json!({
+            object! {
                 "name": prompt.name, "title": prompt.title, "description": prompt.description,
                 "arguments": arguments,
                 "hidden": hidden(&[("name", &prompt.name), ("title", text(prompt.title.as_ref())), ("description", text(prompt.description.as_ref()))]),
-            })
+            }
         })
         .collect();
-    json!({
+    object! {
         "tools": tools, "resources": resources, "templates": templates, "prompts": prompts, "lists": errors,
         "tokens": tokens,
-    })
+    }
 }
 
 pub(super) fn describe_tool(tool: &Tool) -> Value {
     let annotations = tool.annotations.as_ref().map(|hints| {
-        json!({
+        object! {
             "title": hints.title, "readOnlyHint": hints.read_only_hint, "destructiveHint": hints.destructive_hint,
             "idempotentHint": hints.idempotent_hint, "openWorldHint": hints.open_world_hint,
-        })
+        }
     });
     let fields = tool_fields(tool);
-    json!({
+    object! {
         "name": tool.name, "title": tool.title, "description": tool.description(), "annotations": annotations,
         "input_schema": tool.input_schema.as_str(),
         "output_schema": tool.output_schema.as_ref().map(RawJson::as_str),
@@ -229,7 +228,7 @@ pub(super) fn describe_tool(tool: &Tool) -> Value {
             ("description", tool.description()),
             ("input schema", tool.input_schema.as_str()),
         ]),
-    })
+    }
 }
 
 fn text(text: Option<&String>) -> &str {

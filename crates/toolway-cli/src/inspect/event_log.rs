@@ -5,8 +5,10 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::watch;
+
+use super::object::{SetMember, object};
 
 /// The maximum number of events.
 const MAX_EVENTS: usize = 10_000;
@@ -49,8 +51,8 @@ impl EventLog {
             let mut state = self.state();
             state.last += 1;
             let number = state.last;
-            event["n"] = json!(number);
-            event["t_ms"] = json!(time);
+            event.set("n", &number);
+            event.set("t_ms", &time);
             let line = format!("{event}\n");
             state.bytes += line.len();
             state.events.push_back((number, line));
@@ -83,7 +85,7 @@ impl EventLog {
         let mut last = after;
         let first_kept = state.events.front().map_or(state.last + 1, |(number, _)| *number);
         if first_kept > after + 1 {
-            let gap = json!({"type": "gap", "n": first_kept - 1, "from": after + 1, "to": first_kept - 1});
+            let gap = object! {"type": "gap", "n": first_kept - 1, "from": after + 1, "to": first_kept - 1};
             text = format!("{gap}\n");
             last = first_kept - 1;
         }
@@ -121,6 +123,7 @@ pub(super) fn millis(time: std::time::Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[tokio::test]
     async fn a_reader_goes_on_where_it_was() {

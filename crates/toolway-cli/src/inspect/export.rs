@@ -3,11 +3,13 @@
 
 use std::fmt::Write;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolway::client::record::{Direction, FrameBody, HttpPart, RecordedFrame};
 
-use super::calls::{Call, CallKind};
+use super::call_request::CallKind;
+use super::calls::Call;
 use super::frame_lines::{describe_all, find_request};
+use super::object::object;
 use super::server::InspectedServer;
 use super::web::Refusal;
 use crate::location::find::quote_word as quote;
@@ -22,7 +24,7 @@ pub(super) fn export(call: &Call, server: &InspectedServer, form: &str) -> Resul
         "cassette" => (cassette(call, server), None),
         _ => return Err(Refusal::usage("`as` is one of curl, toolway, rust, cassette")),
     };
-    Ok(json!({"text": text, "note": note}))
+    Ok(object! {"text": text, "note": note})
 }
 
 type Exported = (String, Option<String>);

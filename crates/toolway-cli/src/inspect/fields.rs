@@ -1,11 +1,12 @@
 //! Which fields does a form have, and which values do they mean? Both as the command line has them: the same descriptions,
 //! the same conversions, the same words about mistakes.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use toolway::RawJson;
 use toolway::types::{FieldKind, FormSchema, OrderedMap, Tool};
 use toolway_schema::{Checker, Schema, Types};
 
+use super::object::object;
 use crate::arguments::coerce::coerce;
 use crate::arguments::schema::describe_type;
 use crate::arguments::{
@@ -24,11 +25,11 @@ pub(super) fn tool_fields(tool: &Tool) -> Option<Vec<Value>> {
     }
     let required = schema.required();
     let fields = members.into_iter().map(|(name, member)| {
-        json!({
+        object! {
             "required": required.contains(&name), "kind": kind(&member), "expected": describe_type(&member),
             "description": member.description(), "choices": text_choices(&member),
             "default": member.default().map(Value::to_string), "name": name,
-        })
+        }
     });
     Some(fields.collect())
 }
@@ -132,12 +133,12 @@ impl CheckedArguments {
     }
 
     pub(super) fn to_json(&self) -> Value {
-        json!({
+        object! {
             "ok": self.arguments.is_some() && self.problems.is_empty(),
             "arguments": self.arguments.as_ref().map(json::pretty),
             "problems": self.problems,
-            "at": self.at.map(|(line, column)| json!({"line": line, "column": column})),
-        })
+            "at": self.at.map(|(line, column)| object! {"line": line, "column": column}),
+        }
     }
 }
 
@@ -166,14 +167,14 @@ pub(super) fn form_fields(form: &FormSchema) -> Vec<Value> {
         };
         let values: Vec<_> = choices.iter().map(|choice| &choice.value).collect();
         let titles: Vec<_> = choices.iter().map(|choice| &choice.title).collect();
-        json!({
+        object! {
             "name": name, "title": of.title, "description": of.description, "kind": kind,
             "required": form.required.iter().flatten().any(|required| required == name),
             "expected": field::expected(of), "choices": (!values.is_empty()).then_some(values),
             "choice_titles": (!titles.is_empty()).then_some(titles),
             "default": of.default.as_ref().map(Value::to_string),
             "default_text": of.default.as_ref().map(|value| field::display_value(of, value)),
-        })
+        }
     });
     fields.collect()
 }
@@ -207,6 +208,7 @@ pub(super) fn read_form(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn tool() -> Tool {
         // As text, because the order of the members is the order of the fields.

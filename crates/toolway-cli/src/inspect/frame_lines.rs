@@ -1,17 +1,18 @@
 //! How are recorded frames described for the page? Each with its method, its id and, for an answer, the frame it answers.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
-use tokio::sync::mpsc;
 use toolway::client::record::{Direction, FrameBody, RecordedFrame, Recorder, StreamEnd};
+use toolway::server::http::StreamWriter;
 
 use super::event_log::millis;
+use super::object::{SetMember, object};
+use super::ordered_places::ordered_places;
 
 /// The length in bytes above which a frame is folded.
 const MAX_SHOWN: usize = 64 << 10;
@@ -64,21 +65,24 @@ struct Subject {
 impl FrameDescriber {
     /// Describes the next frame. The whole content is a part of it only if that is not too long.
     pub(super) fn describe(&mut self, frame: &RecordedFrame) -> Value {
-        let mut line = json!({
-            "n": frame.number, "t_ms": millis(frame.time), "folded": false, "method": null, "id": null, "kind": "none",
-            "answers": null, "took_ms": null, "about": null, "bytes": 0,
+        let mut line = object! {
+            "n": frame.number, "t_ms": millis(frame.time), "folded": false, "method": Value::Null, "id": Value::Null, "kind": "none",
+            "answers": Value::Null, "took_ms": Value::Null, "about": Value::Null, "bytes": 0,
             "dir": match frame.direction { Direction::Out => "out", Direction::In => "in", _ => "err" },
-        });
+        };
         if let Some(http) = &frame.http {
-            line["http"] = json!({
-                "method": http.method, "path": http.path, "status": http.status, "headers": http.headers,
-                "stream": http.stream, "event": http.event,
-                "end": http.end.map(|end| match end {
-                    StreamEnd::Closed => "closed",
-                    StreamEnd::Broken => "broken",
-                    _ => "left",
-                }),
-            });
+            line.set(
+                "http",
+                &object! {
+                    "method": http.method, "path": http.path, "status": http.status, "headers": http.headers,
+                    "stream": http.stream, "event": http.event,
+                    "end": http.end.map(|end| match end {
+                        StreamEnd::Closed => "closed",
+                        StreamEnd::Broken => "broken",
+                        _ => "left",
+                    }),
+                },
+            );
         }
         let (name, text) = match &frame.body {
             FrameBody::Json(text) => {
@@ -88,31 +92,31 @@ impl FrameDescriber {
             FrameBody::Raw(text) => ("raw", text.as_str()),
             _ => return line,
         };
-        line["bytes"] = json!(text.len());
+        line.set("bytes", &text.len());
         let is_folded = text.len() > MAX_SHOWN;
-        line["folded"] = json!(is_folded);
-        line[name] = json!(if is_folded { beginning(text) } else { text });
+        line.set("folded", &is_folded);
+        line.set(name, &if is_folded { beginning(text) } else { text });
         line
     }
 
     fn describe_message(&mut self, frame: &RecordedFrame, text: &str, line: &mut Value) {
         if text.trim_start().starts_with('[') {
-            line["kind"] = json!("batch");
+            line.set("kind", &"batch");
             return;
         }
         let Ok(envelope) = serde_json::from_str::<Envelope<'_>>(text) else { return };
         let is_out = frame.direction == Direction::Out;
         let id = envelope.id.map(|id| id.get().trim_matches('"').to_owned());
-        line["id"] = json!(id);
+        line.set("id", &id);
         if let Some(method) = envelope.method {
             let subject: Subject = envelope
                 .params
                 .and_then(|params| serde_json::from_str(params.get()).ok())
                 .unwrap_or_default();
             let about = subject.name.or(subject.uri);
-            line["method"] = json!(method);
-            line["about"] = json!(about);
-            line["kind"] = json!(if id.is_some() { "request" } else { "notification" });
+            line.set("method", &method);
+            line.set("about", &about);
+            line.set("kind", &if id.is_some() { "request" } else { "notification" });
             if let Some(id) = id
                 && self.open.len() < MAX_OPEN
             {
@@ -121,17 +125,20 @@ impl FrameDescriber {
             }
             return;
         }
-        line["kind"] = json!(match (envelope.result, envelope.error) {
-            (Some(_), _) => "result",
-            (None, Some(_)) => "error",
-            (None, None) => "none",
-        });
+        line.set(
+            "kind",
+            &match (envelope.result, envelope.error) {
+                (Some(_), _) => "result",
+                (None, Some(_)) => "error",
+                (None, None) => "none",
+            },
+        );
         // An answer goes the other way.
         if let Some(open) = id.and_then(|id| self.open.remove(&(!is_out, id))) {
-            line["answers"] = json!(open.frame);
-            line["method"] = json!(open.method);
-            line["about"] = json!(open.about);
-            line["took_ms"] = json!(millis(frame.time.saturating_sub(open.time)));
+            line.set("answers", &open.frame);
+            line.set("method", &open.method);
+            line.set("about", &open.about);
+            line.set("took_ms", &millis(frame.time.saturating_sub(open.time)));
         }
     }
 }
@@ -155,7 +162,7 @@ pub(super) async fn send_frames(
     offset: f64,
     after: u64,
     redact: impl Fn(String) -> String + Send,
-    to: mpsc::Sender<Bytes>,
+    to: StreamWriter,
 ) {
     let mut describer = FrameDescriber::default();
     // Earlier frames are read, too, because later ones may answer them.
@@ -166,21 +173,17 @@ pub(super) async fn send_frames(
             None => tokio::select! {
                 frame = reader.next() => frame,
                 () = tokio::time::sleep(QUIET) => {
-                    if to.send(Bytes::from_static(b"\n")).await.is_err() {
-                        return;
-                    }
+                    to.write("\n").await;
                     continue;
                 }
             },
         };
         let mut line = describer.describe(&frame);
-        line["t_ms"] = json!(line["t_ms"].as_f64().unwrap_or(0.0) + offset);
+        line.set("t_ms", &(line["t_ms"].as_f64().unwrap_or(0.0) + offset));
         if frame.number <= after {
             continue;
         }
-        if to.send(redact(format!("{line}\n")).into()).await.is_err() {
-            return;
-        }
+        to.write(redact(format!("{line}\n"))).await;
     }
 }
 
@@ -203,7 +206,7 @@ pub(super) fn find_request(
 pub(super) fn timeout_report(frames: &[Arc<RecordedFrame>], now: Duration) -> Value {
     const STDERR_LINES: usize = 10;
     let mut describer = FrameDescriber::default();
-    let mut streams: HashMap<u64, bool> = HashMap::new();
+    let mut streams: BTreeMap<u64, bool> = BTreeMap::new();
     let mut stderr = Vec::new();
     for frame in frames {
         describer.describe(frame);
@@ -215,29 +218,30 @@ pub(super) fn timeout_report(frames: &[Arc<RecordedFrame>], now: Duration) -> Va
             stderr.push(line.clone());
         }
     }
-    let mut open: Vec<_> = describer.open.iter().collect();
-    open.sort_by_key(|(_, request)| request.frame);
-    let open: Vec<Value> = open
+    let open: Vec<_> = describer.open.iter().collect();
+    let frame_of = |at: usize| usize::try_from(open[at].1.frame).ok();
+    let open: Vec<Value> = ordered_places(open.len(), &frame_of)
         .into_iter()
-        .map(|((_, id), request)| {
+        .map(|at| {
+            let ((_, id), request) = open[at];
             let since = millis(now.saturating_sub(request.time));
-            json!({"method": request.method, "id": id, "about": request.about, "since_ms": since})
+            object! {"method": request.method, "id": id, "about": request.about, "since_ms": since}
         })
         .collect();
-    let mut silent: Vec<u64> =
+    let silent: Vec<u64> =
         streams.into_iter().filter(|(_, is_silent)| *is_silent).map(|(stream, _)| stream).collect();
-    silent.sort_unstable();
     let last_in = frames.iter().rev().find(|frame| frame.direction == Direction::In);
     let tail = stderr.split_off(stderr.len().saturating_sub(STDERR_LINES));
-    json!({
+    object! {
         "open": open, "silent_streams": silent, "last_frame_ms": last_in.map(|frame| millis(frame.time)),
         "stderr": tail,
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
     use toolway::client::record::Recorder;
 
     #[test]

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use toolway::hub::{ServerState, ServerStatus};
 
 use super::event_log::millis;
 use super::inspector::Inspector;
+use super::object::{SetMember, object};
+use super::ordered_places::ordered_places;
+use super::token_count::add_tokens;
 use super::web::Refusal;
 
 pub(super) fn hub_view(inspector: &Inspector) -> Result<Value, Refusal> {
@@ -20,30 +23,28 @@ pub(super) fn hub_view(inspector: &Inspector) -> Result<Value, Refusal> {
     let (mut rows, mut total) = (Vec::new(), Map::new());
     let mut owners: BTreeMap<String, Vec<String>> = BTreeMap::new();
     // The order of the configuration, whichever server was connected first.
-    let mut states = hub.status();
-    states.sort_by_key(|status| servers.iter().position(|server| server.name() == status.name));
-    for status in states {
+    let found = hub.status();
+    let place = |status: &ServerStatus| servers.iter().position(|server| server.name() == status.name);
+    for at in ordered_places(found.len(), &|at| place(&found[at])) {
+        let status = &found[at];
         let server = servers.iter().find(|server| server.name() == status.name);
         let elements = server.map(|server| server.elements());
         let tokens =
             elements.as_ref().map(|elements| elements.description["tokens"].clone()).unwrap_or_default();
-        for (provider, count) in tokens.as_object().into_iter().flatten() {
-            let sum = total.entry(provider.clone()).or_insert(json!(0));
-            *sum = json!(sum.as_u64().unwrap_or(0) + count.as_u64().unwrap_or(0));
-        }
+        add_tokens(&mut total, &tokens);
         for tool in elements.iter().flat_map(|elements| &elements.tools) {
             owners.entry(tool.name.clone()).or_default().push(status.name.clone());
         }
-        rows.push(describe(&status, elements.map_or(0, |elements| elements.tools.len()), tokens));
+        rows.push(describe(status, elements.map_or(0, |elements| elements.tools.len()), tokens));
     }
     // A server that has never been connected is not in the hub.
     for server in servers.iter().filter(|server| server.live().is_some()) {
         if rows.iter().all(|row| row["name"] != server.name()) {
             let state = server.state_json();
-            rows.push(json!({
+            rows.push(object! {
                 "name": server.name(), "target": state["target"], "state": state["connection"]["state"],
-                "error": state["connection"]["error"]["message"], "tools": 0, "tokens": {},
-            }));
+                "error": state["connection"]["error"]["message"], "tools": 0, "tokens": object! {},
+            });
         }
     }
     let names: Vec<Value> = hub
@@ -57,32 +58,32 @@ pub(super) fn hub_view(inspector: &Inspector) -> Result<Value, Refusal> {
                     .iter()
                     .find(|server| server.live().is_some_and(|live| live.place.name() == client.target()))
             });
-            json!({"shown": tool.name, "server": server.map(|server| server.name()), "name": name})
+            object! {"shown": tool.name, "server": server.map(|server| server.name()), "name": name}
         })
         .collect();
     let collisions: Vec<Value> = owners
         .into_iter()
         .filter(|(_, owners)| owners.len() > 1)
-        .map(|(name, servers)| json!({"name": name, "servers": servers}))
+        .map(|(name, servers)| object! {"name": name, "servers": servers})
         .collect();
-    Ok(json!({"servers": rows, "names": names, "collisions": collisions, "tokens": total}))
+    Ok(object! {"servers": rows, "names": names, "collisions": collisions, "tokens": total})
 }
 
 fn describe(status: &ServerStatus, tools: usize, tokens: Value) -> Value {
-    let mut row = json!({"name": status.name, "target": status.target, "tools": tools, "tokens": tokens});
-    row["state"] = json!(match &status.state {
-        state if status.is_ready() => {
-            let _ = state;
-            "ready"
-        }
+    let mut row = object! {"name": status.name, "target": status.target, "tools": tools, "tokens": tokens};
+    let state = match &status.state {
+        _ if status.is_ready() => "ready",
         ServerState::Unavailable { error, next_try, .. } => {
-            row["error"] = json!(error);
-            row["next_try_ms"] =
-                json!(next_try.map(|time| millis(time.saturating_duration_since(Instant::now()))));
+            row.set("error", error);
+            row.set(
+                "next_try_ms",
+                &next_try.map(|time| millis(time.saturating_duration_since(Instant::now()))),
+            );
             "unavailable"
         }
         _ => "connecting",
-    });
-    row["words"] = json!(status.state.to_string());
+    };
+    row.set("state", &state);
+    row.set("words", &status.state.to_string());
     row
 }

@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolway::Hub;
 
 use super::both_eras::Comparisons;
 use super::calls::Calls;
 use super::event_log::EventLog;
 use super::gate::Gate;
+use super::object::object;
 use super::questions::Questions;
 use super::server::InspectedServer;
 use super::web::Refusal;
@@ -117,15 +118,15 @@ impl Inspector {
             Subject::Server => ("server", Value::Null),
             Subject::Hub => ("hub", Value::Null),
             Subject::Recording { file, is_followed } => {
-                ("recording", json!({"file": file, "following": is_followed}))
+                ("recording", object! {"file": file, "following": is_followed})
             }
         };
         // The number of the last event comes first: what changes meanwhile is told by an event after it.
         let last = self.events.last();
         let servers: Vec<Value> = self.servers().iter().map(|server| server.state_json()).collect();
-        json!({
+        object! {
             "program": concat!("toolway ", env!("CARGO_PKG_VERSION")), "mode": mode, "recording": recording,
             "now_ms": self.events.now_ms(), "servers": servers, "event": last,
-        })
+        }
     }
 }

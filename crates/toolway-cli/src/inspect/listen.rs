@@ -1,18 +1,18 @@
 //! How are connections of browsers served?
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioTimer;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use toolway::server::http::{HttpAnswer, serve_connection};
 
 use super::inspector::Inspector;
 use super::routes;
 use super::socket::TimedSocket;
+use super::spawn::spawn;
 
 /// How many connections are served at a time.
 const MAX_CONNECTIONS: usize = 256;
@@ -31,18 +31,17 @@ pub(super) async fn serve(listener: TcpListener, inspector: Arc<Inspector>) {
             continue;
         };
         let inspector = inspector.clone();
-        tokio::spawn(async move {
-            let answer = service_fn(|request| {
-                let inspector = inspector.clone();
-                async move { Ok::<_, Infallible>(routes::answer(&inspector, request).await) }
-            });
+        spawn(Box::pin(async move {
+            let answer = |request| -> HttpAnswer<'_> {
+                let inspector = &inspector;
+                Box::pin(async move { Ok(routes::answer(inspector, request).await) })
+            };
+            let mut builder = http1::Builder::new();
+            builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+            let socket = Box::new(TimedSocket::new(socket));
             // A client that breaks off is not an error of this program.
-            let _ = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(HEAD_TIMEOUT)
-                .serve_connection(TokioIo::new(TimedSocket::new(socket)), answer)
-                .await;
+            let _ = serve_connection(&builder, socket, &answer, None).await;
             drop(place);
-        });
+        }));
     }
 }

@@ -4,17 +4,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::task::JoinSet;
 use toolway::client::record::Recorder;
 use toolway::client::{ClientBuilder, IntoTarget, Notification, Target};
 use toolway::types::LogLevel;
-use toolway::{Client, Era, Hub, ProtocolVersion, RawJson};
+use toolway::{BoxFuture, Client, Era, Hub, ProtocolVersion, RawJson};
 
 use super::cutter::{CuttableCommand, Cutter};
 use super::elements::{Elements, hidden};
 use super::event_log::EventLog;
+use super::object::object;
 use super::questions::Questions;
+use super::spawn::spawn;
 use super::web::Refusal;
 use crate::args::ConnectionArgs;
 use crate::console::Console;
@@ -123,7 +125,7 @@ impl LiveServer {
     /// Connects in the background, in place of a former connection.
     pub(super) fn reconnect(self: &Arc<Self>) {
         let server = self.clone();
-        tokio::spawn(async move { server.connect().await });
+        spawn(Box::pin(async move { server.connect().await }));
     }
 
     /// Connects and reads the lists.
@@ -142,7 +144,7 @@ impl LiveServer {
             Ok(client) => client,
             Err(failure) => {
                 let error =
-                    json!({"code": failure.fault.name(), "message": failure.message, "hint": failure.hint});
+                    object! {"code": failure.fault.name(), "message": failure.message, "hint": failure.hint};
                 self.set_connection("failed", None, Some(error));
                 return;
             }
@@ -161,13 +163,13 @@ impl LiveServer {
             return;
         }
         let (server, mut notifications) = (self.clone(), client.notifications());
-        state.tasks.spawn(async move {
+        let read_notifications: BoxFuture<'static, ()> = Box::pin(async move {
             while let Some(notification) = notifications.next().await {
                 server.note_notification(&notification);
             }
         });
         let (server, watched, client_to_watch) = (self.clone(), state.watched.clone(), client.clone());
-        state.tasks.spawn(async move {
+        let read_changed: BoxFuture<'static, ()> = Box::pin(async move {
             // A server that reports no changes has nothing to watch.
             let Ok(mut watch) = client_to_watch.watch(watched).await else { return };
             while watch.next().await.is_some() {
@@ -175,12 +177,15 @@ impl LiveServer {
             }
         });
         let (server, client) = (self.clone(), client.clone());
-        state.tasks.spawn(async move {
+        let look: BoxFuture<'static, ()> = Box::pin(async move {
             loop {
                 tokio::time::sleep(LOOK_INTERVAL).await;
                 server.note_connection_of(&client);
             }
         });
+        for task in [read_notifications, read_changed, look] {
+            state.tasks.spawn(task);
+        }
     }
 
     async fn read_elements(&self, client: &Client) {
@@ -189,8 +194,8 @@ impl LiveServer {
         let is_first = former.description.is_null();
         let diff = if is_first { None } else { elements.changes_since(&former) };
         if is_first || diff.is_some() {
-            let diff = diff.unwrap_or_else(|| json!({}));
-            self.events.add(json!({"type": "catalog", "server": self.id, "first": is_first, "diff": diff}));
+            let diff = diff.unwrap_or_else(|| object! {});
+            self.events.add(object! {"type": "catalog", "server": self.id, "first": is_first, "diff": diff});
         }
     }
 
@@ -213,10 +218,10 @@ impl LiveServer {
         let about =
             params.as_ref().and_then(|params| params.get("uri")).and_then(Value::as_str).unwrap_or_default();
         let what = format!("{} {about}", method.trim_start_matches("notifications/"));
-        self.events.add(json!({
+        self.events.add(object! {
             "type": "notification", "server": self.id, "what": what.trim_end(),
             "params": params.map(|params| params.to_string()),
-        }));
+        });
     }
 
     /// Looks whether the connection is still there.
@@ -244,7 +249,7 @@ impl LiveServer {
             drop(state);
             self.describe()
         };
-        let mut event = json!({"type": "connection", "server": self.id});
+        let mut event = object! {"type": "connection", "server": self.id};
         for name in ["connection", "revision", "era", "info", "wanted"] {
             event[name] = description[name].clone();
         }
@@ -266,28 +271,28 @@ impl LiveServer {
             let (log, server, meaning) = (self.events.clone(), self.id, self.what_a_cut_means());
             let text = format!("the connection was cut after {count}; {meaning}");
             self.cutter.on_planned_cut(move || {
-                log.add(json!({"type": "note", "server": server, "text": text}));
+                log.add(object! {"type": "note", "server": server, "text": text});
             });
             self.cutter.cut_after(events);
-            self.events.add(json!({
+            self.events.add(object! {
                 "type": "note", "server": self.id, "text": format!("the connection will be cut after {count}"),
-            }));
+            });
             return Ok(());
         }
         self.cutter.cut();
         let text = format!("the connection was cut; {}", self.what_a_cut_means());
-        self.events.add(json!({"type": "note", "server": self.id, "text": text}));
+        self.events.add(object! {"type": "note", "server": self.id, "text": text});
         self.set_connection("cut", None, None);
         // The client connects again with the next request: this is one.
         let (server, client) = (self.clone(), self.state().client.clone());
-        tokio::spawn(async move {
+        spawn(Box::pin(async move {
             if let Some(client) = client {
                 let answered = client.ping().timeout(Duration::from_secs(30)).await;
                 if answered.is_ok() {
                     server.set_connection("ready", None, None);
                 }
             }
-        });
+        }));
         Ok(())
     }
 
@@ -367,10 +372,10 @@ impl LiveServer {
         let mut builder = location::builder(&self.talk, &self.place, &self.console);
         let (events, server) = (self.events.clone(), self.id);
         builder = builder.on_log(move |message| {
-            events.add(json!({
+            events.add(object! {
                 "type": "log", "server": server, "level": message.level.as_str(), "logger": message.logger,
                 "data": message.data.as_str(),
-            }));
+            });
         });
         if let Some(version) = self.state().wanted {
             builder = builder.protocol(version);
@@ -439,9 +444,9 @@ impl LiveServer {
         let client = state.client.as_ref();
         let version = client.map(Client::protocol_version);
         let info = client.and_then(Client::server_info).map(|info| {
-            json!({
+            object! {
                 "name": info.name, "version": info.version, "title": info.title, "websiteUrl": info.website_url,
-            })
+            }
         });
         let instructions = client.and_then(Client::instructions);
         let capabilities =
@@ -451,10 +456,10 @@ impl LiveServer {
             found = hidden(&[("instructions", text)]);
         }
         let connection = &state.connection;
-        json!({
+        object! {
             "target": self.place.name().trim_matches('`'), "over": self.over(),
-            "can": {"cut": self.can_cut(), "restart": true, "call": true},
-            "connection": {
+            "can": object! {"cut": self.can_cut(), "restart": true, "call": true},
+            "connection": object! {
                 "state": connection.name, "since_ms": connection.since_ms, "took_ms": connection.took_ms,
                 "error": connection.error,
             },
@@ -466,7 +471,7 @@ impl LiveServer {
             "wanted": state.wanted.map(ProtocolVersion::as_str), "info": info, "instructions": instructions,
             "capabilities": capabilities.map(|text| text.as_str().to_owned()), "hidden": found,
             "watched": state.watched,
-        })
+        }
     }
 
     /// Returns the failure for a connection of its own that could not be made.

@@ -12,17 +12,22 @@
 //! | `listen.rs` | How are connections of browsers served? |
 //! | `web.rs` | How is a request read, and how does a reply look? |
 //! | `socket.rs` | How long may a client take to read what it is sent? |
+//! | `request_members.rs` | Which members does the body of a request have? |
 //! | `routes.rs` | Which requests are there? |
 //! | `page.rs` | Which files does the page have? |
 //! | `server.rs` | Which servers are inspected, and what is known of each? |
 //! | `live_server.rs` | How is a server connected? |
+//! | `spawn.rs` | How is a task started? |
 //! | `elements.rs` | How are the elements of a server described for the page? |
 //! | `fields.rs` | Which fields does a form have, and which values do they mean? |
 //! | `changes.rs` | What has changed in a list? |
 //! | `cutter.rs` | How is a connection cut? |
 //! | `event_log.rs` | Which events are kept for the page? |
 //! | `frame_lines.rs` | How are recorded frames described for the page? |
+//! | `call_request.rs` | Which call does the page want? |
 //! | `calls.rs` | Which calls are there, and how do they go on? |
+//! | `object.rs` | How is an object of JSON for the page made? |
+//! | `ordered_places.rs` | How is a short list put in order? |
 //! | `outcome.rs` | How is the result of a call described? |
 //! | `questions.rs` | What happens when a server asks the user? |
 //! | `both_eras.rs` | Does a call have the same result in both eras? |
@@ -36,6 +41,7 @@
 //! | `recording.rs` | How is a recording shown without its server? |
 
 mod both_eras;
+mod call_request;
 mod calls;
 mod changes;
 mod cutter;
@@ -51,15 +57,19 @@ mod hub_view;
 mod inspector;
 mod listen;
 mod live_server;
+mod object;
+mod ordered_places;
 mod outcome;
 mod page;
 mod provider_tools;
 mod questions;
 mod recording;
+mod request_members;
 mod routes;
 mod run;
 mod server;
 mod socket;
+mod spawn;
 mod token_count;
 mod web;
 

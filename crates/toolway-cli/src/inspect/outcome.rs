@@ -1,11 +1,12 @@
 //! How is the result of a call described?
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolway::types::{CallToolResult, Completion, Content, GetPromptResult, ReadResourceResult};
 use toolway::{ProtocolVersion, RawJson};
 
 use super::difference::{Difference, differences};
 use super::fields::problems;
+use super::object::{SetMember, object};
 
 /// The result of a call.
 pub(super) struct CallOutcome {
@@ -32,10 +33,10 @@ impl CallOutcome {
     pub(super) fn resource(result: ReadResourceResult) -> Self {
         let text = RawJson::encoded(&result, ProtocolVersion::LATEST);
         let blocks = result.contents.iter().map(|contents| {
-            json!({
+            object! {
                 "type": "resource", "uri": contents.uri, "mime_type": contents.mime_type, "text": contents.text,
                 "data": contents.blob,
-            })
+            }
         });
         Self { blocks: blocks.collect(), result: text, structured: None, is_error: false, schema: None }
     }
@@ -44,14 +45,14 @@ impl CallOutcome {
         let text = RawJson::encoded(&result, ProtocolVersion::LATEST);
         let blocks = result.messages.iter().map(|message| {
             let mut block = block(&message.content);
-            block["role"] = json!(message.role.as_str());
+            block.set("role", &message.role.as_str());
             block
         });
         Self { blocks: blocks.collect(), result: text, structured: None, is_error: false, schema: None }
     }
 
     pub(super) fn completion(result: Completion) -> Self {
-        let result = json!({"completion": {"values": result.values, "total": result.total, "hasMore": result.has_more}});
+        let result = object! {"completion": object! {"values": result.values, "total": result.total, "hasMore": result.has_more}};
         Self {
             result: RawJson::from(result.clone()),
             blocks: Vec::new(),
@@ -75,9 +76,9 @@ impl CallOutcome {
 
     /// Adds the result to the description of a call.
     pub(super) fn describe(&self, details: &mut Value, previous: Option<&RawJson>) {
-        details["result"] = json!(self.result.as_str());
-        details["blocks"] = json!(self.blocks);
-        details["structured"] = json!(self.structured.as_ref().map(RawJson::as_str));
+        details.set("result", &self.result.as_str());
+        details.set("blocks", &self.blocks);
+        details.set("structured", &self.structured.as_ref().map(RawJson::as_str));
         let (state, problems) = match (&self.schema, &self.structured) {
             (None, _) => ("none", Vec::new()),
             (Some(_), None) if self.is_error => ("none", Vec::new()),
@@ -90,32 +91,32 @@ impl CallOutcome {
                 problems => ("differs", problems),
             },
         };
-        details["output"] = json!({"state": state, "problems": problems});
+        details.set("output", &object! {"state": state, "problems": problems});
         let changes = previous.map(|previous| {
             differences(Some(previous), Some(&self.result))
                 .iter()
                 .map(Difference::to_json)
                 .collect::<Vec<_>>()
         });
-        details["diff"] = json!(changes);
+        details.set("diff", &changes);
     }
 }
 
 fn block(content: &Content) -> Value {
     match content {
-        Content::Text(text) => json!({"type": "text", "text": text.text}),
-        Content::Image(image) => json!({"type": "image", "mime_type": image.mime_type, "data": image.data}),
-        Content::Audio(audio) => json!({"type": "audio", "mime_type": audio.mime_type, "data": audio.data}),
-        Content::Link(link) => json!({
+        Content::Text(text) => object! {"type": "text", "text": text.text},
+        Content::Image(image) => object! {"type": "image", "mime_type": image.mime_type, "data": image.data},
+        Content::Audio(audio) => object! {"type": "audio", "mime_type": audio.mime_type, "data": audio.data},
+        Content::Link(link) => object! {
             "type": "link", "uri": link.uri, "name": link.display_name(), "mime_type": link.mime_type,
-        }),
-        Content::Resource(embedded) => json!({
+        },
+        Content::Resource(embedded) => object! {
             "type": "resource", "uri": embedded.resource.uri, "mime_type": embedded.resource.mime_type,
             "text": embedded.resource.text, "data": embedded.resource.blob,
-        }),
+        },
         other => {
             let text = RawJson::encoded(other, ProtocolVersion::LATEST);
-            json!({"type": "other", "json": text.as_str()})
+            object! {"type": "other", "json": text.as_str()}
         }
     }
 }

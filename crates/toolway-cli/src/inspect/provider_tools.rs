@@ -1,11 +1,12 @@
 //! What does a model provider get, and how many tokens is it?
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use toolway::RawJson;
 use toolway::agent::{self, RenderedTools, ToolSet};
 use toolway::types::Tool;
 use toolway_schema::dialects::Effect;
 
+use super::object::object;
 use super::token_count::estimate_tokens;
 use super::web::Refusal;
 
@@ -34,13 +35,14 @@ fn definition(rendered: &RenderedTools) -> Value {
 
 /// Returns about how many tokens each provider counts for a tool.
 pub(super) fn tool_tokens(tool: &Tool) -> Map<String, Value> {
-    let Ok(all) = rendered(tool) else { return Map::new() };
-    all.iter()
-        .filter(|(provider, _)| *provider != "openai_strict")
-        .map(|(provider, tools)| {
-            ((*provider).to_owned(), estimate_tokens(&definition(tools).to_string()).into())
-        })
-        .collect()
+    let mut counts = Map::new();
+    for (provider, tools) in
+        rendered(tool).iter().flatten().filter(|(provider, _)| *provider != "openai_strict")
+    {
+        let count = estimate_tokens(&definition(tools).to_string());
+        counts.insert((*provider).to_owned(), count.into());
+    }
+    counts
 }
 
 /// Returns what each provider gets for a tool, and what is lost.
@@ -59,14 +61,14 @@ pub(super) fn provider_report(tool: &Tool) -> Result<Value, Refusal> {
                         Effect::Narrower => "narrower",
                         _ => "annotation_only",
                     };
-                    json!({"pointer": loss.pointer, "what": loss.what, "why": loss.why, "effect": effect})
+                    object! {"pointer": loss.pointer, "what": loss.what, "why": loss.why, "effect": effect}
                 })
                 .collect();
-            json!({
+            object! {
                 "provider": provider, "name": name, "tokens": estimate_tokens(&definition.to_string()),
                 "definition": serde_json::to_string_pretty(&definition).unwrap_or_default(), "losses": losses,
-            })
+            }
         })
         .collect();
-    Ok(json!({ "providers": providers }))
+    Ok(object! {"providers": providers})
 }

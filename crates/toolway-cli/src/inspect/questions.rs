@@ -4,15 +4,18 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 use toolway::client::{Answer, AnswerError, ClientBuilder, Elicitation};
 use toolway::types::{Content, CreateMessage, CreateMessageResult, FormSchema, Role};
 use toolway::{ProtocolVersion, RawJson};
 
-use super::calls::{Call, Calls, KeptAnswer};
+use super::call_request::KeptAnswer;
+use super::calls::{Call, Calls};
 use super::event_log::EventLog;
 use super::fields::{form_fields, read_form};
+use super::object::{SetMember, object};
+use super::request_members::RequestMembers;
 use super::web::Refusal;
 
 /// How many questions may be open. A server that asks more is declined.
@@ -48,14 +51,22 @@ enum QuestionReply {
 }
 
 /// An answer from the page.
-#[derive(serde::Deserialize)]
 pub(super) struct AnswerRequest {
     question: u64,
     action: String,
-    #[serde(default)]
     fields: Option<Vec<(String, String)>>,
-    #[serde(default)]
     content: Option<String>,
+}
+
+impl AnswerRequest {
+    pub(super) fn read(mut members: RequestMembers) -> Result<Self, Refusal> {
+        Ok(Self {
+            question: members.number("question")?,
+            action: members.text("action")?,
+            fields: members.pairs("fields")?,
+            content: members.optional_text("content")?,
+        })
+    }
 }
 
 impl Questions {
@@ -126,9 +137,9 @@ impl Asker {
             (Some(form), _) => ("form", QuestionContent::Form(form.clone()), form_fields(form)),
             (None, _) => ("url", QuestionContent::Url, Vec::new()),
         };
-        let view = json!({
+        let view = object! {
             "kind": kind, "message": question.message(), "fields": fields, "url": question.url(), "params": params.as_str(),
-        });
+        };
         match self.ask(asked, question.message(), view).await {
             QuestionReply::Accept(_) if kind == "url" => Answer::consent(),
             QuestionReply::Accept(fields) => Answer::accept(fields),
@@ -146,9 +157,9 @@ impl Asker {
             .filter_map(Content::as_text)
             .collect::<Vec<_>>()
             .join("\n");
-        let view = json!({
-            "kind": "sampling", "message": message, "fields": [], "url": null, "params": params.as_str(),
-        });
+        let view = object! {
+            "kind": "sampling", "message": message, "fields": Value::Array(Vec::new()), "url": Value::Null, "params": params.as_str(),
+        };
         match self.ask(QuestionContent::Sampling, &message, view).await {
             QuestionReply::Accept(fields) => {
                 let text =
@@ -169,20 +180,20 @@ impl Asker {
         if let Some(kept) = call.and_then(|call| call.kept_answer(message)) {
             match reply_of_kept(&kept, &asked) {
                 Some(reply) => return reply,
-                None => questions.events.add(json!({
+                None => questions.events.add(object! {
                     "type": "note", "server": server,
                     "text": "the kept answer does not fit the question, so the question is shown",
-                })),
+                }),
             }
         }
         let id = questions.next.fetch_add(1, Ordering::Relaxed);
-        view["id"] = json!(id);
-        view["server"] = json!(server);
-        view["call"] = json!(call.map(|call| call.id()));
+        view.set("id", &id);
+        view.set("server", &server);
+        view.set("call", &call.map(|call| call.id()));
         view["calls"] = calls.iter().map(|call| call.id()).collect();
-        view["revision"] = json!(calls.first().and_then(|call| call.revision()));
-        view["round"] = json!(round);
-        view["since_ms"] = json!(questions.events.now_ms());
+        view.set("revision", &calls.first().and_then(|call| call.revision()));
+        view.set("round", &round);
+        view.set("since_ms", &questions.events.now_ms());
         let (reply, answer) = oneshot::channel();
         {
             let mut open = questions.open();
@@ -191,7 +202,7 @@ impl Asker {
             }
             open.push(OpenQuestion { id, view: view.clone(), asked, reply });
         }
-        questions.events.add(json!({"type": "question", "server": server, "question": view}));
+        questions.events.add(object! {"type": "question", "server": server, "question": view});
         let mut guard = QuestionGuard { questions: questions.clone(), server: *server, id, how: "withdrawn" };
         let clocks: Vec<_> = match call {
             Some(call) => vec![call.ask()],
@@ -253,6 +264,6 @@ impl Drop for QuestionGuard {
         self.questions.open().retain(|question| question.id != self.id);
         self.questions
             .events
-            .add(json!({"type": "answered", "server": self.server, "question": self.id, "how": self.how}));
+            .add(object! {"type": "answered", "server": self.server, "question": self.id, "how": self.how});
     }
 }

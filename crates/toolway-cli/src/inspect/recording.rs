@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolway::client::record::{Cassette, CassetteHeader, Recorder};
 
 use super::elements::Elements;
+use super::object::{SetMember, object};
+use super::spawn::spawn;
 use crate::failure::{Failure, Result, chain};
 
 /// How often a recording that grows is read.
@@ -46,7 +48,7 @@ impl Recording {
             .map_err(|failure| Failure::usage(format!("{}: {}", path.display(), failure.message)))?;
         if is_followed {
             let (path, frames) = (path.to_owned(), recording.frames.clone());
-            tokio::spawn(follow(path, whole as u64, frames, recording.header.to_line()));
+            spawn(Box::pin(follow(path, whole as u64, frames, recording.header.to_line())));
         }
         Ok(recording)
     }
@@ -74,17 +76,17 @@ impl Recording {
     }
 
     pub(super) fn describe(&self) -> Value {
-        let mut state = json!({
-            "can": {"cut": false, "restart": false, "call": false},
-            "connection": {"state": "closed", "since_ms": 0.0, "took_ms": null, "error": null},
-            "era": null, "wanted": null, "instructions": null, "capabilities": null, "hidden": [], "watched": [],
-        });
+        let mut state = object! {
+            "can": object! {"cut": false, "restart": false, "call": false},
+            "connection": object! {"state": "closed", "since_ms": 0.0, "took_ms": Value::Null, "error": Value::Null},
+            "era": Value::Null, "wanted": Value::Null, "instructions": Value::Null, "capabilities": Value::Null, "hidden": Value::Array(Vec::new()), "watched": Value::Array(Vec::new()),
+        };
         let server = self.header.server.as_ref();
-        state["target"] = json!(format!("recorded {} by {}", self.header.recorded, self.header.by));
-        state["over"] = json!("recording");
-        state["recorded_over"] = json!(self.header.over);
-        state["revision"] = json!(self.header.revision);
-        state["info"] = json!(server.map(|server| json!({"name": server.name, "version": server.version})));
+        state.set("target", &format!("recorded {} by {}", self.header.recorded, self.header.by));
+        state.set("over", &"recording");
+        state.set("recorded_over", &self.header.over);
+        state.set("revision", &self.header.revision);
+        state.set("info", &server.map(|server| object! {"name": server.name, "version": server.version}));
         state
     }
 }

@@ -5,7 +5,6 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::json;
 use tokio::net::TcpListener;
 use toolway::Hub;
 use toolway::client::open_browser;
@@ -14,6 +13,7 @@ use toolway::client::record::Recorder;
 use super::inspector::{Inspector, Subject};
 use super::listen;
 use super::live_server::{LiveServer, Surroundings};
+use super::object::object;
 use super::recording::Recording;
 use super::server::InspectedServer;
 use crate::args::{ConnectionArgs, Inspect, TargetKind};
@@ -226,7 +226,7 @@ async fn show_link(
 }
 
 fn write_json_link(link: &str, console: &Console) -> Result<()> {
-    console.write_result(&format!("{}\n", json!({ "url": link })))
+    console.write_result(&format!("{}\n", object! {"url": link}))
 }
 
 fn link(inspector: &Inspector, port: u16) -> String {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolway::ProtocolVersion;
 use toolway::client::record::{RecordedFrame, Recorder};
 use toolway::types::Tool;
@@ -10,6 +10,7 @@ use toolway::types::Tool;
 use super::calls::CallTarget;
 use super::elements::Elements;
 use super::live_server::LiveServer;
+use super::object::{SetMember, object};
 use super::recording::Recording;
 use super::web::Refusal;
 
@@ -116,9 +117,9 @@ impl InspectedServer {
             Source::Live(live) => live.describe(),
             Source::Recording(recording) => recording.describe(),
         };
-        state["id"] = json!(self.id);
-        state["name"] = json!(self.name);
-        state["revisions"] = json!(ProtocolVersion::ALL.map(ProtocolVersion::as_str));
+        state.set("id", &self.id);
+        state.set("name", &self.name);
+        state.set("revisions", &ProtocolVersion::ALL.map(ProtocolVersion::as_str));
         let elements = self.elements();
         if let Some(lists) = elements.description.as_object() {
             for (name, list) in lists {
@@ -127,12 +128,12 @@ impl InspectedServer {
         }
         for name in ["tools", "resources", "templates", "prompts"] {
             if state.get(name).is_none() {
-                state[name] = json!([]);
+                state[name] = Value::Array(Vec::new());
             }
         }
         for name in ["lists", "tokens"] {
             if state.get(name).is_none() {
-                state[name] = json!({});
+                state[name] = object! {};
             }
         }
         state

@@ -1,5 +1,7 @@
 //! About how many tokens is a text? An estimate without a vocabulary, fitted to the tokenizers of today's models.
 
+use serde_json::{Map, Value};
+
 /// Letters of one word that make a single token.
 const WORD: usize = 13;
 
@@ -38,6 +40,14 @@ pub(super) fn estimate_tokens(text: &str) -> usize {
         };
     }
     tenths.div_ceil(10)
+}
+
+/// Adds the counts of an object, one for each provider, to sums.
+pub(super) fn add_tokens(sums: &mut Map<String, Value>, counts: &Value) {
+    for (provider, count) in counts.as_object().into_iter().flatten() {
+        let former = sums.get(provider).and_then(Value::as_u64).unwrap_or(0);
+        sums.insert(provider.clone(), (former + count.as_u64().unwrap_or(0)).into());
+    }
 }
 
 #[cfg(test)]

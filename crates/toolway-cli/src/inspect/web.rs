@@ -1,19 +1,17 @@
 //! How is a request read, and how does a reply look?
 
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName};
-use http::{HeaderValue, Request, Response, StatusCode};
-use http_body::{Body, Frame};
+use http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use serde_json::Value;
+use toolway::BoxFuture;
+use toolway::server::http::{ResponseBody, StreamWriter};
 
+use super::object::object;
 use super::page::POLICY;
 use crate::failure::{Failure, Fault};
 
@@ -23,34 +21,7 @@ const MAX_BODY: usize = 4 << 20;
 /// How long a client may take to send the body of a request.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The body of a reply.
-pub(super) enum ReplyBody {
-    Whole(Option<Bytes>),
-    /// Lines that are sent as they come.
-    Lines(mpsc::Receiver<Bytes>),
-}
-
-impl Body for ReplyBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let chunk = match &mut *self {
-            Self::Whole(bytes) => bytes.take(),
-            Self::Lines(lines) => std::task::ready!(lines.poll_recv(context)),
-        };
-        Poll::Ready(chunk.map(|chunk| Ok(Frame::data(chunk))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(None))
-    }
-}
-
-pub(super) type Reply = Response<ReplyBody>;
+pub(super) type Reply = Response<ResponseBody>;
 
 /// Why a request has no answer.
 pub(super) struct Refusal {
@@ -79,8 +50,8 @@ impl Refusal {
     }
 
     pub(super) fn reply(self) -> Reply {
-        let error = json!({"code": self.code, "message": self.message, "hint": self.hint});
-        json_reply(self.status, &json!({ "error": error }))
+        let error = object! {"code": self.code, "message": self.message, "hint": self.hint};
+        json_reply(self.status, &object! {"error": error})
     }
 }
 
@@ -99,6 +70,24 @@ impl From<toolway::Error> for Refusal {
     fn from(error: toolway::Error) -> Self {
         Failure::from(error).into()
     }
+}
+
+/// Returns whether the client of a request accepts a reply that is compressed with gzip.
+pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let lists = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|list| list.to_str().ok());
+    // The parameter `q`, between 0 and 1, is the only one. A name counts more than `*`, which stands for all others.
+    let mut by_star = false;
+    for encoding in lists.flat_map(|list| list.split(',')) {
+        let (name, quality) = encoding.split_once(';').unwrap_or((encoding, ""));
+        let (name, quality) = (name.trim(), quality.trim().trim_start_matches(['q', 'Q', '=']));
+        let is_accepted =
+            quality.is_empty() || quality.bytes().any(|digit| digit.is_ascii_digit() && digit != b'0');
+        if name.eq_ignore_ascii_case("gzip") {
+            return is_accepted;
+        }
+        by_star |= name == "*" && is_accepted;
+    }
+    by_star
 }
 
 /// Reads the body of a request.
@@ -122,26 +111,15 @@ pub(super) fn json_reply(status: StatusCode, value: &Value) -> Reply {
 }
 
 pub(super) fn bytes_reply(status: StatusCode, media_type: &'static str, bytes: Bytes) -> Reply {
-    reply(status, media_type, ReplyBody::Whole(Some(bytes).filter(|bytes| !bytes.is_empty())))
+    reply(status, media_type, ResponseBody::whole(bytes))
 }
 
-/// Returns a reply whose lines are sent by a task of `write`. The task ends when the client has gone.
-pub(super) fn lines_reply<F: Future<Output = ()> + Send + 'static>(
-    write: impl FnOnce(mpsc::Sender<Bytes>) -> F,
-) -> Reply {
-    let (sender, receiver) = mpsc::channel(4);
-    let gone = sender.clone();
-    let writing = write(sender);
-    tokio::spawn(async move {
-        tokio::select! {
-            () = writing => {}
-            () = gone.closed() => {}
-        }
-    });
-    reply(StatusCode::OK, "application/x-ndjson", ReplyBody::Lines(receiver))
+/// Returns a reply whose lines are written by `write` while the client reads them. The work ends when the client has gone.
+pub(super) fn lines_reply(write: impl FnOnce(StreamWriter) -> BoxFuture<'static, ()>) -> Reply {
+    reply(StatusCode::OK, "application/x-ndjson", ResponseBody::streamed(write))
 }
 
-fn reply(status: StatusCode, media_type: &'static str, body: ReplyBody) -> Reply {
+fn reply(status: StatusCode, media_type: &'static str, body: ResponseBody) -> Reply {
     let mut reply = Response::new(body);
     *reply.status_mut() = status;
     let headers = reply.headers_mut();
@@ -158,4 +136,31 @@ fn reply(status: StatusCode, media_type: &'static str, body: ReplyBody) -> Reply
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
     reply
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_is_accepted_by_name_or_by_star_unless_its_quality_is_zero() {
+        for (lists, is_accepted) in [
+            (&[][..], false),
+            (&[""], false),
+            (&["gzip"], true),
+            (&["br, GZIP;q=0.5"], true),
+            (&["deflate", "gzip"], true),
+            (&["*"], true),
+            (&["identity", "*;q=0"], false),
+            (&["gzip;q=0, *"], false),
+            (&["gzip ; q=0.000"], false),
+            (&["br", "x-gzipped"], false),
+        ] {
+            let mut headers = HeaderMap::new();
+            for list in lists {
+                headers.append(ACCEPT_ENCODING, HeaderValue::from_static(list));
+            }
+            assert_eq!(accepts_gzip(&headers), is_accepted, "{lists:?}");
+        }
+    }
 }

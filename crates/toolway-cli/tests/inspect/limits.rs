@@ -54,9 +54,10 @@ fn three_hundred_connections_do_not_stop_the_next_one() {
 #[test]
 fn clients_that_do_not_read_do_not_stop_the_next_one() {
     let inspected = Inspected::fixture(&["serve"]);
-    let request = format!("GET /page.js HTTP/1.1\r\nhost: {}\r\n\r\n", inspected.address);
+    let request =
+        format!("GET /page.js HTTP/1.1\r\nhost: {}\r\naccept-encoding: gzip\r\n\r\n", inspected.address);
     // More replies than the buffers of the system take.
-    let requests = request.repeat(300);
+    let requests = request.repeat(500);
     let open: Vec<_> = (0..260)
         .map(|_| {
             let mut connection = Connection::new(&inspected.address);

@@ -116,10 +116,17 @@ fn without_a_browser_the_link_is_shown_all_the_same() {
 #[test]
 fn the_page_is_three_files_that_hold_no_secret_and_may_load_nothing_else() {
     let inspected = Inspected::fixture(&["serve"]);
-    for (path, media_type) in [("/", "text/html"), ("/page.js", "text/javascript"), ("/page.css", "text/css")]
-    {
-        let reply = inspected.connect().send("GET", path, &[("host", &inspected.address)], b"");
+    // As they are in the repository, so they hold nothing of this run.
+    let files: [(_, _, &[u8], _); 3] = [
+        ("/", "text/html", include_bytes!("../../page/dist/index.html"), false),
+        ("/page.js", "text/javascript", include_bytes!("../../page/dist/page.js.gz"), true),
+        ("/page.css", "text/css", include_bytes!("../../page/dist/page.css.gz"), true),
+    ];
+    for (path, media_type, content, is_gzip) in files {
+        let headers = [("host", &*inspected.address), ("accept-encoding", "gzip, deflate, br")];
+        let reply = inspected.connect().send("GET", path, &headers, b"");
         assert_eq!(reply.status, 200, "{path}");
+        assert!(reply.body == content, "{path}");
         let head = reply.head.to_ascii_lowercase();
         for line in [
             &*format!("content-type: {media_type}; charset=utf-8\r\n"),
@@ -132,10 +139,25 @@ fn the_page_is_three_files_that_hold_no_secret_and_may_load_nothing_else() {
         ] {
             assert!(head.contains(line), "{path}: {line} is not in {head}");
         }
-        let body = String::from_utf8(reply.body).unwrap();
-        assert!(!body.contains(&inspected.token) && !body.contains(&inspected.code), "{path}");
+        assert_eq!(head.contains("content-encoding: gzip\r\n"), is_gzip, "{path}: {head}");
+        assert_eq!(inspected.connect().send("HEAD", path, &headers, b"").status, 200, "{path}");
     }
     let (_, reply) = inspected.send("POST", "/api/enter", &[], b"{\"code\": 1}");
     assert_eq!(reply["error"]["code"], json!("usage"), "{reply}");
     assert_eq!(inspected.ask("GET", "/api/no-such", &Value::Null).0, 404);
+}
+
+#[test]
+fn a_client_that_does_not_accept_gzip_is_told_so() {
+    let inspected = Inspected::fixture(&["serve"]);
+    for headers in [&[][..], &[("accept-encoding", "identity")], &[("accept-encoding", "br, gzip;q=0")]] {
+        for path in ["/page.js", "/page.css"] {
+            let (status, reply) = inspected.send("GET", path, headers, b"");
+            assert_eq!(status, 406, "{path} {headers:?}: {reply}");
+            let message = reply["error"]["message"].as_str().unwrap();
+            assert!(message.contains("does not accept gzip"), "{message}");
+        }
+        let headers = [&[("host", &*inspected.address)], headers].concat();
+        assert_eq!(inspected.connect().send("GET", "/", &headers, b"").status, 200, "{headers:?}");
+    }
 }

@@ -56,7 +56,7 @@ pub(crate) fn keyword_group_json(other: &KeywordGroup) -> Value {
     let mut losses = Losses::default();
     let mut writer = JsonWriter { provider: Provider::OpenAi, losses: &mut losses };
     let members = other.members.iter().map(|(word, part)| ((*word).to_owned(), writer.part(part)));
-    Value::Object(members.collect())
+    object_of(members)
 }
 
 struct JsonWriter<'l> {
@@ -151,7 +151,7 @@ impl JsonWriter<'_> {
             KeywordValue::Schema(node) => self.schema(node),
             KeywordValue::Named(named) => {
                 let named = named.iter().map(|(name, node)| (self.key(name), self.schema(node)));
-                Value::Object(named.collect())
+                object_of(named)
             }
             // The lists of `dependentRequired`. Any other JSON is a number.
             KeywordValue::Json(Value::Object(lists)) => {
@@ -160,7 +160,7 @@ impl JsonWriter<'_> {
                     let needed: Value = needed.map(|name| self.key(name)).collect();
                     (self.key(name), needed)
                 });
-                Value::Object(lists.collect())
+                object_of(lists)
             }
             KeywordValue::Json(value) => value.clone(),
         }
@@ -213,7 +213,7 @@ impl JsonWriter<'_> {
         }
         if !object.patterns.is_empty() {
             let patterns = object.patterns.iter().map(|(name, inner)| (name.clone(), self.schema(inner)));
-            members.insert("patternProperties".to_owned(), Value::Object(patterns.collect()));
+            members.insert("patternProperties".to_owned(), object_of(patterns));
         }
         match &object.rest {
             Rest::Unspecified => {}
@@ -268,6 +268,13 @@ fn range(node: &Node, members: &mut Map<String, Value>, more: &mut Vec<Value>) {
     }
 }
 
+/// Makes an object. Members are inserted one by one: `collect` would sort them, with code for each type of iterator.
+pub(crate) fn object_of(members: impl IntoIterator<Item = (String, Value)>) -> Value {
+    let mut object = Map::new();
+    object.extend(members);
+    Value::Object(object)
+}
+
 fn put(members: &mut Map<String, Value>, word: &str, value: Option<impl Into<Value>>) {
     if let Some(value) = value {
         members.insert(word.to_owned(), value.into());
@@ -279,7 +286,7 @@ fn put_or_add(members: &mut Map<String, Value>, more: &mut Vec<Value>, parts: Ve
     let is_taken = parts.iter().any(|(word, _)| members.contains_key(*word));
     let parts = parts.into_iter().map(|(word, value)| (word.to_owned(), value));
     if is_taken {
-        more.push(Value::Object(parts.collect()));
+        more.push(object_of(parts));
     } else {
         members.extend(parts);
     }

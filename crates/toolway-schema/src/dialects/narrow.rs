@@ -179,14 +179,14 @@ fn has_disjoint_branches(union: &Union) -> bool {
 /// required. Returns `None` if no object can satisfy the schema.
 pub(crate) fn properties(node: &Node) -> Option<Vec<(String, Rc<Node>, bool)>> {
     let object = &node.object;
-    let required: HashSet<_> = object.required.iter().collect();
-    let named: HashSet<_> = object.properties.iter().map(|(name, _)| name).collect();
+    let required: HashSet<&str> = object.required.iter().map(String::as_str).collect();
+    let named: HashSet<&str> = object.properties.iter().map(|(name, _)| name.as_str()).collect();
     let mut properties: Vec<_> = object
         .properties
         .iter()
-        .map(|(name, property)| (name.clone(), property.clone(), required.contains(name)))
+        .map(|(name, property)| (name.clone(), property.clone(), required.contains(name.as_str())))
         .collect();
-    for name in object.required.iter().filter(|name| !named.contains(name)) {
+    for name in object.required.iter().filter(|name| !named.contains(name.as_str())) {
         let property = rest_schema(&object.rest, &node.at).filter(|_| object.patterns.is_empty());
         properties.push((name.clone(), property.unwrap_or_else(|| Node::any(&node.at).into()), true));
     }

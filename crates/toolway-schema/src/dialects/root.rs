@@ -47,8 +47,8 @@ pub(crate) fn as_object(
         let why = "the root may not be a choice, so the properties of all branches are put into one object";
         losses.add(&node.at, word, Effect::Wider, why);
         // If a branch does not name a property, the property may have any value there, or is not allowed.
-        let names: HashSet<_> =
-            branches.iter().flat_map(|branch| &branch.object.properties).map(|(name, _)| name).collect();
+        let properties = branches.iter().flat_map(|branch| &branch.object.properties);
+        let names: HashSet<&str> = properties.map(|(name, _)| name.as_str()).collect();
         let is_missed = branches
             .iter()
             .any(|branch| branch.object.rest != Rest::Closed && branch.object.properties.len() < names.len());
@@ -103,9 +103,9 @@ fn report_unmerged(object: &Node, losses: &mut Losses) {
 
 /// Describes which properties belong together.
 fn describe_branches(branches: &[Node], words: &mut DescriptionNotes) {
-    let required: Vec<HashSet<_>> =
-        branches.iter().map(|branch| branch.object.required.iter().collect()).collect();
-    let common = |name: &String| required.iter().all(|names| names.contains(name));
+    let required = branches.iter().map(|branch| branch.object.required.iter().map(String::as_str));
+    let required: Vec<HashSet<&str>> = required.map(Iterator::collect).collect();
+    let common = |name: &String| required.iter().all(|names| names.contains(name.as_str()));
     let needs = branches.iter().map(|branch| {
         let needed: Vec<_> = branch.object.required.iter().filter(|name| !common(name)).collect();
         needed.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ")

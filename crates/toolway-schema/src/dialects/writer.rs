@@ -107,7 +107,7 @@ impl<'l> Writer<'l> {
             0 if options.is_nullable => self.type_schema("null"),
             0 => return Ok(None),
             1 => written.remove(0),
-            _ => Map::from_iter([("anyOf".to_owned(), written.into_iter().map(Value::Object).collect())]),
+            _ => one_member("anyOf", written.into_iter().map(Value::Object).collect()),
         };
         let mut members = self.with_description(members, node, &words);
         if options.is_nullable {
@@ -170,7 +170,7 @@ impl<'l> Writer<'l> {
             Dialect::Strict => name.to_owned(),
             Dialect::Gemini => name.to_ascii_uppercase(),
         };
-        Map::from_iter([("type".to_owned(), name.into())])
+        one_member("type", name.into())
     }
 
     fn draft<'d>(&self, node: &'d Node, words: &'d mut DescriptionNotes) -> Draft<'d> {
@@ -428,7 +428,7 @@ impl<'l> Writer<'l> {
         let why = "a value of any type cannot be expressed; the schema allows text, numbers and booleans";
         self.losses.add(&node.at, "type", Effect::Narrower, why);
         let simple = json!([{"type": "STRING", "nullable": true}, {"type": "NUMBER"}, {"type": "BOOLEAN"}]);
-        Ok(Map::from_iter([("anyOf".to_owned(), simple)]))
+        Ok(one_member("anyOf", simple))
     }
 
     fn too_large(&mut self, node: &Node) -> WriteResult {
@@ -441,6 +441,12 @@ impl<'l> Writer<'l> {
         }
         Ok(None)
     }
+}
+
+fn one_member(name: &str, value: Value) -> Map<String, Value> {
+    let mut members = Map::new();
+    members.insert(name.to_owned(), value);
+    members
 }
 
 /// Allows null in addition to the values of a strict schema.

@@ -180,7 +180,8 @@ fn truncate_description(provider: Provider, description: &str) -> Cow<'_, str> {
 }
 
 fn base_members(function: &Function<'_>) -> Map<String, Value> {
-    let mut members = Map::from_iter([("name".to_owned(), function.name.into())]);
+    let mut members = Map::new();
+    members.insert("name".to_owned(), function.name.into());
     // Some providers refuse an empty description.
     if !function.description.is_empty() {
         members.insert("description".to_owned(), function.description.into());

@@ -11,6 +11,7 @@
 //! | `future.rs`, `poll_once.rs` | Which future type do traits return, and is a future ready at its first poll? |
 //! | `lazy_timeout.rs` | How does a future get a time limit that costs nothing if the future is ready at once? |
 //! | `abort_on_drop.rs` | How does a task end with the future that waits for it? |
+//! | `boxed_task.rs` | How is a task started that is rare? |
 //! | `own_ids.rs` | How are the requests that this side has sent found by their ids? |
 //! | `random.rs`, `jitter.rs` | How are unguessable names and random waits made? |
 //! | `small_sort.rs` | How are things sorted where it happens rarely? |
@@ -20,6 +21,8 @@
 
 #[cfg(all(feature = "server", any(feature = "http", feature = "stdio")))]
 pub(crate) mod abort_on_drop;
+#[cfg(feature = "client")]
+pub(crate) mod boxed_task;
 #[cfg(feature = "server")]
 pub(crate) mod budget;
 pub(crate) mod error;

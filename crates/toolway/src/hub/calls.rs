@@ -20,7 +20,7 @@ impl Hub {
     ///
     /// Calls of these tools go through the hub as long as it exists. The list does not keep the servers connected.
     pub fn tools(&self) -> ToolSet {
-        self.snapshot().tools.clone()
+        self.snapshot().tools()
     }
 
     /// Returns the current tools of all servers as protocol types, under their joined names.
@@ -106,7 +106,7 @@ impl Hub {
     /// Dropping the future cancels all calls that have not completed, and notifies the servers.
     pub async fn call_all(&self, calls: impl IntoIterator<Item = ToolCall>) -> Vec<ToolAnswer> {
         let snapshot = self.snapshot();
-        let mut tools = snapshot.tools.clone();
+        let mut tools = snapshot.tools();
         let calls: Vec<_> = calls.into_iter().collect();
         for call in &calls {
             if tools.get(&call.name).is_none()

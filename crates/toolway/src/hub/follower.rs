@@ -16,6 +16,7 @@ use super::shared::Shared;
 use super::target::configured::resolve_target;
 use crate::client::calls::watch::WatchEvent;
 use crate::client::{Change, Client, ClientBuilder, Target, Watch};
+use crate::ground::boxed_task::boxed_task;
 use crate::ground::error::{Chain, Error, ErrorKind, Result};
 
 /// The task that follows one server. It runs until it is aborted or, for a client that the application supplied, until
@@ -326,7 +327,7 @@ impl Shared {
         let (member, orders) = Member::new(name, place, breaker, Phase::Connecting, lists, None);
         self.insert(&member)?;
         let follower = Follower::new(self.clone(), member.clone(), Some((target, builder)), orders);
-        member.set_task(tokio::spawn(follower.run()).abort_handle());
+        member.set_task(tokio::spawn(boxed_task(follower.run())).abort_handle());
         Ok(member)
     }
 

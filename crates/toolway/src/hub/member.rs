@@ -11,6 +11,7 @@ use super::breaker::Breaker;
 use super::lists::Lists;
 use super::status::{ServerState, ServerStatus};
 use crate::client::{Client, Exchange};
+use crate::ground::boxed_task::boxed_task;
 use crate::ground::error::{Chain, Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 
@@ -199,9 +200,9 @@ impl Member {
         let Some(client) = self.detach().filter(|_| !self.is_external) else { return };
         // The application may hold clones of the client; they are closed too.
         if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(async move {
+            runtime.spawn(boxed_task(async move {
                 let _ = client.close().await;
-            });
+            }));
         }
     }
 

@@ -2,7 +2,7 @@
 //! a new one.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use toolway_protocol::RawJson;
 use toolway_protocol::types::{Prompt, Resource, ResourceTemplate, Tool, ToolAnnotations};
@@ -22,8 +22,11 @@ use crate::ground::future::BoxFuture;
 pub(crate) struct HubSnapshot {
     pub(super) versions: Versions,
     pub(super) members: Arc<[Arc<Member>]>,
-    pub(super) tools: ToolSet,
+    /// The tools for a model, made when they are first asked for. Programs that do not call tools need no code for it.
+    tools: Arc<OnceLock<ToolSet>>,
     pub(crate) definitions: Arc<[Tool]>,
+    /// For each tool, its name on its server, and the server.
+    origins: Arc<[(String, Arc<Member>)]>,
     pub(crate) prompts: Arc<[Prompt]>,
     pub(crate) resources: Arc<[Resource]>,
     pub(crate) templates: Arc<[ResourceTemplate]>,
@@ -44,6 +47,17 @@ pub(super) struct Versions {
 }
 
 impl HubSnapshot {
+    /// Returns the tools of all servers for a model.
+    pub(super) fn tools(&self) -> ToolSet {
+        let make = |(index, (original, member)): (usize, &(String, Arc<Member>))| HubTool {
+            definitions: self.definitions.clone(),
+            index,
+            original: original.clone(),
+            member: member.clone(),
+        };
+        self.tools.get_or_init(|| self.origins.iter().enumerate().map(make).collect()).clone()
+    }
+
     /// Returns the server with this name.
     pub(super) fn member(&self, name: &str) -> Option<&Arc<Member>> {
         self.members.iter().find(|member| &*member.name == name)
@@ -85,7 +99,7 @@ impl HubSnapshot {
     }
 
     pub(super) fn no_such_tool(&self, name: &str) -> Error {
-        no_such("tool", name, closest(name, self.tools.iter().map(AgentTool::name)))
+        no_such("tool", name, closest(name, self.definitions.iter().map(|tool| &*tool.name)))
     }
 
     pub(super) fn no_such_prompt(&self, name: &str) -> Error {
@@ -231,11 +245,8 @@ impl HubSnapshot {
             Some(())
         };
         self.definitions = join_lists(&self.members, |lists| &lists.tools, rename);
-        let tools = origins.into_iter().enumerate().map(|(index, (original, member))| {
-            let definitions = self.definitions.clone();
-            HubTool { definitions, index, original, member }
-        });
-        self.tools = tools.collect();
+        self.origins = origins.into();
+        self.tools = Arc::default();
         self.versions.tools += 1;
     }
 

@@ -19,6 +19,7 @@ use crate::client::handshake::subscriptions::WatchGuard;
 use crate::client::notifications::changes::{Change, Changes};
 use crate::client::wire::backoff::backoff;
 use crate::client::wire::era_link::{Requester, WatchRequest};
+use crate::ground::boxed_task::boxed_task;
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How long an attempt to subscribe must last so that the next one follows without a longer wait.
@@ -115,7 +116,7 @@ impl Client {
             begun: tell,
             lost: lost.clone(),
         };
-        let keeping: JoinSet<()> = [keeping.run()].into_iter().collect();
+        let keeping: JoinSet<()> = [boxed_task(keeping.run())].into_iter().collect();
         again.recv().await.unwrap_or_else(|| Err(closed_error()))?;
         Ok(Watch { changes, missed: Vec::new(), begun: again, lost, wanted, _task: keeping, _guard: watched })
     }

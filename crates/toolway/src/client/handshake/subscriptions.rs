@@ -15,6 +15,7 @@ use toolway_protocol::Request;
 use toolway_protocol::request::ResourceUri;
 
 use crate::client::wire::era_link::{Requester, WatchRequest};
+use crate::ground::boxed_task::boxed_task;
 use crate::ground::error::{Error, Result};
 use crate::ground::mutex::Mutex;
 
@@ -150,7 +151,7 @@ impl Drop for WatchGuard {
         else {
             return;
         };
-        runtime.spawn(async move {
+        runtime.spawn(boxed_task(async move {
             let telling = async {
                 for uri in unwanted {
                     let request = Request::Unsubscribe(ResourceUri::new(uri));
@@ -167,6 +168,6 @@ impl Drop for WatchGuard {
                     tracing::debug!("unsubscribing from resources that are no longer watched timed out");
                 }
             }
-        });
+        }));
     }
 }

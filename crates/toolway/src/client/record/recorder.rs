@@ -421,11 +421,7 @@ fn read_server(frame: &str) -> Option<ServerFacts> {
     let Reply { result } = serde_json::from_str(frame).ok()?;
     let named = result.server_info.and_then(|info| serde_json::from_str::<Named>(info.get()).ok());
     let named = named.or_else(|| result.meta.and_then(|meta| meta.server_info));
-    let revision = result.protocol_version.or_else(|| {
-        let mut versions = result.supported_versions?;
-        versions.sort();
-        versions.pop()
-    });
+    let revision = result.protocol_version.or_else(|| result.supported_versions?.into_iter().max());
     let server = named.map(|named| (named.name, named.version));
     (server.is_some() || revision.is_some()).then_some(ServerFacts { server, revision })
 }

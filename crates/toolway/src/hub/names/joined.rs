@@ -82,8 +82,14 @@ impl Names {
     ///
     /// Keep a server that is only temporarily unavailable, so that its names stay reserved and do not change.
     pub fn set<E: Into<String>>(&mut self, server: &str, elements: impl IntoIterator<Item = E>) {
+        // Inserted one by one: `collect` would sort, with code for each type of iterator.
+        let mut all = BTreeSet::new();
+        all.extend(elements.into_iter().map(Into::into));
+        self.set_all(server, all);
+    }
+
+    fn set_all(&mut self, server: &str, elements: BTreeSet<String>) {
         self.tags.insert(server);
-        let elements = elements.into_iter().map(Into::into).collect();
         self.servers.insert(server.to_owned(), ServerNames { elements, ..ServerNames::default() });
         self.routes.retain(|_, (owner, _)| &**owner != server);
         self.join();

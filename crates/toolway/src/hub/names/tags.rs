@@ -63,7 +63,8 @@ impl Tags {
         };
         let assigned = assign_names(self.by_server.keys().map(String::as_str), is_kept, hashed);
         self.by_tag = assigned.iter().map(|(server, tag)| (tag.clone(), server.clone())).collect();
-        self.by_server = assigned.into_iter().collect();
+        // The same servers, so that this replaces every tag. `collect` would sort, with code of its own.
+        self.by_server.extend(assigned);
     }
 }
 

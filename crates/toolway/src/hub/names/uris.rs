@@ -64,10 +64,16 @@ impl Uris {
         resources: impl IntoIterator<Item = R>,
         templates: impl IntoIterator<Item = T>,
     ) {
-        let resources = resources.into_iter().map(Into::into).collect();
-        let templates = templates.into_iter().map(Into::into).collect();
+        // Inserted one by one: `collect` would sort, with code for each type of iterator.
+        let mut all = ServerUris { resources: BTreeSet::new(), templates: BTreeSet::new() };
+        all.resources.extend(resources.into_iter().map(Into::into));
+        all.templates.extend(templates.into_iter().map(Into::into));
+        self.set_all(server, all);
+    }
+
+    fn set_all(&mut self, server: &str, uris: ServerUris) {
         self.tags.insert(server);
-        self.servers.insert(server.to_owned(), ServerUris { resources, templates });
+        self.servers.insert(server.to_owned(), uris);
         self.assign_keepers();
     }
 

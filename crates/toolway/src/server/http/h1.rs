@@ -1,22 +1,21 @@
 //! How does the server speak HTTP/1.1 on a socket?
 
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
+use hyper_util::rt::TokioTimer;
 
+use crate::server::http::connection::{self, HttpAnswer, Socket};
 use crate::server::http::endpoint::request::SocketPeer;
 use crate::server::http::service::HttpService;
 
 /// Serves every request of one connection, until the connection ends or the server shuts down.
 pub(super) async fn serve_connection(
     service: &HttpService,
-    socket: impl AsyncRead + AsyncWrite + Unpin,
+    socket: impl Socket,
     peer: SocketPeer,
 ) -> hyper::Result<()> {
     let limits = &service.endpoint().limits;
     let peer = &peer;
-    let answer = service_fn(|request| service.route(request, peer));
+    let answer = |request| -> HttpAnswer<'_> { service.route(request, peer) };
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -27,15 +26,8 @@ pub(super) async fn serve_connection(
         // With a limit of its own, hyper allocates and copies room for so many headers with each request.
         builder.max_headers(limits.headers);
     }
-    let connection = builder.serve_connection(TokioIo::new(socket), answer);
-    tokio::pin!(connection);
-    tokio::select! {
-        outcome = connection.as_mut() => outcome,
-        () = service.endpoint().shutdown_token().cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    }
+    let shutdown = service.endpoint().shutdown_token();
+    connection::serve_connection(&builder, Box::new(socket), &answer, Some(shutdown)).await
 }
 
 /// How many bytes of a body are read, or written to a client that does not read, at a time.

@@ -11,10 +11,11 @@
 //! | `listen.rs` | How is the service bound to a socket, and how does it shut down? |
 //! | `health.rs` | Is the server alive, and should it get requests? |
 //! | `metadata.rs` | Where do clients learn how to sign in? |
-//! | `h1.rs`, `h2c.rs` | How does the server speak HTTP on a socket? |
+//! | `h1.rs`, `h2c.rs`, `connection.rs` | How does the server speak HTTP on a socket? |
 //! | `events.rs` | Which events does an HTTP request log? |
 //! | `socket.rs`, `signal.rs` | Which socket options and signals does the server use? |
 
+mod connection;
 mod endpoint;
 mod events;
 mod handler;
@@ -41,6 +42,8 @@ mod stateless;
 
 pub use super::observe::store_meter::StoreUsage;
 pub use super::observe::usage::{ResourceUsage, Usage};
+#[doc(hidden)]
+pub use connection::{AnswerRequest, HttpAnswer, Socket, serve_connection};
 pub use endpoint::body::{ResponseBody, StreamWriter};
 pub use endpoint::client_address::Network;
 pub use endpoint::guard::{Hosts, Origins};
