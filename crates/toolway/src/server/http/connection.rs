@@ -41,13 +41,14 @@ impl<'s> Service<Request<Incoming>> for AnyService<'s> {
 
 /// Serves every request of one connection, until the connection ends. Running requests may finish after `shutdown`.
 pub fn serve_connection<'s>(
-    builder: &http1::Builder,
+    builder: &'s http1::Builder,
     socket: Box<dyn Socket + 's>,
     answer: &'s AnswerRequest<'s>,
     shutdown: Option<&'s CancellationToken>,
 ) -> BoxFuture<'s, hyper::Result<()>> {
-    let connection = builder.serve_connection(TokioIo::new(socket), AnyService(answer));
     Box::pin(async move {
+        // Made here, because a future keeps the memory of what it captures beside that of its pinned copy.
+        let connection = builder.serve_connection(TokioIo::new(socket), AnyService(answer));
         tokio::pin!(connection);
         if let Some(shutdown) = shutdown {
             tokio::select! {

@@ -88,7 +88,7 @@ impl ResponseBody {
     pub(super) fn of_frame(frame: Frame) -> Self {
         match frame.into_pieces() {
             Ok(whole) => Self::whole(whole),
-            Err(pieces) => Self(BodyKind::Pieces(pieces.to_vec().into_iter(), Hold::default())),
+            Err(pieces) => Self(BodyKind::Pieces(Vec::from(pieces).into_iter(), Hold::default())),
         }
     }
 

@@ -71,7 +71,7 @@ mod tests {
         let (handle, session_end) = (CancelHandle::default(), CancellationToken::new());
         let work = async {
             handle.cancel();
-            std::future::pending::<()>().await
+            std::future::pending::<()>().await;
         };
         assert_eq!(handle.run(&session_end, pin!(work)).await, None);
     }
