@@ -61,14 +61,18 @@ impl Workspace {
         self.target.join("debug").join(format!("{name}{}", env::consts::EXE_SUFFIX))
     }
 
-    /// The features a crate of the workspace declares, without `default`.
+    /// The features a crate of the workspace offers to its users: without `default`, and without those of our own tools, whose
+    /// names begin with two underscores.
     pub(crate) fn features(&self, package: &str) -> Result<Vec<String>> {
         let packages = self.metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
         packages
             .iter()
             .find(|candidate| candidate["name"] == package)
             .and_then(|found| found["features"].as_object())
-            .map(|features| features.keys().filter(|name| *name != "default").cloned().collect())
+            .map(|features| {
+                let is_offered = |name: &&String| *name != "default" && !name.starts_with("__");
+                features.keys().filter(is_offered).cloned().collect()
+            })
             .ok_or_else(|| {
                 format!("`cargo metadata` lists no crate `{package}`; is it a member of the workspace?")
             })

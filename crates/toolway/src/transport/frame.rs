@@ -95,11 +95,7 @@ impl Lines {
     /// Reads more bytes from `reader`. Returns `false` at the end of the stream. A last line without a line break
     /// counts as a line.
     pub async fn fill(&mut self, reader: &mut (impl AsyncRead + Unpin)) -> io::Result<bool> {
-        // Room for several messages, so that not each of them costs an allocation. With less than 2 KiB, a read would often get
-        // only a part of one.
-        if self.buffer.capacity() - self.buffer.len() < 2 << 10 {
-            self.buffer.reserve(8 << 10);
-        }
+        self.buffer.reserve(8 << 10);
         if reader.read_buf(&mut self.buffer).await? > 0 {
             return Ok(true);
         }
