@@ -25,14 +25,6 @@ impl Params {
         self.string(self.spans.name, "name")
     }
 
-    /// Returns whether [`name`](Self::name) cannot fail, as far as this is known without reading the name.
-    pub fn has_plain_name(&self) -> bool {
-        self.spans.name.is_none_or(|span| {
-            let quoted = span.of(&self.frame);
-            quoted.first() == Some(&b'"') && !quoted.contains(&b'\\')
-        })
-    }
-
     /// Returns `params.uri`, which must be a string.
     pub fn uri(&self) -> Result<Option<Cow<'_, str>>, RpcError> {
         self.string(self.spans.uri, "uri")
@@ -193,35 +185,5 @@ impl ScannedParams {
             return Err(RpcError::invalid_params("`params._meta` must be an object"));
         }
         Ok(Params { frame: frame.clone(), spans: self.spans })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-
-    use crate::json::Limits;
-    use crate::jsonrpc::{Message, ParsedFrame, parse};
-
-    #[test]
-    fn a_plain_name_can_be_read() {
-        for (params, is_plain) in [
-            (r"{}", true),
-            (r#"{"name":"a"}"#, true),
-            (r#"{"name":""}"#, true),
-            (r#"{"name":"\u0061"}"#, false),
-            (r#"{"name":"\ud800"}"#, false),
-            (r#"{"name":7}"#, false),
-            (r#"{"name":null}"#, false),
-        ] {
-            let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
-            let Ok(ParsedFrame::One(Message::Request { params: read, .. })) =
-                parse(&Bytes::from(frame), Limits::default())
-            else {
-                panic!("{params}")
-            };
-            assert_eq!(read.has_plain_name(), is_plain, "{params}");
-            assert!(!is_plain || read.name().is_ok(), "{params}");
-        }
     }
 }

@@ -124,8 +124,6 @@ pub(crate) struct Snapshot {
     resources: HashMap<String, usize>,
     /// Resource templates, in the order in which they are tried.
     templates: Vec<usize>,
-    /// `true` if any tool has arguments that are also sent in headers.
-    pub(crate) has_param_headers: bool,
     pub(crate) tool_pages: Pages<Tool>,
     pub(crate) prompt_pages: Pages<Prompt>,
     pub(crate) resource_pages: Pages<Resource>,
@@ -165,7 +163,6 @@ impl Snapshot {
                 layout,
             ),
             resource_pages: Pages::new("resources", plain, layout),
-            has_param_headers: elements.tools.iter().any(|tool| !tool.param_headers().is_empty()),
             template_pages: Pages::new("templates", families, layout),
             elements,
             tools,

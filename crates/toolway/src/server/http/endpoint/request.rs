@@ -276,18 +276,11 @@ impl Endpoint {
         params: &Params,
         is_required: bool,
     ) -> Result<(), RpcError> {
-        if *method != Method::CallTool {
+        let has_copies = || headers(arrival).keys().any(|name| name.as_str().starts_with(PARAM_PREFIX));
+        if *method != Method::CallTool || (!is_required && !has_copies()) {
             return Ok(());
         }
         let snapshot = self.server.inner.registry.load();
-        // Most servers have no such tool. A name that cannot be read is an error all the same.
-        if !snapshot.has_param_headers && params.has_plain_name() {
-            return Ok(());
-        }
-        let has_copies = || headers(arrival).keys().any(|name| name.as_str().starts_with(PARAM_PREFIX));
-        if !is_required && !has_copies() {
-            return Ok(());
-        }
         // A tool that is hidden from the caller is not checked, so that its schema stays hidden too.
         let is_seen =
             |tool: &&ToolEntry| arrival.visibility.as_ref().is_none_or(|allowed| allowed.allows_tool(tool));
