@@ -27,7 +27,7 @@
 //! | `call_request.rs` | Which call does the page want? |
 //! | `calls.rs` | Which calls are there, and how do they go on? |
 //! | `object.rs` | How is an object of JSON for the page made? |
-//! | `ordered_places.rs` | How is a short list put in order? |
+//! | `ordered_places.rs` | How is a list put in order? |
 //! | `outcome.rs` | How is the result of a call described? |
 //! | `questions.rs` | What happens when a server asks the user? |
 //! | `both_eras.rs` | Does a call have the same result in both eras? |

@@ -1,25 +1,46 @@
 //! Which members does the body of a request have? It is an object of JSON, and read without a type of its own for each request:
 //! code that reads a type is two kilobytes of machine code.
 
-use serde_json::{Map, Value};
+use std::collections::HashSet;
+
+use serde_json::Value;
+use toolway::RawJson;
 
 use super::web::Refusal;
 
-/// The members of an object in a request.
-pub(super) struct RequestMembers(Map<String, Value>);
+/// The members of an object in a request, each with a name of its own.
+pub(super) struct RequestMembers(Vec<(String, RawJson)>);
 
 impl RequestMembers {
     pub(super) fn parse(body: &[u8]) -> Result<Self, Refusal> {
-        serde_json::from_slice(body).map(Self).map_err(|error| not_understood(&error.to_string()))
+        let text = std::str::from_utf8(body).map_err(|error| not_understood(&error.to_string()))?;
+        let object = RawJson::parse(text).map_err(|error| not_understood(&error.to_string()))?;
+        Self::of(&object)?.ok_or_else(|| not_understood("it is not an object"))
+    }
+
+    /// Returns the members of an object; `None` for any other value.
+    fn of(object: &RawJson) -> Result<Option<Self>, Refusal> {
+        let Some(members) = object.members() else { return Ok(None) };
+        let mut names = HashSet::new();
+        match members.iter().find(|(name, _)| !names.insert(name.as_str())) {
+            Some((name, _)) => Err(not_understood(&format!("duplicate field `{name}`"))),
+            None => Ok(Some(Self(members))),
+        }
     }
 
     /// Takes a member. `null` stands for a member that is not there.
-    fn take(&mut self, name: &str) -> Option<Value> {
-        self.0.remove(name).filter(|value| !value.is_null())
+    fn take_raw(&mut self, name: &str) -> Option<RawJson> {
+        let place = self.0.iter().position(|(known, _)| known == name)?;
+        Some(self.0.swap_remove(place).1).filter(|value| value.as_str() != "null")
+    }
+
+    fn take(&mut self, name: &str) -> Result<Option<Value>, Refusal> {
+        let Some(value) = self.take_raw(name) else { return Ok(None) };
+        value.decode().map(Some).map_err(|error| not_understood(&error.to_string()))
     }
 
     pub(super) fn optional_text(&mut self, name: &str) -> Result<Option<String>, Refusal> {
-        match self.take(name) {
+        match self.take(name)? {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(_) => Err(wrong(name, "a text")),
@@ -36,7 +57,7 @@ impl RequestMembers {
     }
 
     pub(super) fn optional_number(&mut self, name: &str) -> Result<Option<u64>, Refusal> {
-        match self.take(name) {
+        match self.take(name)? {
             None => Ok(None),
             Some(value) => value.as_u64().map(Some).ok_or_else(|| wrong(name, "a whole number")),
         }
@@ -52,14 +73,14 @@ impl RequestMembers {
     }
 
     pub(super) fn flag(&mut self, name: &str) -> Result<bool, Refusal> {
-        let value = self.take(name).ok_or_else(|| missing(name))?;
+        let value = self.take(name)?.ok_or_else(|| missing(name))?;
         value.as_bool().ok_or_else(|| wrong(name, "true or false"))
     }
 
     /// Takes a list of pairs of texts.
     pub(super) fn pairs(&mut self, name: &str) -> Result<Option<Vec<(String, String)>>, Refusal> {
         let mut pairs = Vec::new();
-        match self.take(name) {
+        match self.take(name)? {
             None => return Ok(None),
             Some(Value::Array(items)) => {
                 for item in items {
@@ -79,16 +100,11 @@ impl RequestMembers {
 
     /// Takes a list of objects, which is empty if there is none.
     pub(super) fn objects(&mut self, name: &str) -> Result<Vec<Self>, Refusal> {
+        let Some(list) = self.take_raw(name) else { return Ok(Vec::new()) };
+        let items: Vec<RawJson> = list.decode().map_err(|_| wrong(name, "a list"))?;
         let mut objects = Vec::new();
-        match self.take(name) {
-            None => {}
-            Some(Value::Array(items)) => {
-                for item in items {
-                    let Value::Object(members) = item else { return Err(wrong(name, "a list of objects")) };
-                    objects.push(Self(members));
-                }
-            }
-            Some(_) => return Err(wrong(name, "a list")),
+        for item in &items {
+            objects.push(Self::of(item)?.ok_or_else(|| wrong(name, "a list of objects"))?);
         }
         Ok(objects)
     }
@@ -130,10 +146,11 @@ mod tests {
 
     #[test]
     fn what_is_missing_or_of_another_type_is_refused() {
-        for text in ["[]", "1", "", "{", "\u{fffd}"] {
+        for text in ["[]", "1", "", "{", "\u{fffd}", r#"{"x": 1, "x": 1}"#, r#"{"x": 1, "\u0078": 1}"#] {
             assert!(RequestMembers::parse(text.as_bytes()).is_err(), "{text}");
         }
-        for value in ["null", "1.5", "-1", "[]", "{}", "[[\"a\"]]", "[[\"a\", 1]]", "[[\"a\", \"b\", \"c\"]]"]
+        for value in
+            ["null", "1.5", "-1", "[]", "{}", "[[\"a\"]]", "[[\"a\", 1]]", "[[\"a\", \"b\", \"c\"]]", "1e999"]
         {
             let read = || members(&format!("{{\"x\": {value}}}"));
             assert!(read().text("x").is_err(), "{value}");

@@ -9,7 +9,7 @@ use std::vec::IntoIter;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::Error;
 
-use super::scan::{Limits, MAX_DEPTH, Scanner, Span, ValueKind};
+use super::scan::{Limits, MAX_DEPTH, ScanError, Scanner, Span, ValueKind};
 
 /// The members of an object in their order. Reads like the text itself.
 #[derive(Debug)]
@@ -34,19 +34,18 @@ impl<'t> FlatObject<'t> {
         }
         let text = std::str::from_utf8(text).ok()?;
         let mut members = Vec::new();
-        let mut is_flat = true;
         // The limits were checked when the frame was scanned.
         let limits = Limits { depth: MAX_DEPTH, nodes: u32::MAX };
         let mut scanner = Scanner::new(text, limits);
         let outcome = scanner.members(|scanner, quoted, is_escaped| {
-            is_flat &= !is_escaped && !matches!(scanner.peek()?, ValueKind::Object | ValueKind::Array);
-            let value = scanner.skip_value()?;
-            if is_flat {
-                members.push(Member { name: &quoted[1..quoted.len() - 1], value });
+            if is_escaped || matches!(scanner.peek()?, ValueKind::Object | ValueKind::Array) {
+                // Any error ends the walk.
+                return Err(ScanError::Syntax(scanner.position()));
             }
+            members.push(Member { name: &quoted[1..quoted.len() - 1], value: scanner.skip_value()? });
             Ok(())
         });
-        (is_flat && outcome.is_ok() && scanner.expect_end().is_ok()).then_some(Self { text, members })
+        (outcome.is_ok() && scanner.expect_end().is_ok()).then_some(Self { text, members })
     }
 }
 

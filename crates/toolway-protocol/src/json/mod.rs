@@ -4,6 +4,8 @@
 //! records the positions of members; `keys.rs` and `duplicates.rs` find keys that occur twice. [`RawJson`] is a piece of
 //! that frame, `tag.rs` finds which of several types it is, and `flat.rs` reads long texts in it. [`Encoder`] writes replies into one buffer, in the shape of one revision.
 
+#[cfg(test)]
+mod draws;
 pub(crate) mod duplicates;
 pub(crate) mod escape;
 mod flat;

@@ -80,17 +80,13 @@ const PLAIN: [bool; 256] = {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::draws::Draws;
 
     #[test]
     fn all_ways_find_the_same_prefix() {
-        let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+        let mut draws = Draws::new();
         for round in 0..20_000 {
-            let mut draw = |count: u64| -> usize {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                usize::try_from(state % count).unwrap()
-            };
+            let mut draw = |count| draws.below(count);
             let length = draw(300);
             let text: Vec<u8> = (0..length)
                 .map(|_| match draw(150) {

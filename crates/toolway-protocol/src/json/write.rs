@@ -298,6 +298,7 @@ impl<T: Encode + ?Sized> Encode for &T {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::draws::Draws;
 
     fn written(text: &str) -> String {
         let mut out = Vec::new();
@@ -311,18 +312,13 @@ mod tests {
             let text: String = char::from_u32(code).into_iter().collect();
             assert_eq!(written(&text), serde_json::to_string(&text).unwrap());
         }
-        let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+        let mut draws = Draws::new();
         for round in 0..20_000 {
-            let mut draw = |count: u64| -> usize {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                usize::try_from(state % count).unwrap()
-            };
+            let mut draw = |count| draws.below(count);
             // Mostly plain, so that specials are at every place of a block, also at none.
             let length = if round % 20 == 0 { draw(5_000) } else { draw(140) };
             // Long texts have few specials, so that some reach the larger pieces.
-            let rarity = 40 + length as u64;
+            let rarity = 40 + length;
             let text: String = (0..length)
                 .map(|_| match draw(rarity) {
                     0 => ['"', '\\', '\n', '\0', '\u{1f}', '\u{7f}', 'é', '\u{2028}', '😀'][draw(9)],

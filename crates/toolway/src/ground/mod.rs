@@ -14,7 +14,7 @@
 //! | `boxed_task.rs` | How is a task started that is rare? |
 //! | `own_ids.rs` | How are the requests that this side has sent found by their ids? |
 //! | `random.rs`, `jitter.rs` | How are unguessable names and random waits made? |
-//! | `small_sort.rs` | How are things sorted where it happens rarely? |
+//! | `small_sort.rs`, `insert_all.rs` | How are things sorted, and maps filled, where it happens rarely? |
 //! | `log_pace.rs` | How often is the same event logged? |
 //! | `operator.rs` | How does an operator see an important event if no log is installed? |
 //! | `unprintable.rs` | Which characters must not reach a person unchanged? |
@@ -29,6 +29,8 @@ pub(crate) mod error;
 #[cfg(feature = "server")]
 pub(crate) mod extensions;
 pub(crate) mod future;
+#[cfg(any(feature = "server", feature = "client"))]
+pub(crate) mod insert_all;
 #[cfg(any(feature = "client", all(feature = "server", feature = "http")))]
 pub(crate) mod jitter;
 #[cfg(feature = "client")]

@@ -17,7 +17,7 @@ use toolway_schema::{
 
 use super::fields::declared_fields;
 use super::typed::is_enforced;
-use crate::ground::small_sort::insert_all;
+use crate::ground::insert_all::insert_all;
 
 /// Generates schemas of types, and collects the definitions that they share.
 #[derive(Debug)]

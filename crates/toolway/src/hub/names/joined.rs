@@ -22,6 +22,7 @@ use std::sync::Arc;
 use super::rules::NameRules;
 use super::tags::{HashFn, Tags, assign_names, fnv, hashed_name};
 use crate::ground::error::Result;
+use crate::ground::insert_all::insert_all;
 
 /// The names of the tools, or of the prompts, of several servers in one list.
 ///
@@ -82,10 +83,7 @@ impl Names {
     ///
     /// Keep a server that is only temporarily unavailable, so that its names stay reserved and do not change.
     pub fn set<E: Into<String>>(&mut self, server: &str, elements: impl IntoIterator<Item = E>) {
-        // Inserted one by one: `collect` would sort, with code for each type of iterator.
-        let mut all = BTreeSet::new();
-        all.extend(elements.into_iter().map(Into::into));
-        self.set_all(server, all);
+        self.set_all(server, insert_all(elements.into_iter().map(Into::into)));
     }
 
     fn set_all(&mut self, server: &str, elements: BTreeSet<String>) {

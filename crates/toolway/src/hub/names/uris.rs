@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 
 use super::tags::Tags;
+use crate::ground::insert_all::insert_all;
 
 /// The URIs of the resources, and of the resource templates, of several servers in one list.
 ///
@@ -64,11 +65,9 @@ impl Uris {
         resources: impl IntoIterator<Item = R>,
         templates: impl IntoIterator<Item = T>,
     ) {
-        // Inserted one by one: `collect` would sort, with code for each type of iterator.
-        let mut all = ServerUris { resources: BTreeSet::new(), templates: BTreeSet::new() };
-        all.resources.extend(resources.into_iter().map(Into::into));
-        all.templates.extend(templates.into_iter().map(Into::into));
-        self.set_all(server, all);
+        let resources = insert_all(resources.into_iter().map(Into::into));
+        let templates = insert_all(templates.into_iter().map(Into::into));
+        self.set_all(server, ServerUris { resources, templates });
     }
 
     fn set_all(&mut self, server: &str, uris: ServerUris) {

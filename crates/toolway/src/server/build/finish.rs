@@ -11,9 +11,9 @@ use toolway_protocol::json::Limits;
 
 use crate::ground::budget::Ledger;
 use crate::ground::error::Result;
+use crate::ground::insert_all::insert_all;
 use crate::ground::log_pace::LogPace;
 use crate::ground::mistakes::misuse_error;
-use crate::ground::small_sort::insert_all;
 use crate::server::build::builder::ServerBuilder;
 use crate::server::build::pin::resolve_revisions;
 use crate::server::call::memory_record::MemoryLocks;

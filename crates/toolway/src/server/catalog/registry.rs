@@ -13,8 +13,9 @@ use toolway_protocol::json::Encode;
 use toolway_protocol::types::{Listing, Prompt, Resource, ResourceTemplate, Tool};
 use toolway_protocol::uri_template::{UriTemplate, Values};
 
+use crate::ground::insert_all::insert_all;
 use crate::ground::mutex::Mutex;
-use crate::ground::small_sort::{insert_all, sorted_places};
+use crate::ground::small_sort::sorted_places;
 use crate::server::call::state::{States, UnavailableValues};
 use crate::server::call::visibility::Visibility;
 use crate::server::catalog::cursor::CursorKey;

@@ -192,7 +192,7 @@ fn insert_defaults(value: &mut Value, checker: &Checker) -> bool {
     is_changed
 }
 
-/// A place for arguments that are read. All problems are returned as one text, and what was read before is lost then.
+/// A place for arguments that are read. All problems are returned as one text.
 ///
 /// A trait of values, so that the code that reads by rules is compiled once, and not for each tool.
 trait Target {

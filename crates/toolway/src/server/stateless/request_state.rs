@@ -16,7 +16,7 @@ use toolway_protocol::request::{Request, Rounds};
 use toolway_protocol::types::{InputRequired, OrderedMap};
 use toolway_protocol::{Method, RawJson, RpcError};
 
-use crate::ground::small_sort::insert_all;
+use crate::ground::insert_all::insert_all;
 use crate::server::Server;
 use crate::server::call::principal::Principal;
 use crate::server::call::question_log::{AskMode, QuestionContext};

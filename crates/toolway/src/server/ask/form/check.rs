@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 use toolway_protocol::types::{Choice, Field, FieldKind, FormSchema};
 
-use crate::ground::small_sort::insert_all;
+use crate::ground::insert_all::insert_all;
 use crate::schema::{Checker, Problem};
 
 /// Fills in defaults, drops fields that the form does not have, and checks the rest. A null counts as missing.
